@@ -1,0 +1,1 @@
+"""The registry of nodes: how they are named, made, linked and walked."""

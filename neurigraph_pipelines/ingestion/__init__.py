@@ -1,0 +1,1 @@
+"""From a storage trigger to a committed record."""

@@ -1,0 +1,313 @@
+"""The words of the domain as plain values.
+
+Frozen dataclasses and enums only: no I/O, no SQL, no behaviour beyond what a value knows of itself. Enum values
+are the labels of the Postgres enums of the same name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+MAX_LAYER_DEPTH = 5
+"""Deepest layer of a node below the user root (specification, section 3b)."""
+
+RECORD_DIMENSIONS = 1536
+"""Width of a record's embedding column (specification, table 2)."""
+
+PASSAGE_DIMENSIONS = 512
+"""Width of a passage's half-precision embedding columns."""
+
+
+class NodeType(StrEnum):
+    """What a node is to access control."""
+
+    CONCEPT = "concept"
+    PERSONA = "persona"
+
+
+class ConceptKind(StrEnum):
+    """What a concept node stands for."""
+
+    USER = "user"
+    TOPIC = "topic"
+    PERSON = "person"
+    PROJECT = "project"
+    ORGANIZATION = "organization"
+    PLACE = "place"
+    THING = "thing"
+
+
+class TriggerType(StrEnum):
+    """Why a segment is stored."""
+
+    CONVERSATION_END = "conversation_end"
+    CHUNK_THRESHOLD = "chunk_threshold"
+    EVENT_BOUNDARY = "event_boundary"
+
+
+class SourceKind(StrEnum):
+    """Where a segment comes from."""
+
+    CONVERSATION = "conversation"
+    EVENT = "event"
+    UPLOAD = "upload"
+
+
+class ContentType(StrEnum):
+    """What a memory was made from."""
+
+    CONVERSATION = "conversation"
+    EVENT = "event"
+    FILE_UPLOAD = "file_upload"
+    OTHER = "other"
+
+
+class CompressionState(StrEnum):
+    """State of a file, or of a node's file layer."""
+
+    ACTIVE = "active"
+    DORMANT = "dormant"
+    REHYDRATING = "rehydrating"
+
+
+class Role(StrEnum):
+    """Who wrote a message, in the words of chat APIs."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message on its way into the inbox."""
+
+    role: Role
+    content: str
+    author: str | None = None
+    external_id: str | None = None
+    occurred_at: datetime | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewConversation:
+    """A whole conversation as an importer reads it; ``ended_at`` is None while it may go on."""
+
+    external_id: str
+    messages: tuple[NewMessage, ...]
+    title: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as the inbox holds it. ``seq`` counts from 1 within its conversation or event."""
+
+    seq: int
+    role: Role
+    content: str
+    token_count: int
+    occurred_at: datetime
+    author: str | None = None
+    external_id: str | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def speaker(self) -> str:
+        """Who is speaking, for people and for models: the author if known, else the role."""
+        return self.author or self.role.value
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRef:
+    """One row of ``storage_triggers``: a segment to store, without its text."""
+
+    trigger_id: UUID
+    user_id: UUID
+    user_slug: str
+    source_kind: SourceKind
+    source_id: UUID
+    source_external_id: str | None
+    title: str | None
+    trigger_type: TriggerType
+    first_message: int
+    last_message: int
+    token_count: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment with its messages, in order of ``seq``."""
+
+    ref: SegmentRef
+    messages: tuple[Message, ...]
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When the segment happened: the time of its first message."""
+        return self.messages[0].occurred_at
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """Named authors in order of first appearance (roles are not names)."""
+        return tuple(dict.fromkeys(m.author for m in self.messages if m.author))
+
+    def within(self, first: int, last: int) -> Segment:
+        """The part whose message numbers lie in ``first..last``, both included."""
+        return Segment(self.ref, tuple(m for m in self.messages if first <= m.seq <= last))
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineNode:
+    """What a model needs to know of one existing node to file something under it.
+
+    Attributes:
+        path: Node names from layer 1 down; the user root is the empty path.
+        centroid: Mean of the records' embeddings (``RECORD_DIMENSIONS`` floats), once there are any.
+    """
+
+    path: tuple[str, ...]
+    kind: ConceptKind
+    summary: str = ""
+    keywords: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    record_count: int = 0
+    centroid: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """All nodes of one user below the root, shallowest first."""
+
+    nodes: tuple[OutlineNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeProposal:
+    """One step of a path that a model proposes, existing or new.
+
+    Attributes:
+        confidence: 0 to 1, that this deserves a node of its own at this place.
+        summary: One or two sentences saying what the node represents.
+    """
+
+    name: str
+    kind: ConceptKind
+    confidence: float
+    summary: str = ""
+    keywords: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation that the content states between the placed node and somebody or something by name.
+
+    Attributes:
+        other: Name of the other node (an existing node or one proposed in the same batch).
+        label: In the words of the content, such as ``coworker``, ``spouse``, ``builder``.
+        strength: 0 to 1.
+    """
+
+    other: str
+    label: str
+    strength: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a model files a run of messages: the steps from layer 1 down, and relations found on the way."""
+
+    steps: tuple[NodeProposal, ...]
+    first_message: int
+    last_message: int
+    relations: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The lightweight representative of a segment."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """Structured keywords, each field stored in a column of its own.
+
+    Attributes:
+        entities: People, organisations, products, places.
+        topics: Concept tags.
+        dates: ISO dates or periods (``2023-05-07``, ``2023-05``, ``2022``), relative phrases already resolved.
+        relationships: Descriptors such as ``coworker: Dave``.
+    """
+
+    entities: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    relationships: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Who is asking, as the database sees it."""
+
+    sub: str
+    role: str
+    user_id: UUID
+
+    @classmethod
+    def of_user(cls, user_id: UUID) -> Claims:
+        """Claims of the owner of a graph."""
+        return cls(sub=str(user_id), role="user", user_id=user_id)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """What an object store knows of one object; ``sha256`` is of the bytes at rest, in hex."""
+
+    key: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFailure:
+    """Why one item of a batch did not get through a step; its neighbours go on."""
+
+    trigger_id: UUID
+    step: str
+    error: str
+    transient: bool
+    retry_after: float | None = None
+
+
+@dataclass(slots=True)
+class RejectedItem:
+    """Something of an import that could not be accepted, and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did."""
+
+    conversations_added: int = 0
+    conversations_seen: int = 0
+    messages_added: int = 0
+    messages_known: int = 0
+    messages_repaired: int = 0
+    tokens_added: int = 0
+    bytes_read: int = 0
+    rejected: list[RejectedItem] = field(default_factory=list)

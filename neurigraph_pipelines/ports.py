@@ -1,0 +1,152 @@
+"""What the domain asks of the outside world, as protocols.
+
+Adapters in ``resources`` implement these; the domain imports nothing of theirs. A method that reaches a network
+raises ``TransientError`` when another attempt may help and ``ProviderError`` or ``StorageError`` when it will not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import Connection
+
+from neurigraph_pipelines.model import (
+    Claims,
+    Keywords,
+    Outline,
+    Placement,
+    Segment,
+    StoredObject,
+    Summary,
+)
+
+Transaction = Connection[dict[str, Any]]
+"""A connection inside an open transaction, rows as dictionaries."""
+
+
+class Database(Protocol):
+    """Transactions in the three roles of the database; each commits on success and rolls back on error."""
+
+    def owner(self) -> AbstractContextManager[Transaction]:
+        """A transaction as ``neurigraph_owner``: users, provisioning and erasure."""
+        ...
+
+    def pipeline(self) -> AbstractContextManager[Transaction]:
+        """A transaction as ``neurigraph_pipeline``: the jobs, over all users."""
+        ...
+
+    def agent(self, claims: Claims | None) -> AbstractContextManager[Transaction]:
+        """A transaction as ``neurigraph_agent`` with signed claims; without claims nothing is visible."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens as a model would."""
+
+    @property
+    def name(self) -> str:
+        """What counts, such as ``tiktoken:o200k_base`` or ``estimate``; shown in the UI."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """False when an estimate stands in for the real encoding."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Number of tokens in ``text``; 0 for the empty string."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def model(self) -> str:
+        """Stored beside every vector, such as ``text-embedding-3-small`` or ``minilm-l6-v2``."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Width of the vectors; at most ``RECORD_DIMENSIONS``."""
+        ...
+
+    @property
+    def prefix_trained(self) -> bool:
+        """True when a normalised prefix of a vector is itself a good embedding (Matryoshka training)."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest text in tokens that is embedded without being cut."""
+        ...
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        """Embed ``texts`` in order.
+
+        Returns:
+            ``(len(texts), dimensions)`` float32, rows of unit length. An empty text gives a valid unit vector.
+
+        Raises:
+            TransientError: The provider could not be reached, or asked to wait, after bounded retries.
+            ProviderError: The provider refused for good.
+        """
+        ...
+
+
+class LanguageModel(Protocol):
+    """Files, summarises and describes segments."""
+
+    @property
+    def name(self) -> str:
+        """Shown in the UI and stored as author, such as ``openai:gpt-4.1-mini`` or ``offline``."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls may run at once; 1 lets every ``place`` see what the one before it decided."""
+        ...
+
+    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
+        """Say which node or nodes a segment belongs to. Never empty; ranges lie within the segment."""
+        ...
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        """An information-dense index of the content in about ``words`` words, and a short title."""
+        ...
+
+    def extract_keywords(self, segment: Segment) -> Keywords:
+        """Entities, topics, resolved dates and relationships."""
+        ...
+
+
+class ObjectStore(Protocol):
+    """Bytes under keys; keys use ``/`` and mirror the graph."""
+
+    def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
+        """Write an object atomically (all or nothing, durable on return), replacing one of that key."""
+        ...
+
+    def get(self, key: str) -> Iterator[bytes]:
+        """Stream an object. Raises StorageError when it is absent."""
+        ...
+
+    def get_range(self, key: str, offset: int, length: int) -> bytes:
+        """Exactly ``length`` bytes from ``offset``. Raises StorageError when they are not there."""
+        ...
+
+    def exists(self, key: str) -> bool:
+        """Whether the object is there."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove an object; removing an absent one is no error."""
+        ...
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """All keys that begin with ``prefix``, in order."""
+        ...

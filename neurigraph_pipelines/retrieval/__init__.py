@@ -1,0 +1,1 @@
+"""Phase one (search) and phase two (open), thin over ``sql/queries``."""

@@ -1,0 +1,169 @@
+"""All settings, with default, unit and reason; ``docs/settings.md`` is generated from here.
+
+The only module that reads the environment, and only when ``Settings()`` is constructed. What a setting does lives
+with the code that obeys it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _default_home() -> Path:
+    """``$XDG_DATA_HOME/neurigraph``, or ``~/.local/share/neurigraph``."""
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "neurigraph"
+
+
+class Settings(BaseSettings):
+    """Settings of one installation, read from ``NEURIGRAPH_*`` variables and a ``.env`` file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="NEURIGRAPH_", env_file=".env", env_file_encoding="utf-8", extra="ignore", frozen=True
+    )
+
+    # Places
+    home: Path = Field(
+        default_factory=_default_home,
+        description="Folder for everything kept on this machine: the embedded server, objects, logs, the secret.",
+    )
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="Postgres 15 or newer with pgvector 0.7 or newer, as a user who may create roles. "
+        "Unset: the embedded server is started on demand.",
+    )
+    secret: SecretStr | None = Field(
+        default=None,
+        description="Signs claims and derives the passwords of the database roles. "
+        "Unset: made once and kept in the home folder, readable by its owner only.",
+    )
+    admin_key: SecretStr | None = Field(
+        default=None,
+        description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
+    )
+    objects_url: str | None = Field(
+        default=None, description="Where raw files live: a folder. Unset: `objects` in the home folder."
+    )
+
+    # Models
+    language_model: Literal["auto", "openai", "offline"] = Field(
+        default="auto", description="Who files, summarises and describes. auto: openai when a key is set, else offline."
+    )
+    embedder: Literal["auto", "openai", "voyage", "minilm"] = Field(
+        default="auto", description="Who embeds. auto: openai or voyage when their key is set, else minilm."
+    )
+    openai_api_key: SecretStr | None = Field(
+        default=None, validation_alias="OPENAI_API_KEY", description="Key for OpenAI, or for a compatible server."
+    )
+    openai_base_url: str | None = Field(
+        default=None,
+        validation_alias="OPENAI_BASE_URL",
+        description="Base address of a server that speaks the OpenAI protocol. Unset: OpenAI's own.",
+    )
+    openai_model: str = Field(default="gpt-4.1-mini", description="Chat model; must support structured outputs.")
+    openai_embedding_model: str = Field(
+        default="text-embedding-3-small", description="Embedding model; 1536 dimensions fit the column as they are."
+    )
+    voyage_api_key: SecretStr | None = Field(
+        default=None, validation_alias="VOYAGE_API_KEY", description="Key for Voyage AI."
+    )
+    voyage_base_url: str = Field(
+        default="https://api.voyageai.com/v1", description="Base address of the Voyage embedding service."
+    )
+    voyage_embedding_model: str = Field(default="voyage-3.5", description="Embedding model; asked for 1024 dimensions.")
+    model_context_tokens: int = Field(
+        default=100_000, ge=1_000, description="Tokens of content sent in one call; longer content goes in windows."
+    )
+    model_timeout_seconds: float = Field(default=60.0, gt=0, description="Seconds to wait for one answer.")
+    model_max_retries: int = Field(
+        default=4, ge=0, le=10, description="Attempts after the first for a transient fault, with backoff and jitter."
+    )
+    model_concurrency: int = Field(default=8, ge=1, le=64, description="Provider calls at the same time.")
+    minilm_threads: int = Field(
+        default=1, ge=1, le=64, description="Threads of the local embedder; more than the free cores slows it down."
+    )
+
+    # Tokens
+    token_encoding: str = Field(default="o200k_base", description="tiktoken encoding that counts tokens.")
+    tiktoken_cache_dir: Path | None = Field(
+        default=None,
+        validation_alias="TIKTOKEN_CACHE_DIR",
+        description="Folder with encodings already downloaded. Unset: `tiktoken` in the home folder.",
+    )
+    tiktoken_download: bool = Field(
+        default=False,
+        description="Whether a missing encoding may be downloaded. Off, an estimate takes over at once.",
+    )
+
+    # Triggers
+    chunk_watch_tokens: int = Field(default=480_000, ge=1, description="Unstored tokens from which a break is sought.")
+    chunk_target_tokens: int = Field(default=500_000, ge=1, description="Tokens nearest to which a chunk ends.")
+    chunk_limit_tokens: int = Field(default=620_000, ge=1, description="Tokens that no chunk exceeds.")
+    batch_max_segments: int = Field(default=100, ge=1, description="Segments in one run; a run costs one to two seconds.")
+    batch_max_tokens: int = Field(default=1_000_000, ge=1, description="Tokens in one run, unless one segment has more.")
+    claim_lease_seconds: int = Field(
+        default=900, ge=5, description="Seconds after which a claimed segment without progress is taken up again."
+    )
+    max_attempts: int = Field(default=5, ge=1, description="Attempts before a segment becomes a pipeline failure.")
+    retry_base_seconds: float = Field(
+        default=30.0, gt=0, description="Wait before the second attempt; doubles with each, with jitter."
+    )
+    sensor_interval_seconds: int = Field(default=5, ge=1, description="Seconds between two looks for ended conversations.")
+    inbox_retention_days: float = Field(
+        default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
+    )
+    unstorable_text: Literal["repair", "reject"] = Field(
+        default="repair",
+        description="NUL bytes and lone surrogates, which no database stores: replace them by U+FFFD, or reject.",
+    )
+    max_message_bytes: int = Field(
+        default=4_000_000, ge=1_000, description="Longest message in bytes of UTF-8 that is accepted."
+    )
+
+    # Filing and summaries
+    node_creation_confidence: float = Field(
+        default=0.75, ge=0, le=1, description="Confidence from which a proposed node is made."
+    )
+    summary_words: int = Field(default=200, ge=20, description="Target length of a summary in words.")
+    passages: bool = Field(default=True, description="Whether single messages are indexed beside their summary.")
+    passage_max_tokens: int = Field(
+        default=200, ge=20, description="Tokens from which one message is split into several passages."
+    )
+    language: str = Field(default="english", description="Snowball language of stemming and stop words.")
+
+    # Objects
+    gzip_level: int = Field(default=6, ge=1, le=9, description="Compression level of stored text.")
+    gzip_member_bytes: int = Field(
+        default=32_768, ge=1_024, description="Bytes of text in one gzip member: what is read to open one passage."
+    )
+
+    # Lifecycle
+    dormancy_days: float = Field(default=30.0, gt=0, description="Days without access after which a file is compressed.")
+    recompress_ttl_minutes: float = Field(
+        default=15.0, gt=0, description="Minutes after which a file opened for a question is compressed again."
+    )
+    warming_ttl_minutes: float = Field(default=30.0, gt=0, description="Minutes that a warmed node stays staged.")
+
+    # Retrieval
+    max_anchors: int = Field(
+        default=50, ge=1, le=500, description="Nodes searched for one question; the first touch of each costs about 3 ms."
+    )
+
+    # Faces
+    api_host: str = Field(default="127.0.0.1", description="Address that the HTTP API listens on.")
+    api_port: int = Field(default=8400, ge=0, le=65535, description="Port of the HTTP API.")
+    ui_host: str = Field(default="127.0.0.1", description="Address that the Dagster UI listens on.")
+    ui_port: int = Field(default=3000, ge=0, le=65535, description="Port of the Dagster UI.")
+    database_pool_size: int = Field(default=4, ge=1, le=100, description="Connections a process keeps in each role.")
+    statement_timeout_seconds: float = Field(default=30.0, gt=0, description="Longest statement of a face.")
+
+    @model_validator(mode="after")
+    def _thresholds_in_order(self) -> Settings:
+        if not self.chunk_watch_tokens <= self.chunk_target_tokens <= self.chunk_limit_tokens:
+            raise ValueError("chunk_watch_tokens <= chunk_target_tokens <= chunk_limit_tokens must hold")
+        return self
