@@ -233,6 +233,46 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedNode:
+    """A node that a filing needs and that does not exist yet."""
+
+    path: tuple[str, ...]
+    kind: ConceptKind
+    confidence: float
+    summary: str = ""
+    keywords: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEdge:
+    """An edge to write or to strengthen between two nodes, existing or planned, by their paths."""
+
+    from_path: tuple[str, ...]
+    to_path: tuple[str, ...]
+    relation: str
+    strength: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """What was decided for one run of messages: one future record.
+
+    Attributes:
+        path: The node that takes the content, by names from layer 1 down; the empty path is the user root.
+        new_nodes: Nodes to provision first, shallowest first; all lie on ``path``.
+        notes: Decisions worth logging, such as a depth limit that was met.
+    """
+
+    path: tuple[str, ...]
+    first_message: int
+    last_message: int
+    new_nodes: tuple[PlannedNode, ...] = ()
+    edges: tuple[PlannedEdge, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The lightweight representative of a segment."""
 
