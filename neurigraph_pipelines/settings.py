@@ -106,6 +106,9 @@ class Settings(BaseSettings):
     chunk_limit_tokens: int = Field(default=620_000, ge=1, description="Tokens that no chunk exceeds.")
     batch_max_segments: int = Field(default=100, ge=1, description="Segments in one run; a run costs one to two seconds.")
     batch_max_tokens: int = Field(default=1_000_000, ge=1, description="Tokens in one run, unless one segment has more.")
+    batches_in_flight: int = Field(
+        default=4, ge=1, description="Batches claimed for Dagster at one time; more would only wait in its queue."
+    )
     claim_lease_seconds: int = Field(
         default=900, ge=5, description="Seconds after which a claimed segment without progress is taken up again."
     )

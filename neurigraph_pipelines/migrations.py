@@ -1,0 +1,155 @@
+"""Brings the shared schema up to date: numbered, forward, idempotent, safe when two run at once.
+
+Node schemas are upgraded by ``graph.provisioning``, in bounded batches and on first write, because one sweep over
+thousands of schemas would hold everything up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import Connection, sql
+from psycopg.rows import dict_row
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.statements import Migration, numbered, statements
+
+MINIMUM_POSTGRES = 150_000
+MINIMUM_VECTOR = (0, 7)
+LOGIN_ROLES = ("neurigraph_pipeline", "neurigraph_agent", "neurigraph_dagster")
+
+_QUERIES = statements("migrations")
+_ADMINISTRATOR_MIGRATIONS = 1  # only the first runs before neurigraph_owner exists
+_ROLE_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    """What a run did: numbers and names it applied, and where the schema stands now."""
+
+    applied: tuple[str, ...]
+    version: int
+
+
+def migrate(
+    url: str, secret: Secret, *, on_applied: Callable[[str], None] | None = None, up_to: int | None = None
+) -> MigrationReport:
+    """Apply what is missing, and set the role logins and the claims key of this installation.
+
+    Args:
+        url: A user who may create roles, schemas and the vector extension.
+        secret: What passwords and the claims key are derived from.
+        on_applied: Told of each migration once it is in.
+        up_to: Stop after this number; for tests of upgrades.
+
+    Raises:
+        ConfigurationError: The server is too old, has no pgvector, cannot be reached, or was migrated by other files.
+    """
+    try:
+        connection = psycopg.connect(url, autocommit=True, row_factory=dict_row)
+    except psycopg.OperationalError as error:
+        raise ConfigurationError(f"cannot connect to Postgres: {str(error).strip()}") from error
+    with connection:
+        connection.execute(_QUERIES["lock"])
+        try:
+            _check_server(connection)
+            applied = _apply_missing(connection, on_applied, up_to)
+            _set_logins(connection, secret)
+            inner, outer = secret.claims_pads()
+            if len(numbered("shared")) == (up_to or len(numbered("shared"))):
+                with connection.transaction():
+                    connection.execute(_QUERIES["become_owner"])
+                    connection.execute(_QUERIES["store_claims_key"], {"inner_pad": inner, "outer_pad": outer})
+            version = max((row["number"] for row in connection.execute(_QUERIES["applied"])), default=0)
+        finally:
+            connection.execute(_QUERIES["unlock"])
+    return MigrationReport(applied=tuple(applied), version=version)
+
+
+def _check_server(connection: Connection[dict[str, Any]]) -> None:
+    server = connection.execute(_QUERIES["server"]).fetchone()
+    assert server is not None
+    if server["version"] < MINIMUM_POSTGRES:
+        raise ConfigurationError(
+            f"Postgres {server['version_text']} is too old: Neurigraph needs 15 or newer. "
+            "Unset NEURIGRAPH_DATABASE_URL to use the embedded server."
+        )
+    vector = server["vector_installed"] or server["vector_available"]
+    if vector is None:
+        raise ConfigurationError(
+            "this Postgres has no pgvector: install the extension 'vector' 0.7 or newer on the server, "
+            "or unset NEURIGRAPH_DATABASE_URL to use the embedded server."
+        )
+    if tuple(int(part) for part in vector.split(".")[:2]) < MINIMUM_VECTOR:
+        raise ConfigurationError(
+            f"pgvector {vector} is too old: Neurigraph needs 0.7 or newer. Install it on the server, then run "
+            "ALTER EXTENSION vector UPDATE."
+        )
+
+
+def _apply_missing(
+    connection: Connection[dict[str, Any]], on_applied: Callable[[str], None] | None, up_to: int | None
+) -> list[str]:
+    journal = connection.execute(_QUERIES["has_journal"]).fetchone()
+    assert journal is not None
+    known: dict[int, dict[str, Any]] = {}
+    if journal["present"]:
+        known = {row["number"]: row for row in connection.execute(_QUERIES["applied"])}
+    files = numbered("shared")
+    if known and max(known) > len(files):
+        raise ConfigurationError(
+            f"this database is at migration {max(known)}, newer than this Neurigraph ({len(files)}): "
+            "install the newer version"
+        )
+    applied: list[str] = []
+    for migration in files[:up_to]:
+        before = known.get(migration.number)
+        if before is None:
+            _apply(connection, migration)
+            applied.append(f"{migration.number:04d}_{migration.name}")
+            if on_applied is not None:
+                on_applied(applied[-1])
+        elif before["checksum"] != migration.checksum:
+            raise ConfigurationError(
+                f"migration {migration.number:04d}_{migration.name} was changed after it was applied here: "
+                "restore the file and add a new migration instead"
+            )
+    return applied
+
+
+def _apply(connection: Connection[dict[str, Any]], migration: Migration) -> None:
+    with connection.transaction():
+        if migration.number > _ADMINISTRATOR_MIGRATIONS:
+            connection.execute(_QUERIES["become_owner"])
+        connection.execute(migration.statement)
+        if migration.number == _ADMINISTRATOR_MIGRATIONS:
+            connection.execute(_QUERIES["become_owner"])
+            connection.execute(_QUERIES["create_journal"])
+        connection.execute(
+            _QUERIES["note_applied"],
+            {"number": migration.number, "name": migration.name, "checksum": migration.checksum},
+        )
+
+
+def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:
+    """Roles belong to the whole server: another database's migration may touch them at the same moment."""
+    for role in LOGIN_ROLES:
+        statement = _QUERIES["set_login"].format(
+            role=sql.Identifier(role), password=sql.Literal(secret.role_password(role))
+        )
+        for attempt in range(_ROLE_ATTEMPTS):
+            try:
+                connection.execute(statement)
+                break
+            except psycopg.errors.InternalError_:  # "tuple concurrently updated"
+                if attempt == _ROLE_ATTEMPTS - 1:
+                    raise
+                time.sleep(0.05 * (attempt + 1))
+    connection.execute(
+        _QUERIES["set_dagster_search_path"].format(database=sql.Identifier(connection.info.dbname))
+    )

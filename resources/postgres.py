@@ -1,0 +1,133 @@
+"""Postgres through psycopg 3: one pool a role, and claims signed for each transaction of a face.
+
+Which server is used, and where its passwords come from, is decided by the wiring; what runs in a transaction is the
+domain's affair.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from pgvector.psycopg import register_vector
+from psycopg import Connection, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import ConfigurationError, TransientError
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Transaction
+
+# Where the vector extension may live: created by us in public, by Supabase in extensions.
+_SEARCH_PATH = "neurigraph,public,extensions"
+_BECOME_OWNER = sql.SQL("SET LOCAL ROLE neurigraph_owner")
+_SET_CLAIMS = sql.SQL(
+    "SELECT set_config('request.jwt.claims', %s, true), set_config('neurigraph.claims_signature', %s, true)"
+)
+
+
+def url_for_role(url: str, role: str, secret: Secret) -> str:
+    """The same server and database, as one of the roles that ``migrate`` gave a login."""
+    parts = conninfo_to_dict(url)
+    return make_conninfo("", **{**parts, "user": role, "password": secret.role_password(role)})
+
+
+class PostgresDatabase:
+    """Implements ``ports.Database``. Pools open on first use, so building one costs nothing.
+
+    Args:
+        url: Any user's connection string; only server and database are taken from it.
+        secret: Derives the roles' passwords and signs claims.
+        pool_size: Most connections a role.
+        statement_timeout: Seconds after which a statement of a face is cancelled.
+    """
+
+    def __init__(
+        self, url: str, secret: Secret, *, pool_size: int = 4, statement_timeout: float = 30.0, pool_wait: float = 30.0
+    ) -> None:
+        self._url = url
+        self._secret = secret
+        self._pool_size = pool_size
+        self._statement_timeout = statement_timeout
+        self._pool_wait = pool_wait
+        self._pools: dict[str, ConnectionPool[Connection[dict[str, Any]]]] = {}
+        self._opening = threading.Lock()
+
+    @contextmanager
+    def owner(self) -> Iterator[Transaction]:
+        """A transaction as ``neurigraph_owner``."""
+        with self._transaction("neurigraph_pipeline") as connection:
+            connection.execute(_BECOME_OWNER)
+            yield connection
+
+    @contextmanager
+    def pipeline(self) -> Iterator[Transaction]:
+        """A transaction as ``neurigraph_pipeline``."""
+        with self._transaction("neurigraph_pipeline") as connection:
+            yield connection
+
+    @contextmanager
+    def agent(self, claims: Claims | None) -> Iterator[Transaction]:
+        """A transaction as ``neurigraph_agent``, with signed claims or none."""
+        with self._transaction("neurigraph_agent") as connection:
+            if claims is not None:
+                connection.execute(_SET_CLAIMS, self._secret.sign(claims))
+            yield connection
+
+    def close(self) -> None:
+        """Close all pools; the object may be used again and opens new ones."""
+        with self._opening:
+            pools, self._pools = list(self._pools.values()), {}
+        for pool in pools:
+            pool.close()
+
+    @contextmanager
+    def _transaction(self, role: str) -> Iterator[Transaction]:
+        try:
+            with self._pool(role).connection() as connection:
+                yield connection
+        except PoolTimeout as error:
+            raise TransientError("the database gave no connection in time", retry_after=1.0) from error
+
+    def _pool(self, role: str) -> ConnectionPool[Connection[dict[str, Any]]]:
+        with self._opening:
+            if role not in self._pools:
+                self._pools[role] = self._open(role)
+            return self._pools[role]
+
+    def _open(self, role: str) -> ConnectionPool[Connection[dict[str, Any]]]:
+        url = url_for_role(self._url, role, self._secret)
+        options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
+        if role == "neurigraph_agent":
+            options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"
+        keywords: dict[str, Any] = {"row_factory": dict_row, "options": options, "application_name": role}
+        # One plain attempt first: a pool would retry a wrong password in the background and say only "timeout".
+        try:
+            psycopg.connect(url, **keywords).close()
+        except psycopg.OperationalError as error:
+            raise ConfigurationError(
+                f"cannot connect to Postgres as {role}: {str(error).strip()}. Has `neurigraph migrate` been run?"
+            ) from error
+        return ConnectionPool(
+            url,
+            connection_class=Connection[dict[str, Any]],
+            kwargs=keywords,
+            min_size=0,
+            max_size=self._pool_size,
+            timeout=self._pool_wait,
+            max_idle=300.0,
+            configure=_configure,
+            check=ConnectionPool.check_connection,
+            open=True,
+            name=role,
+        )
+
+
+def _configure(connection: Connection[dict[str, Any]]) -> None:
+    register_vector(connection)
+    connection.commit()

@@ -1,0 +1,45 @@
+-- The atomic zone: what one record writes. Its node's tables feed the registries at the root by trigger.
+
+-- name: already_stored
+-- The same segment by its content: a commit that was cut off after its transaction, or the same text under a new trigger.
+SELECT r.record_id
+FROM neurigraph.record_index AS r
+WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(content_hash)s;
+
+-- name: insert_record
+INSERT INTO {schema}.metadata_records (
+    record_id, title, summary, embedding, embedding_pending, embedding_model, kw_entities, kw_topics, kw_dates,
+    kw_relationships, content_type, trigger_type, source_kind, source_id, first_message, last_message, content_hash,
+    language, file_pointer, occurred_at
+)
+VALUES (
+    %(record_id)s, %(title)s, %(summary)s, %(embedding)s, %(embedding_pending)s, %(embedding_model)s, %(kw_entities)s,
+    %(kw_topics)s, %(kw_dates)s, %(kw_relationships)s, %(content_type)s, %(trigger_type)s, %(source_kind)s,
+    %(source_id)s, %(first_message)s, %(last_message)s, %(content_hash)s, %(language)s::regconfig, %(file_pointer)s,
+    %(occurred_at)s
+);
+
+-- name: insert_passages
+INSERT INTO {schema}.passages (
+    record_id, seq, first_message, last_message, author, byte_offset, byte_length, embedding, window_embedding,
+    lexemes, frequencies, lexeme_count
+)
+VALUES (
+    %(record_id)s, %(seq)s, %(first_message)s, %(last_message)s, %(author)s, %(byte_offset)s, %(byte_length)s,
+    %(embedding)s, %(window_embedding)s, %(lexemes)s, %(frequencies)s, %(lexeme_count)s
+);
+
+-- name: insert_file
+INSERT INTO {schema}.file_manifest (
+    file_id, record_id, file_name, file_type, storage_path, compression_state, compression_format, size_bytes,
+    stored_bytes, stored_sha256, member_offsets, member_text_offsets
+)
+VALUES (
+    %(file_id)s, %(record_id)s, %(file_name)s, %(file_type)s, %(storage_path)s, %(compression_state)s,
+    %(compression_format)s, %(size_bytes)s, %(stored_bytes)s, %(stored_sha256)s, %(member_offsets)s,
+    %(member_text_offsets)s
+);
+
+-- name: insert_first_delta
+INSERT INTO neurigraph.delta_log (user_id, record_id, w_coordinate, delta_payload, authored_by)
+VALUES (%(user_id)s, %(record_id)s, clock_timestamp(), %(payload)s, %(authored_by)s);

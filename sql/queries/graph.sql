@@ -1,0 +1,273 @@
+-- Users, nodes and edges.
+
+-- name: insert_user
+INSERT INTO neurigraph.users (slug)
+VALUES (%(slug)s)
+ON CONFLICT (slug) DO NOTHING
+RETURNING user_id;
+
+-- name: find_user
+SELECT
+    u.user_id,
+    u.slug,
+    g.node_id AS root_node_id
+FROM neurigraph.users AS u
+LEFT JOIN neurigraph.graph_index AS g ON u.user_id = g.user_id AND g.layer_depth = 0
+WHERE u.slug = %(slug)s;
+
+-- name: list_users
+SELECT
+    u.user_id,
+    u.slug
+FROM neurigraph.users AS u
+ORDER BY u.slug;
+
+-- name: schema_name_taken
+SELECT EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema_name)s) AS taken;
+
+-- name: insert_node
+-- Waits for a concurrent provisioning of the same name, and then does nothing: one name, one node.
+INSERT INTO neurigraph.graph_index (
+    node_id, user_id, node_name, name_key, node_type, concept_kind, layer_depth, parent_node_id, schema_name,
+    node_keywords, aliases, node_summary, node_ddl_version
+)
+VALUES (
+    %(node_id)s, %(user_id)s, %(node_name)s, %(name_key)s, %(node_type)s, %(concept_kind)s, %(layer_depth)s,
+    %(parent_node_id)s, %(schema_name)s, %(node_keywords)s, %(aliases)s, %(node_summary)s, %(node_ddl_version)s
+)
+ON CONFLICT (user_id, parent_node_id, name_key) DO NOTHING
+RETURNING node_id;
+
+-- name: child_by_key
+SELECT
+    g.node_id,
+    g.node_name,
+    g.layer_depth,
+    g.schema_name,
+    g.node_ddl_version
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s
+    AND (
+        g.name_key = %(name_key)s
+        OR EXISTS (SELECT FROM unnest(g.aliases) AS a (alias) WHERE lower(a.alias) = %(name_key)s)
+    )
+ORDER BY (g.name_key = %(name_key)s) DESC, g.created_at
+LIMIT 1;
+
+-- name: root_of_user
+SELECT
+    g.node_id,
+    g.node_name,
+    g.layer_depth,
+    g.schema_name,
+    g.node_ddl_version
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
+
+-- name: node_by_id
+SELECT
+    g.*,
+    n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.node_id = %(node_id)s;
+
+-- name: node_by_path
+-- One node by its lower-case names from layer 1 down; an empty list is the root.
+WITH RECURSIVE walk AS (
+    SELECT
+        g.node_id,
+        0 AS depth
+    FROM neurigraph.graph_index AS g
+    WHERE g.user_id = %(user_id)s AND g.layer_depth = 0
+    UNION ALL
+    SELECT
+        c.node_id,
+        w.depth + 1
+    FROM walk AS w
+    INNER JOIN neurigraph.graph_index AS c
+        ON w.node_id = c.parent_node_id AND c.name_key = (%(name_keys)s::text [])[w.depth + 1]
+    WHERE w.depth < cardinality(%(name_keys)s::text [])
+)
+
+SELECT w.node_id
+FROM walk AS w
+WHERE w.depth = cardinality(%(name_keys)s::text []);
+
+-- name: outline
+-- All nodes of a user, shallowest first, with their names from the root down.
+SELECT
+    g.node_id,
+    g.parent_node_id,
+    g.node_name,
+    g.node_type,
+    g.concept_kind,
+    g.layer_depth,
+    g.schema_name,
+    g.compression_state,
+    g.node_keywords,
+    g.aliases,
+    g.node_summary,
+    g.record_count,
+    g.centroid,
+    g.last_accessed_at,
+    g.created_at,
+    n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.user_id = %(user_id)s
+ORDER BY g.layer_depth, n.names;
+
+-- name: edges_of_user
+SELECT
+    e.from_node_id,
+    e.to_node_id,
+    e.relation,
+    e.strength,
+    e.evidence_count
+FROM neurigraph.node_edges AS e
+WHERE e.user_id = %(user_id)s
+ORDER BY e.evidence_count DESC, e.relation, e.from_node_id, e.to_node_id;
+
+-- name: edges_of_node
+-- Both directions, with the node at the other end and its state: an edge to a dormant node is shown, not followed.
+SELECT
+    e.relation,
+    e.strength,
+    e.evidence_count,
+    o.node_id,
+    o.node_name,
+    o.compression_state,
+    CASE WHEN e.from_node_id = %(node_id)s THEN 'out' ELSE 'in' END AS direction
+FROM neurigraph.node_edges AS e
+INNER JOIN neurigraph.graph_index AS o
+    ON o.node_id = CASE WHEN e.from_node_id = %(node_id)s THEN e.to_node_id ELSE e.from_node_id END
+WHERE e.from_node_id = %(node_id)s OR e.to_node_id = %(node_id)s
+ORDER BY e.evidence_count DESC, e.relation, o.node_name;
+
+-- name: children_of_node
+SELECT
+    g.node_id,
+    g.node_name,
+    g.node_type,
+    g.concept_kind,
+    g.compression_state,
+    g.record_count
+FROM neurigraph.graph_index AS g
+WHERE g.parent_node_id = %(node_id)s
+ORDER BY g.node_name;
+
+-- name: records_of_node
+SELECT
+    r.record_id,
+    r.title,
+    r.summary,
+    r.content_type,
+    r.trigger_type,
+    r.embedding_pending,
+    r.kw_entities,
+    r.kw_topics,
+    r.kw_dates,
+    r.kw_relationships,
+    r.occurred_at,
+    r.created_at,
+    f.file_id,
+    f.file_name,
+    f.compression_state,
+    f.size_bytes,
+    f.stored_bytes
+FROM {schema}.metadata_records AS r
+LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id
+ORDER BY r.occurred_at DESC, r.record_id
+LIMIT %(limit)s OFFSET %(offset)s;
+
+-- name: upsert_edge
+INSERT INTO neurigraph.node_edges (user_id, from_node_id, to_node_id, relation, strength)
+VALUES (%(user_id)s, %(from_node_id)s, %(to_node_id)s, %(relation)s, %(strength)s)
+ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
+    strength = greatest(node_edges.strength, excluded.strength),
+    evidence_count = node_edges.evidence_count + 1,
+    last_seen_at = now();
+
+-- name: lock_shell
+-- Commits to one node take turns from here to their end, a few milliseconds.
+SELECT
+    g.centroid,
+    g.embedded_count
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s
+FOR NO KEY UPDATE;
+
+-- name: update_shell
+UPDATE neurigraph.graph_index AS g SET
+    record_count = g.record_count + 1,
+    embedded_count = %(embedded_count)s,
+    centroid = %(centroid)s,
+    last_accessed_at = greatest(g.last_accessed_at, now()),
+    node_keywords = (
+        SELECT array_agg(k.word)
+        FROM (
+            SELECT DISTINCT u.word
+            FROM unnest(coalesce(g.node_keywords, '{}') || %(keywords)s::text []) AS u (word)
+            LIMIT 64
+        ) AS k
+    )
+WHERE g.node_id = %(node_id)s;
+
+-- name: outdated_nodes
+SELECT
+    g.node_id,
+    g.user_id,
+    g.schema_name,
+    g.node_ddl_version
+FROM neurigraph.graph_index AS g
+WHERE g.node_ddl_version < %(version)s
+ORDER BY g.last_accessed_at DESC
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: lock_node_version
+SELECT g.node_ddl_version
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s
+FOR NO KEY UPDATE;
+
+-- name: set_node_version
+UPDATE neurigraph.graph_index SET node_ddl_version = %(version)s
+WHERE node_id = %(node_id)s;
+
+-- name: current_role
+SELECT current_user::text AS name;
+
+-- name: set_role
+SET LOCAL ROLE {role};
+
+-- name: totals
+-- What a user has, for a person who asks.
+SELECT
+    (SELECT count(*) FROM neurigraph.graph_index AS g WHERE g.user_id = %(user_id)s) AS nodes,
+    (SELECT count(*) FROM neurigraph.node_edges AS e WHERE e.user_id = %(user_id)s) AS edges,
+    (SELECT count(*) FROM neurigraph.record_index AS r WHERE r.user_id = %(user_id)s) AS records,
+    (SELECT count(*) FROM neurigraph.file_index AS f WHERE f.user_id = %(user_id)s) AS files,
+    (SELECT count(*) FROM neurigraph.sources AS s WHERE s.user_id = %(user_id)s) AS sources,
+    (SELECT count(*) FROM neurigraph.messages AS m WHERE m.user_id = %(user_id)s) AS messages,
+    (SELECT coalesce(sum(m.token_count), 0) FROM neurigraph.messages AS m WHERE m.user_id = %(user_id)s) AS tokens,
+    (
+        SELECT count(*) FROM neurigraph.storage_triggers AS t
+        WHERE t.user_id = %(user_id)s AND t.state IN ('pending', 'claimed')
+    ) + (
+        SELECT count(*) FROM neurigraph.sources AS s
+        WHERE s.user_id = %(user_id)s AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+    ) AS pending,
+    (
+        SELECT count(*) FROM neurigraph.storage_triggers AS t
+        WHERE t.user_id = %(user_id)s AND t.state = 'failed'
+    ) AS failed;

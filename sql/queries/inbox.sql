@@ -1,0 +1,97 @@
+-- Conversations and messages on their way in.
+
+-- name: insert_source
+INSERT INTO neurigraph.sources (user_id, kind, event_kind, external_id, title, started_at)
+VALUES (
+    %(user_id)s, %(kind)s, %(event_kind)s, %(external_id)s, %(title)s, coalesce(%(started_at)s, now())
+)
+ON CONFLICT (user_id, kind, external_id) DO NOTHING
+RETURNING source_id;
+
+-- name: find_source
+SELECT s.source_id
+FROM neurigraph.sources AS s
+WHERE s.user_id = %(user_id)s AND s.kind = %(kind)s AND s.external_id = %(external_id)s;
+
+-- name: lock_source
+-- Appends to one source take turns, so numbers have no gaps.
+SELECT
+    s.source_id,
+    s.user_id,
+    s.last_message,
+    s.started_at,
+    s.ended_at,
+    (
+        SELECT m.occurred_at FROM neurigraph.messages AS m
+        WHERE m.source_id = s.source_id AND m.seq = s.last_message
+    ) AS last_occurred_at
+FROM neurigraph.sources AS s
+WHERE s.source_id = %(source_id)s AND s.kind = %(kind)s
+FOR NO KEY UPDATE OF s;
+
+-- name: known_messages
+SELECT
+    m.external_id,
+    m.content_hash
+FROM neurigraph.messages AS m
+WHERE m.source_id = %(source_id)s AND m.external_id = ANY(%(external_ids)s);
+
+-- name: insert_messages
+INSERT INTO neurigraph.messages (
+    source_id, user_id, seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id,
+    complete
+)
+SELECT
+    %(source_id)s,
+    %(user_id)s,
+    m.seq,
+    m.role::neurigraph.message_role,
+    m.author,
+    m.content,
+    m.tool_calls::jsonb,
+    m.token_count,
+    m.content_hash,
+    m.occurred_at,
+    m.external_id,
+    true
+FROM unnest(
+    %(seqs)s::integer [], %(roles)s::text [], %(authors)s::text [], %(contents)s::text [], %(tool_calls)s::text [],
+    %(token_counts)s::integer [], %(content_hashes)s::bytea [], %(occurred_ats)s::timestamptz [],
+    %(external_ids)s::text []
+) AS m (seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id);
+
+-- name: advance_source
+UPDATE neurigraph.sources SET
+    last_message = %(last_message)s,
+    untriggered_tokens = untriggered_tokens + %(tokens)s
+WHERE source_id = %(source_id)s;
+
+-- name: end_source
+-- Ending twice keeps the first end.
+UPDATE neurigraph.sources SET ended_at = coalesce(ended_at, %(ended_at)s, now())
+WHERE source_id = %(source_id)s AND kind = %(kind)s
+RETURNING
+    source_id,
+    ended_at,
+    last_message;
+
+-- name: purge_bodies
+-- Bodies of segments stored long enough ago leave; numbers, hashes and counts stay.
+WITH old AS (
+    SELECT
+        t.source_id,
+        t.first_message,
+        t.last_message
+    FROM neurigraph.storage_triggers AS t
+    WHERE t.state = 'stored' AND t.stored_at < now() - make_interval(secs => %(age_seconds)s)
+        AND EXISTS (
+            SELECT FROM neurigraph.messages AS m
+            WHERE m.source_id = t.source_id AND m.seq BETWEEN t.first_message AND t.last_message
+                AND m.content IS NOT NULL
+        )
+    LIMIT %(limit)s
+)
+
+UPDATE neurigraph.messages AS m SET content = NULL, tool_calls = NULL
+FROM old
+WHERE m.source_id = old.source_id AND m.seq BETWEEN old.first_message AND old.last_message;

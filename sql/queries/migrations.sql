@@ -1,0 +1,53 @@
+-- What the migration runner asks and notes down.
+
+-- name: lock
+-- Held for the session, so that two runs take turns.
+SELECT pg_advisory_lock(hashtext('neurigraph.migrations'));
+
+-- name: unlock
+SELECT pg_advisory_unlock(hashtext('neurigraph.migrations'));
+
+-- name: server
+SELECT
+    current_setting('server_version_num')::integer AS version,
+    current_setting('server_version') AS version_text,
+    (SELECT e.default_version FROM pg_catalog.pg_available_extensions AS e WHERE e.name = 'vector') AS vector_available,
+    (SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname = 'vector') AS vector_installed;
+
+-- name: has_journal
+SELECT to_regclass('neurigraph.schema_migrations') IS NOT NULL AS present;
+
+-- name: create_journal
+CREATE TABLE IF NOT EXISTS neurigraph.schema_migrations (
+    number integer PRIMARY KEY,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- name: applied
+SELECT
+    m.number,
+    m.name,
+    m.checksum
+FROM neurigraph.schema_migrations AS m
+ORDER BY m.number;
+
+-- name: note_applied
+INSERT INTO neurigraph.schema_migrations (number, name, checksum)
+VALUES (%(number)s, %(name)s, %(checksum)s);
+
+-- name: become_owner
+SET LOCAL ROLE neurigraph_owner;
+
+-- name: set_login
+ALTER ROLE {role} LOGIN PASSWORD {password};
+
+-- name: set_dagster_search_path
+-- Dagster creates its tables without naming a schema.
+ALTER ROLE neurigraph_dagster IN DATABASE {database} SET search_path = dagster;
+
+-- name: store_claims_key
+INSERT INTO neurigraph_private.claims_key (only_one, inner_pad, outer_pad)
+VALUES (true, %(inner_pad)s, %(outer_pad)s)
+ON CONFLICT (only_one) DO UPDATE SET inner_pad = excluded.inner_pad, outer_pad = excluded.outer_pad;

@@ -1,0 +1,224 @@
+-- Segments: found, claimed, given back, finished.
+
+-- name: trigger_ended
+-- One segment for each source that ended with something no trigger covers yet. A source that is being appended to is
+-- locked and waits for the next look.
+WITH ended AS (
+    SELECT
+        s.source_id,
+        s.user_id,
+        s.triggered_through,
+        s.last_message,
+        s.untriggered_tokens
+    FROM neurigraph.sources AS s
+    WHERE s.kind = %(kind)s AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+    ORDER BY s.ended_at
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+
+noted AS (
+    INSERT INTO neurigraph.storage_triggers (
+        user_id, source_id, trigger_type, first_message, last_message, token_count
+    )
+    SELECT
+        e.user_id,
+        e.source_id,
+        %(trigger_type)s,
+        e.triggered_through + 1,
+        e.last_message,
+        e.untriggered_tokens
+    FROM ended AS e
+    RETURNING source_id, last_message
+)
+
+UPDATE neurigraph.sources AS s SET triggered_through = n.last_message, untriggered_tokens = 0
+FROM noted AS n
+WHERE s.source_id = n.source_id;
+
+-- name: expire_claims
+-- A claim without a sign of life goes back; after the last attempt it waits for a person instead.
+WITH expired AS (
+    UPDATE neurigraph.storage_triggers AS t SET
+        state = CASE
+            WHEN t.attempts >= %(max_attempts)s THEN 'failed'::neurigraph.trigger_state
+            ELSE 'pending'::neurigraph.trigger_state
+        END,
+        batch_id = NULL,
+        claimed_by = NULL,
+        claimed_until = NULL,
+        next_attempt_at = now(),
+        last_error = 'the run that held this segment ended without a word'
+    WHERE t.state = 'claimed' AND t.claimed_until < now()
+    RETURNING t.trigger_id, t.user_id, t.state, t.attempts, t.last_error
+),
+
+given_up AS (
+    INSERT INTO neurigraph.pipeline_failures (trigger_id, user_id, step, error, attempts)
+    SELECT
+        e.trigger_id,
+        e.user_id,
+        'run',
+        e.last_error,
+        e.attempts
+    FROM expired AS e
+    WHERE e.state = 'failed'
+)
+
+SELECT count(*) AS expired
+FROM expired;
+
+-- name: open_batches
+-- What is claimed for somebody right now: the sensor asks for these runs again, and its run keys make that harmless.
+SELECT
+    t.batch_id,
+    count(*) AS segments,
+    sum(t.token_count)::bigint AS tokens
+FROM neurigraph.storage_triggers AS t
+WHERE t.state = 'claimed' AND t.claimed_by = %(claimed_by)s
+GROUP BY t.batch_id
+ORDER BY min(t.created_at), t.batch_id;
+
+-- name: claim
+-- Due segments, oldest first, bounded by number and tokens; a segment larger than the bound goes alone.
+WITH candidates AS (
+    SELECT
+        t.trigger_id,
+        t.token_count,
+        t.next_attempt_at,
+        s.ended_at,
+        t.first_message
+    FROM neurigraph.storage_triggers AS t
+    INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
+    WHERE t.state = 'pending' AND t.next_attempt_at <= now()
+        AND (%(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid)
+    ORDER BY t.next_attempt_at, s.ended_at, t.first_message, t.trigger_id
+    LIMIT %(max_segments)s
+    FOR UPDATE OF t SKIP LOCKED
+),
+
+counted AS (
+    SELECT
+        c.trigger_id,
+        sum(c.token_count) OVER in_order AS running_tokens,
+        row_number() OVER in_order AS place
+    FROM candidates AS c
+    WINDOW in_order AS (ORDER BY c.next_attempt_at, c.ended_at, c.first_message, c.trigger_id)
+)
+
+UPDATE neurigraph.storage_triggers AS t SET
+    state = 'claimed',
+    batch_id = %(batch_id)s,
+    claimed_by = %(claimed_by)s,
+    claimed_until = now() + make_interval(secs => %(lease_seconds)s),
+    attempts = t.attempts + 1
+FROM counted AS c
+WHERE t.trigger_id = c.trigger_id AND (c.running_tokens <= %(max_tokens)s OR c.place = 1)
+RETURNING t.trigger_id;
+
+-- name: renew
+UPDATE neurigraph.storage_triggers SET claimed_until = now() + make_interval(secs => %(lease_seconds)s)
+WHERE batch_id = %(batch_id)s AND state = 'claimed';
+
+-- name: batch
+-- The segments that a batch still holds, oldest first.
+SELECT
+    t.trigger_id,
+    t.user_id,
+    u.slug AS user_slug,
+    s.kind AS source_kind,
+    s.source_id,
+    s.external_id AS source_external_id,
+    s.title,
+    t.trigger_type,
+    t.first_message,
+    t.last_message,
+    t.token_count,
+    t.attempts
+FROM neurigraph.storage_triggers AS t
+INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
+INNER JOIN neurigraph.users AS u ON t.user_id = u.user_id
+WHERE t.batch_id = %(batch_id)s AND t.state = 'claimed'
+ORDER BY s.ended_at, t.first_message, t.trigger_id;
+
+-- name: messages
+SELECT
+    m.seq,
+    m.role,
+    m.author,
+    m.content,
+    m.tool_calls,
+    m.token_count,
+    m.occurred_at,
+    m.external_id
+FROM neurigraph.messages AS m
+WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last_message)s
+ORDER BY m.seq;
+
+-- name: give_back
+-- An item failed: again later, or, after the last attempt or a fault that no attempt can mend, to a person.
+WITH given_back AS (
+    UPDATE neurigraph.storage_triggers AS t SET
+        state = CASE
+            WHEN %(final)s OR t.attempts >= %(max_attempts)s THEN 'failed'::neurigraph.trigger_state
+            ELSE 'pending'::neurigraph.trigger_state
+        END,
+        batch_id = NULL,
+        claimed_by = NULL,
+        claimed_until = NULL,
+        next_attempt_at = now() + make_interval(secs => %(delay_seconds)s),
+        last_error = %(error)s
+    WHERE t.trigger_id = %(trigger_id)s AND t.state = 'claimed' AND t.batch_id = %(batch_id)s
+    RETURNING t.trigger_id, t.user_id, t.state, t.attempts
+),
+
+given_up AS (
+    INSERT INTO neurigraph.pipeline_failures (trigger_id, user_id, step, error, attempts)
+    SELECT
+        g.trigger_id,
+        g.user_id,
+        %(step)s,
+        %(error)s,
+        g.attempts
+    FROM given_back AS g
+    WHERE g.state = 'failed'
+)
+
+SELECT g.state
+FROM given_back AS g;
+
+-- name: lock_claim
+-- The first statement of every commit: whoever does not hold the segment any more stores nothing.
+SELECT t.trigger_id
+FROM neurigraph.storage_triggers AS t
+WHERE t.trigger_id = %(trigger_id)s AND t.batch_id = %(batch_id)s AND t.state = 'claimed'
+FOR UPDATE;
+
+-- name: mark_stored
+UPDATE neurigraph.storage_triggers SET
+    state = 'stored', stored_at = now(), batch_id = NULL, claimed_by = NULL, claimed_until = NULL, last_error = NULL
+WHERE trigger_id = %(trigger_id)s;
+
+-- name: advance_stored
+-- The highest message up to which everything is stored, without a gap.
+UPDATE neurigraph.sources AS s SET stored_through = coalesce((
+    SELECT min(t.first_message) - 1 FROM neurigraph.storage_triggers AS t
+    WHERE t.source_id = s.source_id AND t.state <> 'stored'
+), s.triggered_through)
+WHERE s.source_id = %(source_id)s;
+
+-- name: drop_bodies
+UPDATE neurigraph.messages SET content = NULL, tool_calls = NULL
+WHERE source_id = %(source_id)s AND seq BETWEEN %(first_message)s AND %(last_message)s;
+
+-- name: queue
+-- How much waits, how much runs and how much needs a person.
+SELECT
+    count(*) FILTER (WHERE t.state = 'pending') AS pending,
+    count(*) FILTER (WHERE t.state = 'pending' AND t.next_attempt_at <= now()) AS due,
+    count(*) FILTER (WHERE t.state = 'claimed') AS claimed,
+    count(*) FILTER (WHERE t.state = 'failed') AS failed,
+    count(*) FILTER (WHERE t.state = 'stored') AS stored,
+    min(t.next_attempt_at) FILTER (WHERE t.state = 'pending') AS next_attempt_at
+FROM neurigraph.storage_triggers AS t
+WHERE %(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid;

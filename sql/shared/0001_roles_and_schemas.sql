@@ -1,0 +1,40 @@
+-- Roles, the extension and the two shared schemas. The only migration that runs as the connecting administrator;
+-- every later one runs as neurigraph_owner. Roles belong to the whole server, hence the guards.
+-- Passwords and logins are set by the migration runner, which derives them from the installation's secret.
+
+DO $$
+DECLARE
+    wanted text;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY[
+        'neurigraph_owner', 'neurigraph_pipeline', 'neurigraph_agent', 'neurigraph_dagster'
+    ] LOOP
+        BEGIN
+            IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
+                EXECUTE format('CREATE ROLE %I NOINHERIT', wanted);
+            END IF;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN
+            -- Another database of this server was being migrated at the same moment.
+            NULL;
+        END;
+        IF NOT pg_catalog.pg_has_role(current_user, wanted, 'MEMBER') THEN
+            EXECUTE format('GRANT %I TO %I', wanted, current_user);
+        END IF;
+    END LOOP;
+    -- The pipeline may become the owner for the length of a provisioning, and inherits nothing from it.
+    IF NOT pg_catalog.pg_has_role('neurigraph_pipeline', 'neurigraph_owner', 'MEMBER') THEN
+        GRANT neurigraph_owner TO neurigraph_pipeline;
+    END IF;
+    EXECUTE format('GRANT CREATE ON DATABASE %I TO neurigraph_owner', current_database());
+END
+$$;
+
+CREATE EXTENSION IF NOT EXISTS vector;
+
+CREATE SCHEMA IF NOT EXISTS neurigraph AUTHORIZATION neurigraph_owner;
+CREATE SCHEMA IF NOT EXISTS neurigraph_private AUTHORIZATION neurigraph_owner;
+CREATE SCHEMA IF NOT EXISTS dagster AUTHORIZATION neurigraph_dagster;
+
+REVOKE ALL ON SCHEMA neurigraph_private FROM PUBLIC;
+REVOKE ALL ON SCHEMA dagster FROM PUBLIC;
+GRANT USAGE ON SCHEMA neurigraph TO neurigraph_pipeline, neurigraph_agent;
