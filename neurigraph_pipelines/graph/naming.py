@@ -1,0 +1,106 @@
+"""How names of nodes are compared, shown and turned into Postgres identifiers.
+
+Pure functions of text. Which node a name means is decided in ``entities``; nothing here quotes SQL: whoever
+composes a statement still uses ``psycopg.sql.Identifier``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+MAX_NAME_LENGTH = 120
+"""Longest name of a node in characters; longer ones are cut."""
+
+MAX_IDENTIFIER_BYTES = 63
+"""Longest identifier that Postgres keeps whole (NAMEDATALEN - 1)."""
+
+_UNPRESENTABLE = re.compile(r"[<>{}\[\]\\|`=;]|--|/\*|://")
+_LOSSLESS = re.compile(r"[A-Za-z0-9]+")
+_DIGEST_LENGTH = 16
+_DIGEST_LIKE = re.compile(rf"[a-z2-7]{{{_DIGEST_LENGTH}}}")
+_RESERVED = re.compile(r"(pg|information_schema|neurigraph|dagster|public)(_|$)")
+
+
+def display_name(name: str) -> str:
+    """``name`` as stored and shown: NFC, no control characters, single spaces, at most 120 characters."""
+    return _tidy(unicodedata.normalize("NFC", name))
+
+
+@lru_cache(maxsize=65_536)
+def name_key(name: str) -> str:
+    """What two names that mean the same share: NFKC, case folded, tidied like ``display_name``."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return _tidy(folded)
+
+
+def presentable(name: str) -> bool:
+    """Whether a person would accept ``name`` as the label of a node.
+
+    Refused: markup, code, addresses, names without a letter, too long ones and those over eight words.
+    """
+    shown = display_name(name)
+    return (
+        len(name) <= MAX_NAME_LENGTH
+        and len(shown.split()) <= 8
+        and any(character.isalpha() for character in shown)
+        and not _UNPRESENTABLE.search(shown)
+    )
+
+
+def slug(name: str) -> str:
+    """``name`` in ``a-z``, ``0-9`` and ``_``: marks dropped, the rest of what is not ASCII dropped.
+
+    Not injective, never empty: a name of which nothing is left gives ``n`` and a digest.
+    """
+    decomposed = unicodedata.normalize("NFKD", name_key(name))
+    plain = re.sub(r"[^a-z0-9]+", "_", decomposed.encode("ascii", "ignore").decode()).strip("_")
+    return plain or "n" + _digest([name])[:8]
+
+
+def schema_name(user_slug: str, path: Sequence[str]) -> str:
+    """The node schema of ``path``, such as ``bob_family_dave``: at most 63 bytes of ``a-z0-9_``.
+
+    A name from which slugging took anything but the case of ASCII letters, one that had to be cut, one that
+    is reserved, and one that could be taken for a name with a digest, ends in a digest of the exact path. So
+    two paths share a name only if they differ in ASCII case alone, which ``name_key`` does not tell apart
+    either.
+    """
+    parts = [user_slug, *path]
+    slugs = [slug(part) for part in parts]
+    plain = "_".join(slugs)
+    reserved = _RESERVED.match(plain) or not plain[0].isalpha()
+    if (
+        all(_LOSSLESS.fullmatch(part) for part in parts)
+        and len(plain) <= MAX_IDENTIFIER_BYTES
+        and not reserved
+        and not _DIGEST_LIKE.fullmatch(slugs[-1])
+    ):
+        return plain
+    head = ("u_" if reserved else "") + plain
+    return f"{head[: MAX_IDENTIFIER_BYTES - _DIGEST_LENGTH - 1].rstrip('_')}_{_digest(parts)}"
+
+
+def _tidy(text: str) -> str:
+    """Control characters removed, surrogates replaced, spaces collapsed, cut to the longest name."""
+    kept = "".join(c if c.isspace() else _visible(c) for c in text[: 8 * MAX_NAME_LENGTH])
+    return " ".join(kept.split())[:MAX_NAME_LENGTH].rstrip()
+
+
+def _visible(character: str) -> str:
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\ufffd"
+    # Joiners hold emoji and Indic words together; the other format characters only deceive the eye.
+    return "" if category == "Cc" or (category == "Cf" and character not in "\u200c\u200d") else character
+
+
+def _digest(parts: Sequence[str]) -> str:
+    """80 bits over the exact parts; JSON keeps their borders apart and lone surrogates encodable."""
+    raw = hashlib.sha256(json.dumps(list(parts)).encode()).digest()[:10]
+    return base64.b32encode(raw).decode().lower()

@@ -1,0 +1,290 @@
+"""Which node takes which messages: a model's placements turned into filings by fixed rules.
+
+Pure decisions: no database, no provisioning. The rules: what exists is used, a new node needs confidence
+and room above the depth limit, a person exists once in the whole graph and is linked from everywhere else,
+and the filings of a segment tile it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import combinations, groupby
+from uuid import UUID
+
+from neurigraph_pipelines.errors import NeurigraphError, TransientError
+from neurigraph_pipelines.graph.entities import OutlineIndex
+from neurigraph_pipelines.graph.naming import display_name, name_key, presentable
+from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    ConceptKind,
+    Filing,
+    ItemFailure,
+    NodeProposal,
+    Outline,
+    OutlineNode,
+    Placement,
+    PlannedEdge,
+    PlannedNode,
+    Relation,
+    Segment,
+    SegmentRef,
+)
+from neurigraph_pipelines.ports import LanguageModel
+
+STEP = "assign_nodes"
+
+MAX_LINKED_SPEAKERS = 12
+"""Speakers of one segment who are linked with each other: a parliament would give thousands of edges."""
+
+MAX_NODE_KEYWORDS = 24
+MAX_KEYWORD_LENGTH = 60
+
+
+def file_segment(
+    segment: Segment, placements: Sequence[Placement], outline: Outline, threshold: float
+) -> list[Filing]:
+    """Turn what a model proposed for one segment into filings.
+
+    Args:
+        segment: What is to be stored.
+        placements: The model's answer. Overlapping ranges: the narrower placement takes the messages.
+        outline: All nodes of the segment's user, planned ones included.
+        threshold: Confidence from which a proposed node is made.
+
+    Returns:
+        Filings in message order that tile the segment: every message in exactly one. A placement that is
+        cut in two by another gives two filings at one path; its edges and notes come with the first.
+    """
+    index = OutlineIndex(outline)
+    placements = placements or [Placement((), segment.messages[0].seq, segment.messages[-1].seq)]
+    owners = _owners(segment, placements)
+    decided = {number: _file(placements[number], index, threshold) for number in dict.fromkeys(owners)}
+    planned = {node.path: node for filing in decided.values() for node in filing.new_nodes}
+    filings: list[Filing] = []
+    told: set[int] = set()
+    for path, run in groupby(
+        zip(owners, segment.messages, strict=True), key=lambda pair: decided[pair[0]].path
+    ):
+        pairs = list(run)
+        fresh = [
+            decided[number] for number in dict.fromkeys(number for number, _ in pairs) if number not in told
+        ]
+        told.update(number for number, _ in pairs)
+        filing = Filing(
+            path=path,
+            first_message=pairs[0][1].seq,
+            last_message=pairs[-1][1].seq,
+            edges=_distinct(edge for part in fresh for edge in part.edges),
+            notes=tuple(dict.fromkeys(note for part in fresh for note in part.notes)),
+        )
+        filings.append(_self_contained(filing, planned))
+    links = _speaker_links(segment, index)
+    filings[-1] = replace(filings[-1], edges=_distinct((*filings[-1].edges, *links)))
+    return filings
+
+
+def assign_batch(
+    segments: Sequence[Segment],
+    outlines: Mapping[UUID, Outline],
+    model: LanguageModel,
+    threshold: float,
+    on_item: Callable[[SegmentRef], None] | None = None,
+) -> list[list[Filing] | ItemFailure]:
+    """File a batch, oldest first for each user, so that later segments see the nodes that earlier ones need.
+
+    A filing also carries the nodes on its path that another filing of the batch plans, so that it can be
+    committed when that other one fails: provisioning must take a node that already exists as done.
+
+    Args:
+        segments: Of any users, in any order.
+        outlines: The nodes of each user as the database has them; a missing user has none.
+        model: Asked once a segment. With ``concurrency`` above 1 it is asked in threads, with the outlines as
+            they were before the batch.
+        threshold: Confidence from which a proposed node is made.
+        on_item: Called after each segment, with its reference.
+
+    Returns:
+        In the order of ``segments``: the filings, or why there are none; one failure is one item's alone.
+    """
+    order = sorted(
+        range(len(segments)), key=lambda i: (segments[i].occurred_at, segments[i].ref.first_message)
+    )
+    current = {segment.ref.user_id: outlines.get(segment.ref.user_id, Outline()) for segment in segments}
+    planned: dict[UUID, dict[tuple[str, ...], PlannedNode]] = {user_id: {} for user_id in current}
+    results: dict[int, list[Filing] | ItemFailure] = {}
+
+    def ask(number: int) -> Sequence[Placement] | ItemFailure:
+        segment = segments[number]
+        try:
+            return model.place(segment, current[segment.ref.user_id])
+        except Exception as error:  # an item's fault must not reach its neighbours
+            return _failure(segment.ref, error)
+
+    def resolve(number: int, answer: Sequence[Placement] | ItemFailure) -> None:
+        ref = segments[number].ref
+        results[number] = answer if isinstance(answer, ItemFailure) else decide(number, answer)
+        if on_item is not None:
+            on_item(ref)
+
+    def decide(number: int, placements: Sequence[Placement]) -> list[Filing] | ItemFailure:
+        ref = segments[number].ref
+        try:
+            filings = file_segment(segments[number], placements, current[ref.user_id], threshold)
+        except Exception as error:  # such as an unusable answer of a model
+            return _failure(ref, error)
+        known = planned[ref.user_id]
+        new = {node.path: node for filing in filings for node in filing.new_nodes}
+        known.update(new)
+        nodes = (*current[ref.user_id].nodes, *map(_as_outline_node, new.values()))
+        current[ref.user_id] = Outline(nodes)
+        return [_self_contained(filing, known) for filing in filings]
+
+    if model.concurrency > 1:
+        with ThreadPoolExecutor(model.concurrency, thread_name_prefix=STEP) as pool:
+            for number, answer in zip(order, list(pool.map(ask, order)), strict=True):
+                resolve(number, answer)
+    else:
+        for number in order:
+            resolve(number, ask(number))
+    return [results[number] for number in range(len(segments))]
+
+
+def _owners(segment: Segment, placements: Sequence[Placement]) -> list[int]:
+    """The number of the placement that takes each message; unclaimed ones go to the biggest placement."""
+    owners = [-1] * len(segment.messages)
+    by_width = sorted(
+        range(len(placements)), key=lambda i: placements[i].last_message - placements[i].first_message
+    )
+    for number in by_width:
+        first, last = placements[number].first_message, placements[number].last_message
+        for position, message in enumerate(segment.messages):
+            if owners[position] < 0 and first <= message.seq <= last:
+                owners[position] = number
+    claimed = [owner for owner in owners if owner >= 0]
+    biggest = max(sorted(set(claimed)), key=claimed.count, default=0)
+    return [owner if owner >= 0 else biggest for owner in owners]
+
+
+def _file(placement: Placement, index: OutlineIndex, threshold: float) -> Filing:
+    """Walk the steps of one placement down the outline; the range of the returned filing is not yet known."""
+    path: tuple[str, ...] = ()
+    new: list[PlannedNode] = []
+    notes: list[str] = []
+    edges: list[PlannedEdge] = []
+    for number, step in enumerate(placement.steps):
+        names = (step.name, *step.aliases)
+        existing = index.child(path, names)
+        if existing is None and step.kind is ConceptKind.PERSON:
+            existing = index.person(names)
+            if existing is not None and path:
+                edges.append(PlannedEdge(path, existing.path, *_stated(placement.relations, names)))
+                notes.append(
+                    f"{existing.path[-1]} is kept once, at {_shown(existing.path)}, and linked from here."
+                )
+                break
+        if existing is not None:
+            path = existing.path
+            continue
+        refusal = _refusal(step, path, threshold)
+        if refusal:
+            notes.append(refusal)
+            if not path:
+                nearest = index.nearest_topic(placement.steps[number:])
+                path = nearest.path if nearest else ()
+            break
+        node = _planned(step, path)
+        new.append(node)
+        index.add(_as_outline_node(node))
+        path = node.path
+    edges += _relation_edges(placement, path, index)
+    return Filing(path, 0, 0, tuple(new), tuple(edges), tuple(notes))
+
+
+def _refusal(step: NodeProposal, parent: tuple[str, ...], threshold: float) -> str | None:
+    """Why no node is made for ``step`` under ``parent``; None when one may be."""
+    if not presentable(step.name):
+        return f"A proposed name was refused: {display_name(step.name)[:40]!r}."
+    if len(parent) >= MAX_LAYER_DEPTH:
+        return f"Depth limit {MAX_LAYER_DEPTH} met: {display_name(step.name)} is filed at {_shown(parent)}."
+    # A confidence that is not a number compares false with everything, so it is asked this way round.
+    if not step.confidence >= threshold:
+        return f"No node for {display_name(step.name)}: confidence {step.confidence:.2f} of {threshold:.2f}."
+    return None
+
+
+def _planned(step: NodeProposal, parent: tuple[str, ...]) -> PlannedNode:
+    name = display_name(step.name)
+    keywords = dict.fromkeys(
+        display_name(word)[:MAX_KEYWORD_LENGTH] for word in step.keywords[:MAX_NODE_KEYWORDS]
+    )
+    aliases = {name_key(alias): display_name(alias) for alias in step.aliases if presentable(alias)}
+    aliases.pop(name_key(name), None)
+    return PlannedNode(
+        path=(*parent, name),
+        kind=step.kind,
+        confidence=min(1.0, step.confidence),
+        summary=step.summary,
+        keywords=tuple(word for word in keywords if word),
+        aliases=tuple(aliases.values()),
+    )
+
+
+def _stated(relations: Iterable[Relation], names: Iterable[str]) -> tuple[str, float]:
+    """The label and strength that the content gives for whoever bears one of ``names``."""
+    keys = {name_key(name) for name in names}
+    return next(((r.label, r.strength) for r in relations if name_key(r.other) in keys), ("mentions", 0.5))
+
+
+def _relation_edges(placement: Placement, path: tuple[str, ...], index: OutlineIndex) -> list[PlannedEdge]:
+    """Edges for stated relations with nodes that exist; one with the node itself hangs on its parent."""
+    edges = []
+    for relation in placement.relations:
+        other = index.anywhere(relation.other)
+        if other is None:
+            continue
+        origin = path[:-1] if other.path == path else path
+        if origin and origin != other.path:
+            edges.append(PlannedEdge(origin, other.path, relation.label, relation.strength))
+    return edges
+
+
+def _speaker_links(segment: Segment, index: OutlineIndex) -> list[PlannedEdge]:
+    """Who talks with whom, between speakers who are nodes."""
+    persons = dict.fromkeys(p.path for p in (index.person([name]) for name in segment.speakers) if p)
+    paths = list(persons)[:MAX_LINKED_SPEAKERS]
+    return [
+        PlannedEdge(min(one, other), max(one, other), "talks with") for one, other in combinations(paths, 2)
+    ]
+
+
+def _distinct(edges: Iterable[PlannedEdge]) -> tuple[PlannedEdge, ...]:
+    """One edge for each pair and relation, the strongest."""
+    best: dict[tuple[tuple[str, ...], tuple[str, ...], str], PlannedEdge] = {}
+    for edge in edges:
+        key = (edge.from_path, edge.to_path, edge.relation)
+        if key not in best or best[key].strength < edge.strength:
+            best[key] = edge
+    return tuple(best.values())
+
+
+def _self_contained(filing: Filing, planned: Mapping[tuple[str, ...], PlannedNode]) -> Filing:
+    prefixes = (filing.path[:depth] for depth in range(1, len(filing.path) + 1))
+    return replace(filing, new_nodes=tuple(planned[prefix] for prefix in prefixes if prefix in planned))
+
+
+def _as_outline_node(node: PlannedNode) -> OutlineNode:
+    return OutlineNode(node.path, node.kind, node.summary, node.keywords, node.aliases)
+
+
+def _failure(ref: SegmentRef, error: Exception) -> ItemFailure:
+    if isinstance(error, TransientError):
+        return ItemFailure(ref.trigger_id, STEP, str(error), transient=True, retry_after=error.retry_after)
+    if isinstance(error, NeurigraphError):
+        return ItemFailure(ref.trigger_id, STEP, str(error), transient=False)
+    return ItemFailure(ref.trigger_id, STEP, f"{type(error).__name__}: {error}", transient=True)
+
+
+def _shown(path: tuple[str, ...]) -> str:
+    return " / ".join(path) or "the root"
