@@ -154,8 +154,7 @@ class EmbeddedPostgres:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
                 password = make_cluster(self._folder, account)
-                port = self._make_running(account)
-                self._verify(port, password)
+                port = self._make_running(account, password)
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -232,22 +231,28 @@ class EmbeddedPostgres:
         finally:
             os.close(descriptor)
 
-    def _make_running(self, account: Account) -> int:
+    def _make_running(self, account: Account, password: str) -> int:
         """Start the server unless it runs; return its port once it takes connections."""
         deadline = time.monotonic() + _START_SECONDS
+        reason = "it is starting or stopping"
         while True:
             found = find_postmaster(self._data)
-            if found is not None and found.port is not None and found.ready:
-                return found.port
-            if time.monotonic() > deadline:
-                raise TransientError(
-                    f"The embedded server is not ready after {_START_SECONDS:.0f} s: try again; "
-                    f"{self._log} says what it does."
-                )
             if found is None:
                 self._start(account)
-            else:
-                time.sleep(0.02)
+            elif found.ready and found.port is not None:
+                try:
+                    self._verify(found.port, password)
+                except psycopg.OperationalError as error:
+                    # Such as of a server that is killed at this moment.
+                    reason = str(error)
+                else:
+                    return found.port
+            if time.monotonic() > deadline:
+                raise TransientError(
+                    f"The embedded server is not ready after {_START_SECONDS:.0f} s: {reason}. Try again; "
+                    f"{self._log} says what it does."
+                )
+            time.sleep(0.02)
 
     def _start(self, account: Account) -> None:
         """One attempt; returns also when another may succeed."""
@@ -274,8 +279,8 @@ class EmbeddedPostgres:
         if b"shared memory block" in said:
             # Backends that outlived a killed server; they would write to the data folder beside the new one.
             for pid in postgres_processes(self._data):
-                os.kill(pid, signal.SIGKILL)
-            time.sleep(0.1)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         elif b"could not bind" in said:
             (self._folder / "port").unlink(missing_ok=True)
         else:
@@ -286,26 +291,25 @@ class EmbeddedPostgres:
     def _verify(self, port: int, password: str) -> None:
         """Connect, and see that it is the server of this data folder."""
         try:
-            with psycopg.connect(
-                _url(port, SUPERUSER, password, "postgres"), connect_timeout=10
-            ) as connection:
-                row = connection.execute("SELECT current_setting('data_directory')").fetchone()
+            with psycopg.connect(_url(port, SUPERUSER, password, "postgres"), connect_timeout=10) as server:
+                row = server.execute("SELECT current_setting('data_directory')").fetchone()
         except psycopg.OperationalError as error:
-            if "password authentication failed" in str(error):
-                raise ConfigurationError(
-                    f"The password in {self._folder / 'superuser_password'} does not open the embedded server: "
-                    f"bring back the right one, or move {self._folder} away to begin with an empty database."
-                ) from error
-            raise TransientError(f"The embedded server does not answer: {error}") from error
+            if "password authentication failed" not in str(error):
+                raise
+            raise ConfigurationError(
+                f"The password in {self._folder / 'superuser_password'} does not open the embedded server: "
+                f"bring back the right one, or move {self._folder} away to begin with an empty database."
+            ) from error
         if row is None or Path(row[0]) != self._data.resolve():
-            raise TransientError(f"Port {port} belongs to the server of another data folder: try again.")
+            raise psycopg.OperationalError(f"port {port} belongs to the server of another data folder")
 
     def _shut_down(self) -> None:
         """Fast shutdown: transactions roll back, connections end, a checkpoint is written."""
         found = find_postmaster(self._data)
         if found is None:
             return
-        os.kill(found.pid, signal.SIGINT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(found.pid, signal.SIGINT)
         deadline = time.monotonic() + _STOP_SECONDS
         while works_in(found.pid, self._data):
             if time.monotonic() > deadline:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import tempfile
 from pathlib import Path
 
 from neurigraph_pipelines.errors import ConfigurationError
@@ -71,9 +72,7 @@ def make_cluster(folder: Path, account: Account) -> str:
         ConfigurationError: It is of another major version, its password is lost, or ``initdb`` failed.
         OSError: A file could not be read or written.
     """
-    data, build, password_file = folder / "data", folder / "build", folder / "superuser_password"
-    if build.exists():
-        shutil.rmtree(build)
+    data, password_file = folder / "data", folder / "superuser_password"
     if (data / "PG_VERSION").exists():
         _check_version(data)
         if not password_file.exists():
@@ -84,14 +83,17 @@ def make_cluster(folder: Path, account: Account) -> str:
         return password_file.read_text(encoding="utf-8")
     password = secrets.token_urlsafe(32)
     write_private(password_file, password)
-    build.mkdir(0o700)
+    for abandoned in folder.glob("build-*"):
+        # An initdb whose caller was killed may still write there: it fails, and the rest goes next time.
+        shutil.rmtree(abandoned, ignore_errors=True)
+    build = Path(tempfile.mkdtemp(prefix="build-", dir=folder))
     write_private(build / "password", password)
     account.own(build / "password")
     account.own(build)
     _initdb(account, build)
     (build / "data").rename(data)
     sync_folder(folder)
-    shutil.rmtree(build)
+    shutil.rmtree(build, ignore_errors=True)
     return password
 
 
