@@ -1,0 +1,144 @@
+"""What all formats have in common once their messages are read: times, ids, duplicates.
+
+How a format writes its messages belongs to the format's module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
+from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem
+
+
+def moment(value: Any) -> datetime | None:
+    """A time as exports write it, in UTC: seconds since 1970 or ISO 8601; None for anything else."""
+    try:
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+            return utc(datetime.fromtimestamp(float(value), UTC))
+        if isinstance(value, str):
+            return utc(datetime.fromisoformat(value))
+    except (ValueError, OverflowError, OSError, InvalidInputError):
+        return None
+    return None
+
+
+def text_of(value: Any) -> str | None:
+    """A text that is there and not blank; None otherwise."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def objects_of(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list, leaving out whatever else it holds; empty for anything but a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def derived_id(prefix: str, *parts: object) -> str:
+    """An id for something that has none: the same parts give the same id, always and everywhere."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = ("" if part is None else str(part)).encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8) + encoded)
+    return f"{prefix}-{digest.hexdigest()[:24]}"
+
+
+def message_id(number: int, message: NewMessage) -> str:
+    """An id by position and content: a conversation that grew keeps the ids of its earlier messages.
+
+    Args:
+        number: Position in the conversation, from 1.
+        message: Its content takes part: two conversations taken for one cannot hide each other's messages.
+    """
+    return derived_id(f"m{number:04}", message.role, message.author, message.content)[
+        : len(f"m{number:04}-") + 8
+    ]
+
+
+def assemble(
+    where: str,
+    external_id: str,
+    messages: Iterable[NewMessage | RejectedItem],
+    *,
+    fallback_time: datetime | None,
+    title: str | None = None,
+    started_at: datetime | None = None,
+    ended_at: datetime | None = None,
+) -> Iterator[NewConversation | RejectedItem]:
+    """Make a conversation of its messages.
+
+    Args:
+        where: Where it stands in the file, for rejections.
+        external_id: Its id in the system it comes from.
+        messages: In their order, with the rejections met while reading them.
+        fallback_time: When it took place if nothing else tells.
+        title: Cut to ``MAX_NAME_CHARACTERS``.
+        started_at: Unless given, the time of the first message.
+        ended_at: Unless given, the latest time of a message.
+
+    Yields:
+        The rejections; then the conversation, or a rejection if it has no messages. A message with the id of
+        an earlier one is dropped if it says the same and rejected if it does not. A message without a time
+        has that of its neighbour before it, else of the next one, else the conversation's.
+    """
+    if len(external_id) > MAX_NAME_CHARACTERS:
+        yield RejectedItem(
+            where,
+            f"its external id has {len(external_id):,} characters and the limit is {MAX_NAME_CHARACTERS}",
+        )
+        return
+    accepted: list[NewMessage] = []
+    by_id: dict[str, NewMessage] = {}
+    for message in messages:
+        if isinstance(message, RejectedItem):
+            yield message
+            continue
+        known = by_id.get(message.external_id) if message.external_id else None
+        if known is None:
+            accepted.append(message)
+            if message.external_id:
+                by_id[message.external_id] = message
+        elif not _says_the_same(known, message):
+            yield RejectedItem(where, f"message {message.external_id!r} occurs twice with different content")
+    if not accepted:
+        yield RejectedItem(where, "no messages")
+        return
+    timed = _with_times(accepted, started_at or fallback_time)
+    times = [message.occurred_at for message in timed if message.occurred_at is not None]
+    yield NewConversation(
+        external_id=clean_text(external_id, "repair")[0],
+        messages=tuple(timed),
+        title=_short(title),
+        started_at=started_at or (times[0] if times else None),
+        ended_at=ended_at or (max(times) if times else None),
+    )
+
+
+def _says_the_same(one: NewMessage, other: NewMessage) -> bool:
+    return (one.role, one.author, one.content, one.tool_calls) == (
+        other.role,
+        other.author,
+        other.content,
+        other.tool_calls,
+    )
+
+
+def _short(title: str | None) -> str | None:
+    if title is None or not title.strip():
+        return None
+    title = clean_text(title, "repair")[0]
+    return title if len(title) <= MAX_NAME_CHARACTERS else title[: MAX_NAME_CHARACTERS - 1] + "…"
+
+
+def _with_times(messages: Sequence[NewMessage], fallback: datetime | None) -> list[NewMessage]:
+    known = next((message.occurred_at for message in messages if message.occurred_at), fallback)
+    timed: list[NewMessage] = []
+    for message in messages:
+        known = message.occurred_at or known
+        timed.append(message if message.occurred_at else replace(message, occurred_at=known))
+    return timed

@@ -1,0 +1,153 @@
+"""The data export of ChatGPT: ``conversations.json``, a list of conversations that are trees of messages.
+
+The format is not documented by its maker and changes silently; what is relied on here is what tools that read
+real exports from 2023 to 2026 agree about. Reading the file as a stream belongs to ``json_stream``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, moment, objects_of, text_of
+from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+
+_DROPPED_CONTENT = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def conversations(
+    item: dict[str, Any], where: str, fallback_time: datetime | None
+) -> Iterator[NewConversation | RejectedItem]:
+    """Read one item of the list: the branch that ends in ``current_node``, hidden messages left out."""
+    mapping = item.get("mapping")
+    if not isinstance(mapping, dict):
+        yield RejectedItem(where, "it has no mapping of messages")
+        return
+    nodes = {key: node for key, node in mapping.items() if isinstance(node, dict)}
+    branch = _branch(nodes, item.get("current_node"))
+    title = text_of(item.get("title"))
+    started_at = moment(item.get("create_time"))
+    external_id = text_of(item.get("conversation_id")) or text_of(item.get("id"))
+    yield from assemble(
+        where,
+        external_id or derived_id("chatgpt", title, started_at, branch[0] if branch else None),
+        _messages(nodes, branch, where),
+        title=title,
+        started_at=started_at,
+        fallback_time=moment(item.get("update_time")) or fallback_time,
+    )
+
+
+def _branch(nodes: dict[str, dict[str, Any]], current: Any) -> list[str]:
+    """Keys of the current branch from the root down; the latest branch where the export does not name one."""
+    if not isinstance(current, str) or current not in nodes:
+        current = _latest_leaf(nodes)
+    branch: dict[str, None] = {}  # a cycle ends where it closes
+    while isinstance(current, str) and current in nodes and current not in branch:
+        branch[current] = None
+        current = nodes[current].get("parent")
+    return list(branch)[::-1]
+
+
+def _latest_leaf(nodes: dict[str, dict[str, Any]]) -> str | None:
+    parents = {parent for node in nodes.values() if isinstance(parent := node.get("parent"), str)}
+    with_message = [key for key, node in nodes.items() if isinstance(node.get("message"), dict)]
+    leaves = [key for key in with_message if key not in parents] or with_message
+    return max(
+        leaves, key=lambda key: moment(nodes[key]["message"].get("create_time")) or _EPOCH, default=None
+    )
+
+
+def _messages(
+    nodes: dict[str, dict[str, Any]], branch: list[str], where: str
+) -> Iterator[NewMessage | RejectedItem]:
+    for key in branch:
+        message = nodes[key].get("message")
+        if message is None:
+            continue
+        if not isinstance(message, dict):
+            yield RejectedItem(f"{where}, message {key}", "it is not an object")
+            continue
+        content, metadata, author = (_object(message.get(name)) for name in ("content", "metadata", "author"))
+        if _is_hidden(message, content, metadata):
+            continue
+        text = _text(content, metadata)
+        if not text:
+            continue
+        role = author.get("role")
+        if role not in tuple(Role):
+            yield RejectedItem(
+                f"{where}, message {key}", f"its author has the unknown role {str(role)[:50]!r}"
+            )
+            continue
+        yield NewMessage(
+            role=Role(role),
+            content=text,
+            author=text_of(author.get("name")),
+            external_id=text_of(message.get("id")) or key,
+            occurred_at=moment(message.get("create_time")),
+        )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_hidden(message: dict[str, Any], content: dict[str, Any], metadata: dict[str, Any]) -> bool:
+    """What the user never saw: instructions of the system, and the model's thinking."""
+    return bool(
+        message.get("weight") == 0
+        or metadata.get("is_visually_hidden_from_conversation")
+        or content.get("content_type") in _DROPPED_CONTENT
+    )
+
+
+def _text(content: dict[str, Any], metadata: dict[str, Any]) -> str:
+    """All that can be read of a message; attached things are named."""
+    kind = content.get("content_type")
+    names = {
+        file["id"]: name
+        for file in objects_of(metadata.get("attachments"))
+        if isinstance(file.get("id"), str) and (name := text_of(file.get("name")))
+    }
+    body: list[str] = []
+    if kind == "code":
+        body.append(_code(content))
+    elif kind == "tether_quote":
+        heading = text_of(content.get("title")) or text_of(content.get("domain"))
+        source = text_of(content.get("url"))
+        quoted = (heading, source if source != heading else None, text_of(content.get("text")))
+        body.append("\n".join(line for line in quoted if line))
+    else:
+        parts = content.get("parts")
+        body += _parts(parts, names) if isinstance(parts, list) else []
+        # execution_output and system_error have ``text``, tether_browsing_display has ``result``.
+        body += [text for name in ("text", "result") if (text := text_of(content.get(name)))]
+    body += [f"[attached: {name}]" for name in names.values()]
+    return "\n".join(line for line in body if line.strip())
+
+
+def _code(content: dict[str, Any]) -> str:
+    code = text_of(content.get("text"))
+    language = text_of(content.get("language"))
+    if code is None or language in (None, "unknown"):
+        return code or ""
+    return f"```{language}\n{code}\n```"
+
+
+def _parts(parts: list[Any], names: dict[str, str]) -> Iterator[str]:
+    """Texts and transcriptions as they are, other things by name; ``names`` loses those that were used."""
+    transcribed = any(text_of(part.get("text")) for part in objects_of(parts))
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            text = text_of(part.get("text"))
+            kind = str(part.get("content_type") or "asset").removesuffix("_asset_pointer").replace("_", " ")
+            if text is not None:
+                yield text
+            elif "audio" not in kind or not transcribed:
+                pointer = (text_of(part.get("asset_pointer")) or "").rpartition("/")[2]
+                yield f"[{kind}: {names.pop(pointer, pointer)}]" if pointer else f"[{kind}]"

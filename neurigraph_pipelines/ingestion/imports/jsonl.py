@@ -1,0 +1,180 @@
+"""Our own format, one conversation a line with the keys of the HTTP interface (see ``docs/import.md``)."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
+from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+
+MAX_LINE_BYTES = 256 * 1024**2
+"""Longest line; a longer one is skipped without being held in memory."""
+
+CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages"})
+MESSAGE_KEYS = frozenset({"role", "content", "author", "external_id", "occurred_at", "tool_calls"})
+
+_logger = logging.getLogger(__name__)
+
+
+def conversations(
+    stream: io.BufferedReader, name: str, fallback_time: datetime | None
+) -> Iterator[NewConversation | RejectedItem]:
+    """Read a stream line by line; a broken line is rejected and the next one read.
+
+    Args:
+        stream: UTF-8, lines ended by a line feed.
+        name: What the stream is called towards people.
+        fallback_time: When a conversation took place that has no time in it at all.
+    """
+    ids = _DerivedIds()
+    unknown: set[str] = set()
+    for number, line in _lines(stream):
+        where = f"{name}, line {number}"
+        if isinstance(line, RejectedItem):
+            yield replace(line, where=where)
+            continue
+        try:
+            raw = _parse(line)
+            _note_unknown(raw, CONVERSATION_KEYS, unknown, name)
+            title, started_at, ended_at = (
+                _text(raw, "title"),
+                _time(raw, "started_at"),
+                _time(raw, "ended_at"),
+            )
+            messages = list(_messages(raw.get("messages"), where, unknown, name))
+            external_id = _text(raw, "external_id") or ids.of(title, started_at, messages)
+        except InvalidInputError as error:
+            yield RejectedItem(where, str(error))
+            continue
+        yield from assemble(
+            where,
+            external_id,
+            messages,
+            title=title,
+            started_at=started_at,
+            ended_at=ended_at,
+            fallback_time=fallback_time,
+        )
+
+
+def _lines(stream: io.BufferedReader) -> Iterator[tuple[int, bytes | RejectedItem]]:
+    """Numbered lines that are not blank."""
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES):
+        number += 1
+        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+            while (rest := stream.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                continue
+            yield (
+                number,
+                RejectedItem("", f"it is longer than {MAX_LINE_BYTES:,} bytes: split the conversation"),
+            )
+        elif line.strip():
+            yield number, line
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    try:
+        raw = json.loads(line.decode())
+    except RecursionError:
+        raise InvalidInputError("its JSON is nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"it is not UTF-8 at byte {error.start + 1}") from error
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(f"it is not JSON ({error.msg} at character {error.pos + 1})") from error
+    except ValueError as error:  # a number of more digits than Python converts
+        raise InvalidInputError(f"its JSON cannot be read ({error})") from error
+    if not isinstance(raw, dict):
+        raise InvalidInputError(f"expected an object, found {type(raw).__name__}")
+    return raw
+
+
+def _messages(value: Any, where: str, unknown: set[str], name: str) -> Iterator[NewMessage | RejectedItem]:
+    if not isinstance(value, list):
+        raise InvalidInputError("it has no list of messages")
+    for number, raw in enumerate(value, 1):
+        try:
+            if not isinstance(raw, dict):
+                raise InvalidInputError(f"expected an object, found {type(raw).__name__}")
+            _note_unknown(raw, MESSAGE_KEYS, unknown, name)
+            message = _message(raw)
+        except InvalidInputError as error:
+            yield RejectedItem(f"{where}, message {number}", str(error))
+            continue
+        yield message if message.external_id else replace(message, external_id=message_id(number, message))
+
+
+def _message(raw: dict[str, Any]) -> NewMessage:
+    role, content, calls = raw.get("role"), raw.get("content"), raw.get("tool_calls") or []
+    if role not in tuple(Role):
+        raise InvalidInputError(f"its role {str(role)[:50]!r} is not one of {', '.join(Role)}")
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        raise InvalidInputError("its tool_calls are not a list of objects")
+    if content is None and calls:
+        content = ""
+    if not isinstance(content, str):
+        raise InvalidInputError("its content is not a text")
+    return NewMessage(
+        role=Role(role),
+        content=content,
+        author=_text(raw, "author"),
+        external_id=_text(raw, "external_id"),
+        occurred_at=_time(raw, "occurred_at"),
+        tool_calls=tuple(calls),
+    )
+
+
+def _text(raw: dict[str, Any], key: str) -> str | None:
+    value = raw.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError(f"its {key} is not a text")
+    return value or None
+
+
+def _time(raw: dict[str, Any], key: str) -> datetime | None:
+    value = raw.get(key)
+    time = moment(value)
+    if time is None and value is not None:
+        raise InvalidInputError(
+            f"its {key} is not a time in ISO 8601 between 1970 and 2200: {str(value)[:50]!r}"
+        )
+    return time
+
+
+def _note_unknown(raw: dict[str, Any], known: frozenset[str], noted: set[str], name: str) -> None:
+    """Log every key that is not read, once a file."""
+    for key in raw.keys() - known - noted:
+        noted.add(key)
+        _logger.warning("%s: the key %r is not known and was left out", name, key[:50])
+
+
+@dataclass
+class _DerivedIds:
+    """Ids for conversations that have none, from title, start and first message.
+
+    What comes later does not take part, so a conversation that grew since the last import keeps its id. Two
+    different conversations of one file that begin alike are numbered in their order.
+    """
+
+    _seen: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def of(
+        self, title: str | None, started_at: datetime | None, messages: list[NewMessage | RejectedItem]
+    ) -> str:
+        read = [message for message in messages if isinstance(message, NewMessage)]
+        first = read[0] if read else None
+        opening = derived_id("jsonl", title, started_at, first)
+        content = derived_id("", *read)
+        alike = self._seen[opening]
+        if content not in alike:
+            alike.append(content)
+        number = alike.index(content) + 1
+        return opening if number == 1 else f"{opening}-{number}"

@@ -1,0 +1,178 @@
+"""The way into imports: which format a file has, and its conversations one after the other.
+
+What a format looks like inside belongs to the format's module.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.imports import chatgpt, claude, json_stream, jsonl, locomo, text
+from neurigraph_pipelines.ingestion.imports.assemble import moment
+from neurigraph_pipelines.ingestion.imports.source import READ_ERRORS, Part, parts_of
+from neurigraph_pipelines.model import NewConversation, RejectedItem
+
+
+class _ItemReader(Protocol):
+    """Turns one item of a JSON export into conversations."""
+
+    def __call__(
+        self, item: Any, where: str, fallback_time: datetime | None
+    ) -> Iterator[NewConversation | RejectedItem]: ...
+
+
+_EXPORTS: dict[str, _ItemReader] = {
+    "chatgpt": chatgpt.conversations,
+    "claude": claude.conversations,
+    "locomo": locomo.conversations,
+}
+FORMATS: tuple[str, ...] = (*_EXPORTS, "jsonl", "text")
+
+_KEYS = {
+    "mapping": "chatgpt",
+    "chat_messages": "claude",
+    "sample_id": "locomo",
+    "conversation": "locomo",
+    "messages": "jsonl",
+}
+"""Keys that only one format has in its conversations."""
+
+_TEXT_SUFFIXES = (".txt", ".md", ".text", ".log")
+
+
+def detect_format(path: Path) -> str:
+    """Say which of ``FORMATS`` a file has, by looking into it.
+
+    Raises:
+        InvalidInputError: It cannot be read, or it could be anything; the message names the formats.
+    """
+    part = parts_of(path)[0]
+    found = _signature(part)
+    if found is not None:
+        return found
+    start = _first_byte(part)
+    if start == b"{" and path.suffix.lower() in (".jsonl", ".ndjson"):
+        return "jsonl"  # its first line is broken; the lines behind it may be good
+    if (
+        start
+        and (start not in (b"{", b"[") or path.suffix.lower() in _TEXT_SUFFIXES)
+        and text.looks_like_text(part)
+    ):
+        return "text"
+    raise InvalidInputError(
+        f"The format of {path} is not recognised: name it, one of {', '.join(FORMATS)} (see docs/import.md)."
+    )
+
+
+def read_conversations(
+    path: Path,
+    format: str,  # noqa: A002 (the word of the command line and of the documentation)
+    *,
+    on_bytes: Callable[[int], None] | None = None,
+    max_message_bytes: int = text.MAX_MESSAGE_BYTES,
+) -> Iterator[NewConversation | RejectedItem]:
+    """Read a file conversation by conversation, in memory bounded by the largest of them.
+
+    Args:
+        path: A file; for ``chatgpt`` and ``claude`` also the zip that the export arrives as.
+        format: One of ``FORMATS``.
+        on_bytes: Called with the number of bytes consumed since the last call, unpacked; they add up to
+            ``content_size(path)``.
+        max_message_bytes: Bytes of UTF-8 at which plain text is split into several messages.
+
+    Returns:
+        Every conversation that could be read, with what had to be left out and why, in the order of the file.
+        A file that breaks off in the middle ends with one rejection.
+
+    Raises:
+        InvalidInputError: At once if the file cannot be read, is of another format, or the format is unknown;
+            on the first step if nothing of the format is in it.
+    """
+    if format not in FORMATS:
+        raise InvalidInputError(f"The format {format!r} is unknown: use one of {', '.join(FORMATS)}.")
+    parts = parts_of(path)
+    if parts[0].member is not None and format in ("jsonl", "text"):
+        raise InvalidInputError(
+            f"{path} is a zip, which is read for chatgpt and claude only: unpack it first."
+        )
+    if format != "text":
+        _refuse_other_formats(parts[0], format)
+    elif not text.looks_like_text(parts[0]):
+        raise InvalidInputError(f"{path} is not plain text: it holds NUL bytes.")
+    return _read(parts, format, on_bytes, max_message_bytes)
+
+
+def _refuse_other_formats(part: Part, wanted: str) -> None:
+    found = _signature(part)
+    if found not in (None, wanted):
+        raise InvalidInputError(
+            f"{part.name} looks like the format {found}, not {wanted}: import it as {found}."
+        )
+    start = _first_byte(part)
+    if wanted == "jsonl" and start == b"[":
+        raise InvalidInputError(
+            f"{part.name} is one JSON array: jsonl wants one conversation a line, without it."
+        )
+    if wanted != "jsonl" and start not in (b"[", b"{"):
+        raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
+
+
+def _read(
+    parts: tuple[Part, ...], wanted: str, on_bytes: Callable[[int], None] | None, max_message_bytes: int
+) -> Iterator[NewConversation | RejectedItem]:
+    for number, part in enumerate(parts):
+        fallback_time = moment(part.modified)
+        try:
+            with part.open(on_bytes) as stream:
+                if wanted == "text":
+                    yield from text.conversations(stream, part.name, fallback_time, max_message_bytes)
+                elif wanted == "jsonl":
+                    yield from jsonl.conversations(stream, part.name, fallback_time)
+                else:
+                    yield from _read_export(stream, part.name, _EXPORTS[wanted], fallback_time)
+        except READ_ERRORS as error:
+            yield RejectedItem(part.name, f"it could not be read to its end ({error})")
+        except InvalidInputError as error:
+            if number == 0:
+                raise
+            yield RejectedItem(part.name, str(error))
+
+
+def _read_export(
+    stream: io.BufferedReader, name: str, read_item: _ItemReader, fallback_time: datetime | None
+) -> Iterator[NewConversation | RejectedItem]:
+    for item in json_stream.read_items(stream, name):
+        if isinstance(item, RejectedItem):
+            yield item
+        elif isinstance(item[1], dict):
+            yield from read_item(item[1], item[0], fallback_time)
+        else:
+            yield RejectedItem(item[0], f"expected an object, found {type(item[1]).__name__}")
+
+
+def _first_byte(part: Part) -> bytes:
+    try:
+        with part.open() as stream:
+            return json_stream.first_byte(stream)
+    except READ_ERRORS as error:
+        raise InvalidInputError(f"{part.name} cannot be read ({error}): download it again.") from error
+
+
+def _signature(part: Part) -> str | None:
+    """The format whose own key the first object has."""
+    start = _first_byte(part)
+    if start not in (b"[", b"{"):
+        return None
+    with part.open() as stream:
+        for key in json_stream.first_keys(stream):
+            found = _KEYS.get(key)
+            if found == "jsonl" and start == b"[":
+                continue
+            if found is not None:
+                return found
+    return None

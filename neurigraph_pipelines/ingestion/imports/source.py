@@ -1,0 +1,166 @@
+"""Opening what is imported: a file, or the conversations inside a zip, as counted streams of bytes.
+
+What the bytes mean belongs to ``json_stream`` and to the modules of the formats.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from neurigraph_pipelines.errors import InvalidInputError
+
+CHUNK_BYTES = 65_536
+
+MAX_ARCHIVE_BYTES = 16 * 1024**3
+"""Most bytes that the conversations of one zip may unpack to."""
+
+MAX_ARCHIVE_RATIO = 200
+"""Most that a zip may unpack to, as a multiple of its own size; exports reach about 15, deflate 1,032."""
+
+UNSUSPICIOUS_BYTES = 64 * 1024**2
+"""Unpacked size up to which the ratio does not matter."""
+
+READ_ERRORS = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
+"""What reading a damaged file or zip raises."""
+
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_CONVERSATIONS = re.compile(r"conversations([-_]\d+)?\.json")
+
+
+class _Counted(io.RawIOBase):
+    """Bytes of an inner stream, reported as they are read."""
+
+    def __init__(self, inner: IO[bytes], on_bytes: Callable[[int], None] | None) -> None:
+        super().__init__()
+        self._inner = inner
+        self._on_bytes = on_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._inner.read(len(buffer))
+        buffer[: len(data)] = data
+        if data and self._on_bytes is not None:
+            self._on_bytes(len(data))
+        return len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One stream of conversations: a whole file, or one member of a zip.
+
+    Attributes:
+        name: For messages to people.
+        size: In bytes, unpacked, as the file system or the zip's directory says.
+        member: Name inside the zip; None for a plain file.
+        modified: Seconds since 1970 at which the file was last written.
+    """
+
+    path: Path
+    name: str
+    size: int
+    modified: float
+    member: str | None = None
+
+    @contextmanager
+    def open(self, on_bytes: Callable[[int], None] | None = None) -> Iterator[io.BufferedReader]:
+        """Open for reading, behind a byte order mark of UTF-8 if there is one.
+
+        Args:
+            on_bytes: Called with the number of bytes each read consumed; they add up to ``size``.
+        """
+        with ExitStack() as stack:
+            inner: IO[bytes]
+            if self.member is None:
+                inner = stack.enter_context(self.path.open("rb"))
+            else:
+                archive = stack.enter_context(zipfile.ZipFile(self.path))
+                inner = stack.enter_context(archive.open(self.member))
+            counted: Any = _Counted(inner, on_bytes)  # the type of a reader is invariant in its inner stream
+            stream = stack.enter_context(io.BufferedReader(counted, CHUNK_BYTES))
+            if stream.peek(3).startswith(b"\xef\xbb\xbf"):
+                stream.read(3)
+            yield stream
+
+
+def parts_of(path: Path) -> tuple[Part, ...]:
+    """What is to be read of a file, checked before anything is.
+
+    Raises:
+        InvalidInputError: The path is absent, a folder, empty or not readable, or a zip that is damaged,
+            encrypted, without conversations, or suspiciously large once unpacked.
+    """
+    try:
+        if path.is_dir():
+            raise InvalidInputError(
+                f"{path} is a folder: name the file inside it, such as conversations.json."
+            )
+        if not path.exists():
+            raise InvalidInputError(f"{path} does not exist: check the path.")
+        if not path.is_file():
+            raise InvalidInputError(f"{path} is not a regular file: save what it delivers to a file first.")
+        status = path.stat()
+        with path.open("rb") as stream:
+            start = stream.read(4)
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
+        raise InvalidInputError(
+            f"{path} cannot be read ({error}): check its name and permissions."
+        ) from error
+    if not start:
+        raise InvalidInputError(f"{path} is empty: export it again.")
+    if start in _ZIP_MAGIC:
+        return _members_of(path, status.st_mtime, status.st_size)
+    return (Part(path, path.name, status.st_size, status.st_mtime),)
+
+
+def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ...]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [
+                info
+                for info in archive.infolist()
+                if _CONVERSATIONS.fullmatch(PurePosixPath(info.filename).name)
+                and not info.filename.startswith("__MACOSX/")
+            ]
+    except (*READ_ERRORS, NotImplementedError, UnicodeDecodeError) as error:
+        raise InvalidInputError(
+            f"{path} is a damaged or incomplete zip ({error}): download it again."
+        ) from error
+    if not members:
+        raise InvalidInputError(f"{path} holds no conversations.json: it is not an export of conversations.")
+    if any(info.flag_bits & 1 for info in members):
+        raise InvalidInputError(f"{path} is encrypted: unpack it, then import its conversations.json.")
+    if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in members):
+        raise InvalidInputError(
+            f"{path} uses an unusual compression: unpack it, then import its conversations.json."
+        )
+    # zipfile never delivers more of a member than its directory declares: that bounds the real size, too.
+    size = sum(info.file_size for info in members)
+    if size > MAX_ARCHIVE_BYTES or size > max(UNSUSPICIOUS_BYTES, packed_size * MAX_ARCHIVE_RATIO):
+        raise InvalidInputError(
+            f"{path} would unpack to {size:,} bytes, which looks like a zip bomb: "
+            "unpack it yourself if you trust it, then import its conversations.json."
+        )
+    members.sort(key=lambda info: info.filename)
+    return tuple(
+        Part(path, f"{path.name}/{info.filename}", info.file_size, modified, info.filename)
+        for info in members
+    )
+
+
+def content_size(path: Path) -> int:
+    """Bytes that reading ``path`` will consume, unpacked: the total of a progress bar.
+
+    Raises:
+        InvalidInputError: As ``parts_of``.
+    """
+    return sum(part.size for part in parts_of(path))

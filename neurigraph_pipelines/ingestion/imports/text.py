@@ -1,0 +1,131 @@
+"""Plain text: one file is one conversation, by speakers where lines begin with their names."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import PurePath
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id
+from neurigraph_pipelines.ingestion.imports.source import Part
+from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+
+MAX_FILE_BYTES = 256 * 1024**2
+MAX_MESSAGE_BYTES = 4_000_000
+"""Bytes of UTF-8 at which a long text is split, unless the caller says otherwise."""
+
+MIN_SPEAKER_SHARE = 0.3
+"""Share of lines that begin with a speaker from which a text is a dialogue; prose with labels stays below."""
+
+_ROLES = {
+    **dict.fromkeys(("user", "human", "me", "you"), Role.USER),
+    **dict.fromkeys(("assistant", "ai", "bot", "chatgpt", "gpt", "claude", "model"), Role.ASSISTANT),
+    "system": Role.SYSTEM,
+    "tool": Role.TOOL,
+}
+_SPEAKER = re.compile(r"[ \t]*([^\W\d_][\w .'’-]{0,39}):(?:[ \t]+|$)")
+# UTF-32 first: its mark begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+_logger = logging.getLogger(__name__)
+
+
+def looks_like_text(part: Part) -> bool:
+    """Whether a file is text: its first 8 KB hold no NUL byte, or a mark says that it is UTF-16 or UTF-32."""
+    with part.open() as stream:
+        start = stream.peek(8192)[:8192]
+    return b"\x00" not in start or any(start.startswith(mark) for mark, _ in _MARKS)
+
+
+def conversations(
+    stream: io.BufferedReader, name: str, modified: datetime | None, max_message_bytes: int
+) -> Iterator[NewConversation | RejectedItem]:
+    """Read a whole file as one conversation that took place when the file was last written.
+
+    Raises:
+        InvalidInputError: The file is larger than ``MAX_FILE_BYTES``.
+    """
+    data = stream.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise InvalidInputError(f"{name} is longer than {MAX_FILE_BYTES:,} bytes of plain text: split it.")
+    text = _decode(data, name)
+    messages = [
+        NewMessage(role, piece, author)
+        for role, author, content in _turns(text)
+        for piece in _split(content, max_message_bytes)
+    ]
+    first = messages[0].content if messages else None
+    yield from assemble(
+        name,
+        derived_id("text", name, first),
+        (replace(message, external_id=message_id(n, message)) for n, message in enumerate(messages, 1)),
+        title=PurePath(name).stem,
+        started_at=modified,
+        fallback_time=modified,
+    )
+
+
+def _decode(data: bytes, name: str) -> str:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        _logger.warning("%s: not UTF-8 at byte %d, read as Windows-1252 instead", name, error.start + 1)
+        return data.decode("cp1252", "replace")
+
+
+def _turns(text: str) -> Iterator[tuple[Role, str | None, str]]:
+    """Role, author and words of each turn; one turn of the user where the text is no dialogue."""
+    lines = text.splitlines()
+    speakers = _speakers(lines)
+    role, author, words = Role.USER, None, list[str]()
+    for line in lines:
+        match = _SPEAKER.match(line)
+        if match is None or match[1] not in speakers:
+            words.append(line)
+            continue
+        if content := "\n".join(words).strip():
+            yield role, author, content
+        known = _ROLES.get(match[1].lower())
+        role, author, words = known or Role.USER, None if known else match[1], [line[match.end() :]]
+    if content := "\n".join(words).strip():
+        yield role, author, content
+
+
+def _speakers(lines: list[str]) -> frozenset[str]:
+    """Who speaks: names that begin lines more than once, or known roles; nobody unless there are two."""
+    counts = Counter(match[1] for line in lines if (match := _SPEAKER.match(line)))
+    speakers = frozenset(name for name, count in counts.items() if count > 1 or name.lower() in _ROLES)
+    spoken = sum(counts[name] for name in speakers)
+    written = sum(1 for line in lines if line.strip())
+    return speakers if len(speakers) > 1 and spoken >= MIN_SPEAKER_SHARE * written else frozenset()
+
+
+def _split(content: str, max_bytes: int) -> Iterator[str]:
+    """Pieces of at most ``max_bytes`` bytes of UTF-8, cut after a paragraph, a line, a word, or anywhere."""
+    encoded = content.encode("utf-8", "surrogatepass")
+    while len(encoded) > max_bytes:
+        window = encoded[:max_bytes]
+        cut = next(
+            (at + len(gap) for gap in (b"\n\n", b"\n", b" ") if (at := window.rfind(gap)) > max_bytes // 2),
+            max_bytes,
+        )
+        while encoded[cut] & 0xC0 == 0x80:  # inside a character
+            cut -= 1
+        yield encoded[:cut].decode("utf-8", "surrogatepass").rstrip()
+        encoded = encoded[cut:].lstrip(b"\n")
+    yield encoded.decode("utf-8", "surrogatepass")
