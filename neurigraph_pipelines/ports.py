@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -150,3 +151,14 @@ class ObjectStore(Protocol):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with ``prefix``, in order."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """What the wiring hands to the domain: one of each."""
+
+    database: Database
+    objects: ObjectStore
+    language_model: LanguageModel
+    embedder: Embedder
+    tokens: TokenCounter

@@ -1,1 +1,1 @@
-"""The states of a file at rest."""
+"""The life of a file: where its bytes lie at rest and while it is active."""

@@ -43,3 +43,8 @@ VALUES (
 -- name: insert_first_delta
 INSERT INTO neurigraph.delta_log (user_id, record_id, w_coordinate, delta_payload, authored_by)
 VALUES (%(user_id)s, %(record_id)s, clock_timestamp(), %(payload)s, %(authored_by)s);
+
+-- name: log_active
+-- A committed file has its working copy beside the compressed object: its first entry says so.
+INSERT INTO neurigraph.compression_state_log (user_id, file_id, node_id, event_type, triggered_by)
+VALUES (%(user_id)s, %(file_id)s, %(node_id)s, 'decompressed', 'scheduler');

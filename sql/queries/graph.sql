@@ -46,13 +46,7 @@ SELECT
     g.schema_name,
     g.node_ddl_version
 FROM neurigraph.graph_index AS g
-WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s
-    AND (
-        g.name_key = %(name_key)s
-        OR EXISTS (SELECT FROM unnest(g.aliases) AS a (alias) WHERE lower(a.alias) = %(name_key)s)
-    )
-ORDER BY (g.name_key = %(name_key)s) DESC, g.created_at
-LIMIT 1;
+WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND g.name_key = %(name_key)s;
 
 -- name: root_of_user
 SELECT
@@ -201,7 +195,8 @@ ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
 -- Commits to one node take turns from here to their end, a few milliseconds.
 SELECT
     g.centroid,
-    g.embedded_count
+    g.embedded_count,
+    g.node_keywords
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s
 FOR NO KEY UPDATE;
@@ -211,15 +206,8 @@ UPDATE neurigraph.graph_index AS g SET
     record_count = g.record_count + 1,
     embedded_count = %(embedded_count)s,
     centroid = %(centroid)s,
-    last_accessed_at = greatest(g.last_accessed_at, now()),
-    node_keywords = (
-        SELECT array_agg(k.word)
-        FROM (
-            SELECT DISTINCT u.word
-            FROM unnest(coalesce(g.node_keywords, '{}') || %(keywords)s::text []) AS u (word)
-            LIMIT 64
-        ) AS k
-    )
+    node_keywords = %(node_keywords)s,
+    last_accessed_at = greatest(g.last_accessed_at, now())
 WHERE g.node_id = %(node_id)s;
 
 -- name: outdated_nodes
@@ -233,6 +221,13 @@ WHERE g.node_ddl_version < %(version)s
 ORDER BY g.last_accessed_at DESC
 LIMIT %(limit)s
 FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: node_owner_and_version
+SELECT
+    g.user_id,
+    g.node_ddl_version
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s;
 
 -- name: lock_node_version
 SELECT g.node_ddl_version

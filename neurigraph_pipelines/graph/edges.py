@@ -1,0 +1,45 @@
+"""Edges between nodes: the relations that live at the root, so that no branch need know another.
+
+Only writing; reading them is part of ``navigation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from neurigraph_pipelines.graph.provisioning import resolve_path
+from neurigraph_pipelines.model import PlannedEdge
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+_QUERIES = statements("graph")
+
+
+def write_edges(tx: Transaction, user_id: UUID, user_slug: str, edges: Sequence[PlannedEdge]) -> int:
+    """Write or strengthen planned edges; one whose end does not exist (yet) is left out.
+
+    Edges are written in one order of their ends everywhere, so that two commits cannot wait for each other.
+
+    Returns:
+        How many were written.
+    """
+    ends: set[tuple[UUID, UUID, str, float]] = set()
+    for edge in edges:
+        source = resolve_path(tx, user_id, user_slug, edge.from_path)
+        target = resolve_path(tx, user_id, user_slug, edge.to_path)
+        complete = len(source.names) == len(edge.from_path) and len(target.names) == len(edge.to_path)
+        if complete and source.node_id != target.node_id:
+            ends.add((source.node_id, target.node_id, edge.relation[:120], edge.strength))
+    for from_node, to_node, relation, strength in sorted(ends):
+        tx.execute(
+            _QUERIES["upsert_edge"],
+            {
+                "user_id": user_id,
+                "from_node_id": from_node,
+                "to_node_id": to_node,
+                "relation": relation,
+                "strength": strength,
+            },
+        )
+    return len(ends)

@@ -1,0 +1,155 @@
+"""Reading the graph: the outline a model files by, the tree a person looks at, the shell of one node.
+
+Everything here is the always-live part; no file is opened. All functions run in a transaction of the caller, whose
+role decides what is visible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.model import ConceptKind, Outline, OutlineNode
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+PATH_SEPARATOR = "/"
+
+_QUERIES = statements("graph")
+
+
+@dataclass(slots=True)
+class TreeNode:
+    """A node as a person sees it in the tree."""
+
+    node_id: UUID
+    name: str
+    kind: ConceptKind
+    layer_depth: int
+    state: str
+    record_count: int
+    summary: str
+    children: list[TreeNode] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+
+def shown_path(names: list[str]) -> str:
+    """Names from the root down as one string, such as ``bob/Family/Dave``."""
+    return PATH_SEPARATOR.join(names)
+
+
+def outline(tx: Transaction, user_id: UUID) -> Outline:
+    """All nodes of a user below the root, shallowest first."""
+    return Outline(
+        tuple(
+            OutlineNode(
+                path=tuple(row["names"][1:]),
+                kind=ConceptKind(row["concept_kind"]),
+                summary=row["node_summary"] or "",
+                keywords=tuple(row["node_keywords"] or ()),
+                aliases=tuple(row["aliases"]),
+                record_count=row["record_count"],
+                centroid=tuple(map(float, row["centroid"])) if row["centroid"] is not None else None,
+            )
+            for row in tx.execute(_QUERIES["outline"], {"user_id": user_id})
+            if row["layer_depth"] > 0
+        )
+    )
+
+
+def tree(tx: Transaction, user_id: UUID) -> TreeNode:
+    """The whole graph of a user from the root down, children by name, edges as links.
+
+    Raises:
+        NotFoundError: The user has no graph, or it is not visible.
+    """
+    nodes: dict[UUID, TreeNode] = {}
+    paths: dict[UUID, str] = {}
+    root: TreeNode | None = None
+    for row in tx.execute(_QUERIES["outline"], {"user_id": user_id}):
+        node = TreeNode(
+            row["node_id"],
+            row["node_name"],
+            ConceptKind(row["concept_kind"]),
+            row["layer_depth"],
+            row["compression_state"],
+            row["record_count"],
+            row["node_summary"] or "",
+        )
+        nodes[node.node_id] = node
+        paths[node.node_id] = shown_path(row["names"][1:])
+        if row["parent_node_id"] is None:
+            root = node
+        else:
+            nodes[row["parent_node_id"]].children.append(node)
+    if root is None:
+        raise NotFoundError
+    for edge in tx.execute(_QUERIES["edges_of_user"], {"user_id": user_id}):
+        source, target = edge["from_node_id"], edge["to_node_id"]
+        if source in nodes and target in nodes:
+            nodes[source].links.append(f"{edge['relation']} → {paths[target]}")
+    return root
+
+
+def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
+    """What is always open of a node: identity, state, children, edges.
+
+    Raises:
+        NotFoundError: No such node, or not visible to whoever asks.
+    """
+    row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
+    if row is None:
+        raise NotFoundError
+    return {
+        "node_id": row["node_id"],
+        "node_name": row["node_name"],
+        "node_type": row["node_type"],
+        "kind": row["concept_kind"],
+        "layer_depth": row["layer_depth"],
+        "node_path": shown_path(row["names"]),
+        "parent_node_id": row["parent_node_id"],
+        "schema_name": row["schema_name"],
+        "compression_state": row["compression_state"],
+        "keywords": row["node_keywords"] or [],
+        "aliases": row["aliases"],
+        "summary": row["node_summary"],
+        "record_count": row["record_count"],
+        "last_accessed_at": row["last_accessed_at"],
+        "created_at": row["created_at"],
+        "children": tx.execute(_QUERIES["children_of_node"], {"node_id": node_id}).fetchall(),
+        "edges": tx.execute(_QUERIES["edges_of_node"], {"node_id": node_id}).fetchall(),
+    }
+
+
+def records(tx: Transaction, node_id: UUID, *, limit: int = 50, offset: int = 0) -> list[dict[str, Any]]:
+    """The metadata layer of one node, newest first.
+
+    Raises:
+        NotFoundError: No such node, or not visible to whoever asks.
+    """
+    row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
+    if row is None:
+        raise NotFoundError
+    query = _QUERIES["records_of_node"].format(schema=sql.Identifier(row["schema_name"]))
+    return tx.execute(query, {"limit": limit, "offset": offset}).fetchall()
+
+
+def find_node(tx: Transaction, user_id: UUID, path: str) -> UUID:
+    """A node by its path such as ``Family/Dave`` or ``bob/Family/Dave`` (case and width do not matter).
+
+    Raises:
+        NotFoundError: No such node, or not visible to whoever asks.
+    """
+    keys = [name_key(part) for part in path.split(PATH_SEPARATOR) if part.strip()]
+    row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys}).fetchone()
+    if row is None and keys:
+        row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys[1:]}).fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no node {path!r}")
+    node_id: UUID = row["node_id"]
+    return node_id

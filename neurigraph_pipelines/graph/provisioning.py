@@ -1,0 +1,237 @@
+"""How users and nodes come into being: registry row and node schema in one transaction, or not at all.
+
+Which nodes are wanted is decided in ``ingestion.assign``; reading the graph is in ``navigation``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from psycopg import sql
+
+from neurigraph_pipelines.access import api_key_hash, new_api_key
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.naming import display_name, name_key, schema_name
+from neurigraph_pipelines.model import MAX_LAYER_DEPTH, ConceptKind, NodeType, PlannedNode
+from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.statements import numbered, statements
+
+_QUERIES = statements("graph")
+_ACCESS = statements("access")
+_SLUG = re.compile(r"[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """The owner of one graph."""
+
+    user_id: UUID
+    slug: str
+    root_node_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRef:
+    """What writing to a node needs to know of it. ``names`` run from layer 1 down, as in a filing's path."""
+
+    node_id: UUID
+    schema_name: str
+    layer_depth: int
+    names: tuple[str, ...]
+
+
+def create_user(database: Database, slug: str) -> tuple[User, str]:
+    """Make a user, the root of their graph and a first API key, in one transaction.
+
+    Returns:
+        The user, and the key, which cannot be shown again.
+
+    Raises:
+        InvalidInputError: The slug is not 1 to 63 of ``a-z 0-9 _ -`` with a letter or digit at both ends.
+        ConflictError: The slug is taken.
+    """
+    if not _SLUG.fullmatch(slug):
+        raise InvalidInputError(
+            "a user's slug is 1 to 63 characters of a-z, 0-9, '-' and '_', and begins and ends with a letter or digit"
+        )
+    key = new_api_key()
+    with database.owner() as tx:
+        row = tx.execute(_QUERIES["insert_user"], {"slug": slug}).fetchone()
+        if row is None:
+            raise ConflictError(f"a user {slug!r} exists already")
+        user_id: UUID = row["user_id"]
+        root = PlannedNode(path=(slug,), kind=ConceptKind.USER, confidence=1.0, summary=f"Everything about {slug}.")
+        node = _provision(tx, user_id, slug, None, root)
+        tx.execute(
+            _ACCESS["insert_api_key"], {"user_id": user_id, "key_hash": api_key_hash(key), "label": "first key"}
+        )
+    return User(user_id, slug, node.node_id), key
+
+
+def find_user(database: Database, slug: str) -> User:
+    """The user of that slug.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["find_user"], {"slug": slug}).fetchone()
+    if row is None or row["root_node_id"] is None:
+        raise NotFoundError(f"there is no user {slug!r}")
+    return User(row["user_id"], row["slug"], row["root_node_id"])
+
+
+def ensure_user(database: Database, slug: str) -> tuple[User, bool]:
+    """The user of that slug, made if need be.
+
+    Returns:
+        The user, and whether it was made now.
+    """
+    try:
+        return find_user(database, slug), False
+    except NotFoundError:
+        pass
+    try:
+        return create_user(database, slug)[0], True
+    except ConflictError:  # somebody else made it meanwhile
+        return find_user(database, slug), False
+
+
+def resolve_path(
+    tx: Transaction, user_id: UUID, user_slug: str, path: Sequence[str], planned: Sequence[PlannedNode] = ()
+) -> NodeRef:
+    """Walk from the root along ``path`` and provision what is planned and missing on the way.
+
+    Two transactions that plan one name get one node: the second waits for the first. A step that is neither there
+    nor planned ends the walk: the deepest node reached takes the content.
+
+    Args:
+        tx: An open transaction of the pipeline or the owner; a rollback leaves no trace of what was made.
+        user_id: Owner of the graph.
+        user_slug: First part of new schema names.
+        path: Node names from layer 1 down; empty for the root.
+        planned: Nodes that may be made, by their paths.
+    """
+    root = tx.execute(_QUERIES["root_of_user"], {"user_id": user_id}).fetchone()
+    if root is None:
+        raise NotFoundError("the user has no graph")
+    node = NodeRef(root["node_id"], root["schema_name"], 0, ())
+    plans = {tuple(map(name_key, plan.path)): plan for plan in planned}
+    for depth in range(1, min(len(path), MAX_LAYER_DEPTH) + 1):
+        row = tx.execute(
+            _QUERIES["child_by_key"],
+            {"user_id": user_id, "parent_node_id": node.node_id, "name_key": name_key(path[depth - 1])},
+        ).fetchone()
+        if row is not None:
+            node = NodeRef(row["node_id"], row["schema_name"], depth, (*node.names, row["node_name"]))
+            continue
+        plan = plans.get(tuple(map(name_key, path[:depth])))
+        if plan is None:
+            break
+        node = _provision(tx, user_id, user_slug, node, plan)
+    _upgrade(tx, node)
+    return node
+
+
+def upgrade_nodes(database: Database, limit: int = 100) -> int:
+    """Bring up to ``limit`` nodes to the current DDL, most recently used first; each in a transaction of its own.
+
+    Returns:
+        How many were upgraded; fewer than ``limit`` means that none is left.
+    """
+    done = 0
+    version = len(numbered("node"))
+    while done < limit:
+        with database.owner() as tx:
+            row = tx.execute(_QUERIES["outdated_nodes"], {"version": version, "limit": 1}).fetchone()
+            if row is None:
+                break
+            _apply_ddl(tx, row["schema_name"], row["node_id"], row["user_id"], row["node_ddl_version"])
+        done += 1
+    return done
+
+
+def _provision(
+    tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef | None, plan: PlannedNode
+) -> NodeRef:
+    node_id = uuid4()
+    name = display_name(plan.path[-1])
+    names = (*parent.names, name) if parent is not None else ()
+    depth = parent.layer_depth + 1 if parent is not None else 0
+    schema = schema_name(user_slug, names)
+    if _taken(tx, schema):  # by a node that bore this path before it was renamed or moved
+        schema = schema_name(user_slug, (*names, str(node_id)))
+    inserted = tx.execute(
+        _QUERIES["insert_node"],
+        {
+            "node_id": node_id,
+            "user_id": user_id,
+            "node_name": name,
+            "name_key": name_key(name),
+            "node_type": NodeType.CONCEPT.value,
+            "concept_kind": plan.kind.value,
+            "layer_depth": depth,
+            "parent_node_id": parent.node_id if parent is not None else None,
+            "schema_name": schema,
+            "node_keywords": list(plan.keywords) or None,
+            "aliases": list(plan.aliases),
+            "node_summary": plan.summary or None,
+            "node_ddl_version": len(numbered("node")),
+        },
+    ).fetchone()
+    if inserted is None:
+        assert parent is not None, "a user is inserted once, and its root with it"
+        row = tx.execute(
+            _QUERIES["child_by_key"],
+            {"user_id": user_id, "parent_node_id": parent.node_id, "name_key": name_key(name)},
+        ).fetchone()
+        assert row is not None
+        return NodeRef(row["node_id"], row["schema_name"], depth, (*parent.names, row["node_name"]))
+    _apply_ddl(tx, schema, node_id, user_id, 0)
+    return NodeRef(node_id, schema, depth, names)
+
+
+def _taken(tx: Transaction, schema: str) -> bool:
+    row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema}).fetchone()
+    return row is not None and bool(row["taken"])
+
+
+def _upgrade(tx: Transaction, node: NodeRef) -> None:
+    """Bring one node to the current DDL before it is written to."""
+    row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node.node_id}).fetchone()
+    assert row is not None
+    if row["node_ddl_version"] >= len(numbered("node")):
+        return
+    locked = tx.execute(_QUERIES["lock_node_version"], {"node_id": node.node_id}).fetchone()
+    assert locked is not None
+    _apply_ddl(tx, node.schema_name, node.node_id, row["user_id"], locked["node_ddl_version"])
+
+
+def _apply_ddl(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:
+    """Run the node DDL above ``version`` and note it; nothing happens when there is none."""
+    missing = numbered("node")[version:]
+    if not missing:
+        return
+    with _as_owner(tx):
+        for migration in missing:
+            tx.execute(
+                migration.statement.format(
+                    schema=sql.Identifier(schema), node_id=sql.Literal(str(node_id)), user_id=sql.Literal(str(user_id))
+                )
+            )
+        tx.execute(_QUERIES["set_node_version"], {"node_id": node_id, "version": missing[-1].number})
+
+
+@contextmanager
+def _as_owner(tx: Transaction) -> Iterator[None]:
+    """Schemas belong to the owner; the pipeline may become it for the length of a provisioning."""
+    row = tx.execute(_QUERIES["current_role"]).fetchone()
+    assert row is not None
+    tx.execute(_QUERIES["set_role"].format(role=sql.Identifier("neurigraph_owner")))
+    yield
+    # After an error the transaction is over, and the role with it.
+    tx.execute(_QUERIES["set_role"].format(role=sql.Identifier(row["name"])))

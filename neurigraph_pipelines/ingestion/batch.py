@@ -1,0 +1,75 @@
+"""One batch from claim to commit: the five steps in order, for Dagster's ops and for the command line alike.
+
+Each function is one op. They take and give the values of ``records``; what a step does stands in its own module.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+from neurigraph_pipelines.graph.navigation import outline
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.assign import assign_batch
+from neurigraph_pipelines.ingestion.commit import commit
+from neurigraph_pipelines.ingestion.embed import embed
+from neurigraph_pipelines.ingestion.keywords import extract_keywords
+from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
+from neurigraph_pipelines.ingestion.summarize import summarize
+from neurigraph_pipelines.model import ItemFailure
+from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.settings import Settings
+
+__all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "summarize"]
+
+STEPS = 5
+
+
+def assign_nodes(
+    adapters: Adapters, settings: Settings, batch_id: UUID, on_done: Progress | None = None
+) -> Assigned:
+    """The first step: which node or nodes each segment of a batch belongs to.
+
+    A batch that holds nothing any more, because its claim expired and somebody else took over, gives no plans.
+    """
+    triggers.renew(adapters.database, batch_id, settings.claim_lease_seconds)
+    refs = triggers.segments_of(adapters.database, batch_id)
+    segments = list(triggers.load_each(adapters.database, refs))
+    with adapters.database.pipeline() as tx:
+        outlines = {user_id: outline(tx, user_id) for user_id in {ref.user_id for ref in refs}}
+    answers = assign_batch(
+        segments,
+        outlines,
+        adapters.language_model,
+        settings.node_creation_confidence,
+        None if on_done is None else lambda _: on_done(1),
+    )
+    return Assigned(
+        batch_id,
+        tuple(
+            RecordPlan(ref, part, filing)
+            for ref, answer in zip(refs, answers, strict=True)
+            if not isinstance(answer, ItemFailure)
+            for part, filing in enumerate(answer)
+        ),
+        tuple(answer for answer in answers if isinstance(answer, ItemFailure)),
+    )
+
+
+def run_batch(
+    adapters: Adapters, settings: Settings, batch_id: UUID, on_done: Progress | None = None
+) -> BatchResult:
+    """All five steps in this process.
+
+    Args:
+        on_done: Told of each item that a step finished; a batch of n records counts to about ``STEPS * n``.
+    """
+    assigned = assign_nodes(adapters, settings, batch_id, on_done)
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="keywords") as beside:
+        describing = beside.submit(extract_keywords, adapters, assigned, on_done)
+        summarized = summarize(adapters, settings, assigned, on_done)
+        described = describing.result()
+    triggers.renew(adapters.database, batch_id, settings.claim_lease_seconds)
+    embedded = embed(adapters, settings, assigned, summarized, on_done)
+    triggers.renew(adapters.database, batch_id, settings.claim_lease_seconds)
+    return commit(adapters, settings, assigned, summarized, described, embedded, on_done)

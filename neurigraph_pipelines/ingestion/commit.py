@@ -1,0 +1,375 @@
+"""The fifth step, the atomic zone: objects first, then one transaction for a segment, or no trace of it.
+
+Everything a record writes, it writes here. The order makes every crash harmless: an object without a row is
+invisible and swept later; a row without its object cannot come to be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from uuid import UUID, uuid5
+
+import numpy as np
+from pgvector import HalfVector, Vector
+from psycopg import OperationalError, sql
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.graph.edges import write_edges
+from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.embed import transcript_writer
+from neurigraph_pipelines.ingestion.records import (
+    Assigned,
+    BatchResult,
+    Committed,
+    Described,
+    Embedded,
+    Progress,
+    RecordPlan,
+    Summarized,
+    Vectors,
+    failed_triggers,
+    failure_of,
+)
+from neurigraph_pipelines.ingestion.transcript import Layout, read_text
+from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
+from neurigraph_pipelines.model import (
+    RECORD_DIMENSIONS,
+    ContentType,
+    ItemFailure,
+    Keywords,
+    Segment,
+    SourceKind,
+    StoredObject,
+    Summary,
+)
+from neurigraph_pipelines.ports import Adapters, Transaction
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.statements import statements
+
+STEP = "commit"
+MAX_NODE_KEYWORDS = 64
+KEYWORDS_FROM_RECORD = 6
+"""Entities, and as many topics, that a record adds to its node's keywords."""
+
+_QUERIES = statements("commit")
+_GRAPH = statements("graph")
+_TRIGGERS = statements("triggers")
+_CONTENT_TYPES = {
+    SourceKind.CONVERSATION: ContentType.CONVERSATION,
+    SourceKind.EVENT: ContentType.EVENT,
+    SourceKind.UPLOAD: ContentType.FILE_UPLOAD,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """One record with its bytes in place, ready for the transaction."""
+
+    plan: RecordPlan
+    part: Segment
+    durable: StoredObject
+    layout: Layout
+    content_hash: bytes
+
+
+class _LostClaimError(Exception):
+    """Somebody else holds the segment now, or has stored it."""
+
+
+def commit(
+    adapters: Adapters,
+    settings: Settings,
+    assigned: Assigned,
+    summarized: Summarized,
+    described: Described,
+    embedded: Embedded,
+    on_done: Progress | None = None,
+) -> BatchResult:
+    """Store what got through, and give back what did not.
+
+    A segment of the batch that no step accounts for is given back too, so nothing that a batch held can be lost
+    without a word.
+    """
+    zone = _AtomicZone(adapters, settings, assigned.batch_id, summarized, described, embedded)
+    failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
+    stored: list[Committed] = []
+    for trigger_id, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
+        plans = list(group)
+        if trigger_id not in failed:
+            try:
+                stored.extend(zone.store(plans))
+            except _LostClaimError:
+                pass
+            except Exception as error:  # one poisoned item must not take its neighbours down
+                failed[trigger_id] = failure_of(trigger_id, STEP, error)
+        if on_done is not None:
+            on_done(len(plans))
+    attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(adapters.database, assigned.batch_id)}
+    for trigger_id in attempts.keys() - failed.keys():
+        failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
+    returned = [
+        (failure, state)
+        for trigger_id, failure in failed.items()
+        if trigger_id in attempts
+        and (
+            state := triggers.give_back(
+                adapters.database, settings, assigned.batch_id, failure, attempts[trigger_id]
+            )
+        )
+    ]
+    return BatchResult(assigned.batch_id, tuple(stored), tuple(returned))
+
+
+class _AtomicZone:
+    """Stores segments of one batch, each completely or not at all."""
+
+    def __init__(
+        self,
+        adapters: Adapters,
+        settings: Settings,
+        batch_id: UUID,
+        summarized: Summarized,
+        described: Described,
+        embedded: Embedded,
+    ) -> None:
+        self._adapters = adapters
+        self._settings = settings
+        self._batch_id = batch_id
+        self._summaries = summarized.summaries
+        self._keywords = described.keywords
+        self._embedded = embedded
+        self._writer = transcript_writer(adapters, settings)
+        self._lexer = Lexer(settings.language)
+
+    def store(self, plans: Sequence[RecordPlan]) -> list[Committed]:
+        """Store all records of one segment.
+
+        Raises:
+            _LostClaimError: The batch does not hold the segment any more.
+        """
+        segment = triggers.load(self._adapters.database, plans[0].ref)
+        written: list[_Written] = []
+        try:
+            for plan in plans:
+                written.append(self._write(plan, segment))
+            with self._adapters.database.pipeline() as tx:
+                committed = self._commit(tx, plans, written)
+        except OperationalError:
+            # The connection broke: the transaction may have been committed all the same, so its objects must stay
+            # until somebody can look.
+            raise
+        except BaseException:
+            self._remove(written)
+            raise
+        if any(record.already_stored for record in committed):
+            self._remove(written)
+        return committed
+
+    def _write(self, plan: RecordPlan, segment: Segment) -> _Written:
+        """Put the durable object and the working copy in place, and read the object back."""
+        objects = self._adapters.objects
+        part = segment.within(plan.filing.first_message, plan.filing.last_message)
+        key = durable_key(plan.ref.user_slug, plan.filing.path, plan.record_id, self._batch_id)
+        layout = Layout()
+        members: list[bytes] = list(self._writer.members(part, layout))
+        durable = objects.put(key, members)
+        found = hashlib.sha256()
+        for chunk in objects.get(key):
+            found.update(chunk)
+        if found.hexdigest() != durable.sha256:
+            objects.delete(key)
+            raise StorageError(f"{key} reads back differently from what was written")
+        text = read_text(members)
+        objects.put(active_key(key), [text])
+        return _Written(plan, part, durable, layout, hashlib.sha256(text).digest())
+
+    def _remove(self, written: Sequence[_Written]) -> None:
+        for item in written:
+            self._adapters.objects.delete(active_key(item.durable.key))
+            self._adapters.objects.delete(item.durable.key)
+
+    def _commit(
+        self, tx: Transaction, plans: Sequence[RecordPlan], written: Sequence[_Written]
+    ) -> list[Committed]:
+        ref = plans[0].ref
+        held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
+        if held.fetchone() is None:
+            raise _LostClaimError
+        committed = [self._insert(tx, item) for item in written]
+        if not any(record.already_stored for record in committed):
+            for plan in plans:
+                write_edges(tx, ref.user_id, ref.user_slug, plan.filing.edges)
+        tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id})
+        tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
+        if self._settings.inbox_retention_days == 0:
+            tx.execute(
+                _TRIGGERS["drop_bodies"],
+                {
+                    "source_id": ref.source_id,
+                    "first_message": ref.first_message,
+                    "last_message": ref.last_message,
+                },
+            )
+        return committed
+
+    def _insert(self, tx: Transaction, item: _Written) -> Committed:
+        plan, ref = item.plan, item.plan.ref
+        summary = self._summaries[plan.record_id]
+        keywords = self._keywords[plan.record_id]
+        vectors = self._embedded.vectors.get(plan.record_id)
+        known = tx.execute(
+            _QUERIES["already_stored"],
+            {
+                "user_id": ref.user_id,
+                "source": f"{ref.source_kind.value}:{ref.source_id}",
+                "content_hash": item.content_hash,
+            },
+        ).fetchone()
+        node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path, plan.filing.new_nodes)
+        path = "/".join((ref.user_slug, *node.names))
+        if known is not None:
+            return Committed(known["record_id"], ref.trigger_id, path, summary.title, 0, False, already_stored=True)
+        schema = sql.Identifier(node.schema_name)
+        self._insert_record(tx, schema, item, summary, keywords, vectors)
+        passages = self._insert_passages(tx, schema, item, vectors)
+        self._insert_file(tx, schema, node, item, summary)
+        self._update_shell(tx, node, keywords, vectors)
+        tx.execute(
+            _QUERIES["insert_first_delta"],
+            {
+                "user_id": ref.user_id,
+                "record_id": plan.record_id,
+                "payload": Jsonb(
+                    {
+                        "operation": "create",
+                        "after": {
+                            "title": summary.title,
+                            "summary": summary.text,
+                            **{f"kw_{name}": words for name, words in asdict(keywords).items()},
+                            "node_id": str(node.node_id),
+                        },
+                        "notes": list(plan.filing.notes),
+                    }
+                ),
+                "authored_by": f"pipeline:{self._adapters.language_model.name}",
+            },
+        )
+        return Committed(plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None)
+
+    def _insert_record(
+        self,
+        tx: Transaction,
+        schema: sql.Identifier,
+        item: _Written,
+        summary: Summary,
+        keywords: Keywords,
+        vectors: Vectors | None,
+    ) -> None:
+        plan, ref = item.plan, item.plan.ref
+        embedding = vectors.summary if vectors is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
+        tx.execute(
+            _QUERIES["insert_record"].format(schema=schema),
+            {
+                "record_id": plan.record_id,
+                "title": summary.title,
+                "summary": summary.text,
+                "embedding": Vector(embedding),
+                "embedding_pending": vectors is None,
+                "embedding_model": self._embedded.model if vectors is not None else None,
+                "kw_entities": list(keywords.entities),
+                "kw_topics": list(keywords.topics),
+                "kw_dates": list(keywords.dates),
+                "kw_relationships": list(keywords.relationships),
+                "content_type": _CONTENT_TYPES[ref.source_kind].value,
+                "trigger_type": ref.trigger_type.value,
+                "source_kind": ref.source_kind.value,
+                "source_id": ref.source_id,
+                "first_message": plan.filing.first_message,
+                "last_message": plan.filing.last_message,
+                "content_hash": item.content_hash,
+                "language": f"pg_catalog.{self._settings.language}",
+                "file_pointer": item.durable.key,
+                "occurred_at": item.part.occurred_at,
+            },
+        )
+
+    def _insert_passages(
+        self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None
+    ) -> int:
+        if not self._settings.passages:
+            return 0
+        rows = []
+        for index, passage in enumerate(self._writer.passages(item.part)):
+            lexemes, frequencies, total = self._lexer.count(f"{passage.message.author or ''} {passage.text}")
+            rows.append(
+                {
+                    "record_id": item.plan.record_id,
+                    "seq": passage.seq,
+                    "first_message": passage.message.seq,
+                    "last_message": passage.message.seq,
+                    "author": passage.message.author,
+                    "byte_offset": passage.byte_offset,
+                    "byte_length": passage.byte_length,
+                    "embedding": HalfVector(vectors.passages[index]) if vectors is not None else None,
+                    "window_embedding": HalfVector(vectors.windows[index]) if vectors is not None else None,
+                    "lexemes": lexemes,
+                    "frequencies": frequencies,
+                    "lexeme_count": total,
+                }
+            )
+        with tx.cursor() as cursor:
+            cursor.executemany(_QUERIES["insert_passages"].format(schema=schema), rows)
+        return len(rows)
+
+    def _insert_file(
+        self, tx: Transaction, schema: sql.Identifier, node: NodeRef, item: _Written, summary: Summary
+    ) -> None:
+        record_id = item.plan.record_id
+        file_id = uuid5(record_id, "transcript")
+        tx.execute(
+            _QUERIES["insert_file"].format(schema=schema),
+            {
+                "file_id": file_id,
+                "record_id": record_id,
+                "file_name": f"{item.part.occurred_at:%Y-%m-%d} {summary.title}.jsonl".replace("/", "-"),
+                "file_type": "transcript",
+                "storage_path": item.durable.key,
+                "compression_state": "active",
+                "compression_format": "gzip",
+                "size_bytes": item.layout.text_bytes,
+                "stored_bytes": item.durable.size_bytes,
+                "stored_sha256": bytes.fromhex(item.durable.sha256),
+                "member_offsets": item.layout.member_offsets,
+                "member_text_offsets": item.layout.member_text_offsets,
+            },
+        )
+        tx.execute(
+            _QUERIES["log_active"],
+            {"user_id": item.plan.ref.user_id, "file_id": file_id, "node_id": node.node_id},
+        )
+
+    def _update_shell(self, tx: Transaction, node: NodeRef, keywords: Keywords, vectors: Vectors | None) -> None:
+        shell = tx.execute(_GRAPH["lock_shell"], {"node_id": node.node_id}).fetchone()
+        assert shell is not None
+        count, centroid = shell["embedded_count"], shell["centroid"]
+        if vectors is not None:
+            before = np.asarray(centroid, np.float64) if centroid is not None else np.zeros(RECORD_DIMENSIONS)
+            centroid = Vector(((before * count + vectors.summary) / (count + 1)).astype(np.float32))
+            count += 1
+        words = dict.fromkeys(shell["node_keywords"] or ())
+        words.update(dict.fromkeys((*keywords.entities[:KEYWORDS_FROM_RECORD], *keywords.topics[:KEYWORDS_FROM_RECORD])))
+        tx.execute(
+            _GRAPH["update_shell"],
+            {
+                "node_id": node.node_id,
+                "embedded_count": count,
+                "centroid": centroid,
+                "node_keywords": list(words)[:MAX_NODE_KEYWORDS],
+            },
+        )

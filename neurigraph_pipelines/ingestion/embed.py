@@ -1,0 +1,175 @@
+"""The fourth step: vectors of summaries, passages and their windows.
+
+Fits a model's vectors to the columns; which model it is, is the embedder's affair. A provider that is down does not
+hold a record up: it is committed as pending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.records import (
+    Assigned,
+    Embedded,
+    Progress,
+    RecordPlan,
+    Summarized,
+    Vectors,
+    failed_triggers,
+    failure_of,
+)
+from neurigraph_pipelines.ingestion.transcript import Passage, TranscriptWriter
+from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, RECORD_DIMENSIONS, ItemFailure
+from neurigraph_pipelines.ports import Adapters, Embedder
+from neurigraph_pipelines.settings import Settings
+
+STEP = "embed"
+WINDOW_NEIGHBOUR_CHARACTERS = 300
+"""How much of each neighbour a window takes in: a usual message whole, of a long one the side that touches."""
+
+_TEXTS_AT_ONCE = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What is embedded for one record: its summary, its passages, and a window for each passage."""
+
+    plan: RecordPlan
+    summary: str
+    passages: list[str]
+    windows: list[str]
+
+    def __len__(self) -> int:
+        return 1 + len(self.passages) + len(self.windows)
+
+
+def embed(
+    adapters: Adapters,
+    settings: Settings,
+    assigned: Assigned,
+    summarized: Summarized,
+    on_done: Progress | None = None,
+) -> Embedded:
+    """Embed every summarised record of a batch; those the provider would not embed are pending."""
+    failed = failed_triggers(assigned.failures, summarized.failures)
+    plans = [plan for plan in assigned.plans if plan.ref.trigger_id not in failed]
+    vectors: dict[UUID, Vectors] = {}
+    pending: list[tuple[UUID, str]] = []
+    failures: list[ItemFailure] = []
+    for group in _groups(_texts(adapters, settings, plans, summarized, failures)):
+        try:
+            for texts, found in zip(group, _embed_group(adapters.embedder, group), strict=True):
+                vectors[texts.plan.record_id] = found
+        except NeurigraphError as error:
+            pending.extend((texts.plan.record_id, str(error)) for texts in group)
+        if on_done is not None:
+            on_done(len(group))
+    return Embedded(adapters.embedder.model, vectors, tuple(pending), tuple(failures))
+
+
+def to_record_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A model's vector in the width of a record's column; zeros at the end leave every cosine as it was."""
+    return np.pad(vector, (0, RECORD_DIMENSIONS - vector.shape[-1]))
+
+
+def to_passage_vectors(vectors: NDArray[np.float32], prefix_trained: bool) -> NDArray[np.float16]:
+    """``(n, d)`` vectors as ``(n, PASSAGE_DIMENSIONS)``: the normalised prefix, or padded with zeros.
+
+    A model that was not trained for prefixes and is wider than the column loses more, but keeps its order roughly;
+    ``prefix_trained`` says which case it is.
+    """
+    width = vectors.shape[-1]
+    if width <= PASSAGE_DIMENSIONS:
+        return np.pad(vectors, ((0, 0), (0, PASSAGE_DIMENSIONS - width))).astype(np.float16)
+    if not prefix_trained:
+        vectors = vectors @ _projection(width)
+    cut = vectors[:, :PASSAGE_DIMENSIONS]
+    norms = np.linalg.norm(cut, axis=1, keepdims=True)
+    return (cut / np.where(norms > 0, norms, 1)).astype(np.float16)
+
+
+def window_text(passages: Sequence[Passage], index: int) -> str:
+    """A passage between the ends of its neighbours that touch it."""
+    before = _spoken(passages[index - 1])[-WINDOW_NEIGHBOUR_CHARACTERS:] if index > 0 else ""
+    after = _spoken(passages[index + 1])[:WINDOW_NEIGHBOUR_CHARACTERS] if index + 1 < len(passages) else ""
+    return "\n".join(text for text in (before, _spoken(passages[index]), after) if text)
+
+
+def _spoken(passage: Passage) -> str:
+    return f"{passage.message.speaker}: {passage.text}"
+
+
+def _texts(
+    adapters: Adapters,
+    settings: Settings,
+    plans: Sequence[RecordPlan],
+    summarized: Summarized,
+    failures: list[ItemFailure],
+) -> Iterator[_Texts]:
+    writer = transcript_writer(adapters, settings)
+    for plan in plans:
+        try:
+            segment = triggers.load(adapters.database, plan.ref)
+            part = segment.within(plan.filing.first_message, plan.filing.last_message)
+            passages = list(writer.passages(part)) if settings.passages else []
+            summary = summarized.summaries[plan.record_id].text
+        except Exception as error:  # one poisoned item must not take its neighbours down
+            failures.append(failure_of(plan.ref.trigger_id, STEP, error))
+            continue
+        yield _Texts(
+            plan,
+            summary,
+            [_spoken(passage) for passage in passages],
+            [window_text(passages, i) for i in range(len(passages))],
+        )
+
+
+def _groups(items: Iterator[_Texts]) -> Iterator[list[_Texts]]:
+    """Records together, up to a bounded number of texts: providers and the local model like full batches."""
+    group: list[_Texts] = []
+    size = 0
+    for texts in items:
+        if group and size + len(texts) > _TEXTS_AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append(texts)
+        size += len(texts)
+    if group:
+        yield group
+
+
+def _embed_group(embedder: Embedder, group: Sequence[_Texts]) -> Iterator[Vectors]:
+    flat = [text for texts in group for text in (texts.summary, *texts.passages, *texts.windows)]
+    matrix = np.concatenate(
+        [embedder.embed(flat[i : i + _TEXTS_AT_ONCE]) for i in range(0, len(flat), _TEXTS_AT_ONCE)]
+    )
+    start = 0
+    for texts in group:
+        middle, end = start + 1 + len(texts.passages), start + len(texts)
+        yield Vectors(
+            to_record_vector(matrix[start]),
+            to_passage_vectors(matrix[start + 1 : middle], embedder.prefix_trained),
+            to_passage_vectors(matrix[middle:end], embedder.prefix_trained),
+        )
+        start = end
+
+
+def _projection(width: int) -> NDArray[np.float32]:
+    """A fixed random projection: keeps cosines within a few hundredths (Johnson and Lindenstrauss, 1984)."""
+    generator = np.random.default_rng(PASSAGE_DIMENSIONS)
+    drawn = generator.standard_normal((width, PASSAGE_DIMENSIONS), dtype=np.float32)
+    return drawn / np.float32(np.sqrt(PASSAGE_DIMENSIONS))
+
+
+def transcript_writer(adapters: Adapters, settings: Settings) -> TranscriptWriter:
+    """The one way in which transcripts are cut, for embedding and for storing alike."""
+    return TranscriptWriter(
+        adapters.tokens, settings.passage_max_tokens, settings.gzip_member_bytes, settings.gzip_level
+    )

@@ -1,0 +1,164 @@
+"""What travels between the steps of the job: references and small results, never transcripts.
+
+Values only. A step takes these, loads the text it needs, and returns these; failures travel beside the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+from uuid import UUID, uuid5
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.errors import NeurigraphError, TransientError
+from neurigraph_pipelines.model import Filing, ItemFailure, Keywords, SegmentRef, Summary
+
+_RECORD_NAMESPACE = UUID("6a0f6c1e-2f0b-5d5e-9a44-6d1f6b1f7a10")
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+Progress = Callable[[int], None]
+"""Told how many items were just finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlan:
+    """One future record: a part of a segment and where it goes. ``part`` counts from 0 within its segment."""
+
+    ref: SegmentRef
+    part: int
+    filing: Filing
+
+    @property
+    def record_id(self) -> UUID:
+        """Follows from the trigger and the part, so that a repeated attempt writes the same record."""
+        return uuid5(_RECORD_NAMESPACE, f"{self.ref.trigger_id}:{self.part}")
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """What ``assign_nodes`` hands on: the records to make, and what failed."""
+
+    batch_id: UUID
+    plans: tuple[RecordPlan, ...] = ()
+    failures: tuple[ItemFailure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summarized:
+    """Summaries by record."""
+
+    summaries: dict[UUID, Summary] = field(default_factory=dict)
+    failures: tuple[ItemFailure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Keywords by record."""
+
+    keywords: dict[UUID, Keywords] = field(default_factory=dict)
+    failures: tuple[ItemFailure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of one record.
+
+    Attributes:
+        summary: ``(RECORD_DIMENSIONS,)`` float32 of unit length.
+        passages: ``(passages, PASSAGE_DIMENSIONS)`` float16, in order of passage.
+        windows: The same of each passage with its neighbours.
+    """
+
+    summary: NDArray[np.float32]
+    passages: NDArray[np.float16]
+    windows: NDArray[np.float16]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors by record; a record that is missing here is committed as pending."""
+
+    model: str
+    vectors: dict[UUID, Vectors] = field(default_factory=dict)
+    pending: tuple[tuple[UUID, str], ...] = ()
+    failures: tuple[ItemFailure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """One stored record, for tables and logs."""
+
+    record_id: UUID
+    trigger_id: UUID
+    node_path: str
+    title: str
+    passages: int
+    pending_embedding: bool
+    already_stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What became of a batch: ``returned`` go back to the queue or to a person, with the state they are in."""
+
+    batch_id: UUID
+    stored: tuple[Committed, ...] = ()
+    returned: tuple[tuple[ItemFailure, str], ...] = ()
+
+
+def map_items(
+    step: str,
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    trigger_of: Callable[[Item], UUID],
+    concurrency: int,
+    on_done: Progress | None = None,
+) -> list[Result | ItemFailure]:
+    """Do ``work`` for each item, several at once, in order; an item's failure stands in its place.
+
+    Args:
+        step: Name of the op, noted in failures.
+        work: Must not share state between items.
+        trigger_of: The trigger that an item came from.
+        concurrency: Most calls at the same time.
+        on_done: Told after each item.
+    """
+
+    def attempt(item: Item) -> Result | ItemFailure:
+        try:
+            return work(item)
+        except Exception as error:  # one poisoned item must not take its neighbours down
+            return failure_of(trigger_of(item), step, error)
+        finally:
+            if on_done is not None:
+                on_done(1)
+
+    if concurrency <= 1 or len(items) <= 1:
+        return [attempt(item) for item in items]
+    with ThreadPoolExecutor(max_workers=min(concurrency, len(items)), thread_name_prefix=step) as pool:
+        return list(pool.map(attempt, items))
+
+
+def failure_of(trigger_id: UUID, step: str, error: Exception) -> ItemFailure:
+    """How an error is carried beside the items: what we raised on purpose says itself whether it may pass."""
+    if isinstance(error, TransientError):
+        return ItemFailure(trigger_id, step, str(error), transient=True, retry_after=error.retry_after)
+    if isinstance(error, NeurigraphError):
+        return ItemFailure(trigger_id, step, str(error), transient=False)
+    # An error nobody foresaw may be a passing one; attempts are bounded either way.
+    return ItemFailure(trigger_id, step, f"{type(error).__name__}: {error}", transient=True)
+
+
+def failed_triggers(*steps: Iterable[ItemFailure]) -> dict[UUID, ItemFailure]:
+    """The first failure of each trigger over several steps."""
+    failed: dict[UUID, ItemFailure] = {}
+    for failures in steps:
+        for failure in failures:
+            failed.setdefault(failure.trigger_id, failure)
+    return failed

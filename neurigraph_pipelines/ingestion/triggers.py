@@ -1,0 +1,223 @@
+"""Segments on their way: found, claimed in batches, kept alive, given back.
+
+The queue's rules stand in ``sql/queries/triggers.sql``. Who looks how often is for Dagster's sensors and for the
+command line; what happens to a claimed segment is for the other modules of this package.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from neurigraph_pipelines.model import (
+    ItemFailure,
+    Message,
+    Role,
+    Segment,
+    SegmentRef,
+    SourceKind,
+    TriggerType,
+)
+from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.statements import statements
+
+MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
+_DETECT_AT_ONCE = 10_000
+_QUERIES = statements("triggers")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Segments that one run stores."""
+
+    batch_id: UUID
+    segments: int
+    tokens: int
+
+    @property
+    def run_key(self) -> str:
+        """Names the run of this batch; the segments of a later attempt come under another batch."""
+        return f"ingest-{self.batch_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How much waits and runs; ``due`` are the pending ones whose time has come."""
+
+    pending: int
+    due: int
+    claimed: int
+    failed: int
+    stored: int
+    next_attempt_at: datetime | None
+
+
+def detect_ended(database: Database) -> int:
+    """Make a trigger for every conversation that ended with something unstored.
+
+    Returns:
+        How many were made.
+    """
+    with database.pipeline() as tx:
+        return tx.execute(
+            _QUERIES["trigger_ended"],
+            {
+                "kind": SourceKind.CONVERSATION.value,
+                "trigger_type": TriggerType.CONVERSATION_END.value,
+                "limit": _DETECT_AT_ONCE,
+            },
+        ).rowcount
+
+
+def claim(database: Database, settings: Settings, claimed_by: str, user_id: UUID | None = None) -> Batch | None:
+    """Claim due segments for one run.
+
+    Args:
+        claimed_by: Who will run them; ``open_batches`` lists by it.
+        user_id: Only this user's, or everybody's.
+
+    Returns:
+        The batch, or None when nothing is due.
+    """
+    batch_id = uuid4()
+    with database.pipeline() as tx:
+        tx.execute(_QUERIES["expire_claims"], {"max_attempts": settings.max_attempts})
+        tx.execute(
+            _QUERIES["claim"],
+            {
+                "batch_id": batch_id,
+                "claimed_by": claimed_by,
+                "user_id": user_id,
+                "lease_seconds": settings.claim_lease_seconds,
+                "max_segments": settings.batch_max_segments,
+                "max_tokens": settings.batch_max_tokens,
+            },
+        )
+        rows = tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by}).fetchall()
+    return next((Batch(**row) for row in rows if row["batch_id"] == batch_id), None)
+
+
+def open_batches(database: Database, claimed_by: str) -> list[Batch]:
+    """Batches claimed and not finished, oldest first."""
+    with database.pipeline() as tx:
+        return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by})]
+
+
+def claim_for_runs(database: Database, settings: Settings, claimed_by: str) -> list[Batch]:
+    """What a sensor asks runs for: batches already claimed, and new ones up to ``batches_in_flight``.
+
+    A batch that was claimed but whose run was never asked for, because the sensor died between the two, is listed
+    again; a run that exists already is recognised by its run key.
+    """
+    batches = open_batches(database, claimed_by)
+    while len(batches) < settings.batches_in_flight:
+        batch = claim(database, settings, claimed_by)
+        if batch is None:
+            break
+        batches.append(batch)
+    return batches
+
+
+def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
+    """Give a sign of life.
+
+    Returns:
+        How many segments the batch still holds.
+    """
+    with database.pipeline() as tx:
+        return tx.execute(_QUERIES["renew"], {"batch_id": batch_id, "lease_seconds": lease_seconds}).rowcount
+
+
+def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
+    """The segments that a batch still holds, oldest first."""
+    with database.pipeline() as tx:
+        return [
+            SegmentRef(
+                trigger_id=row["trigger_id"],
+                user_id=row["user_id"],
+                user_slug=row["user_slug"],
+                source_kind=SourceKind(row["source_kind"]),
+                source_id=row["source_id"],
+                source_external_id=row["source_external_id"],
+                title=row["title"],
+                trigger_type=TriggerType(row["trigger_type"]),
+                first_message=row["first_message"],
+                last_message=row["last_message"],
+                token_count=row["token_count"],
+                attempts=row["attempts"],
+            )
+            for row in tx.execute(_QUERIES["batch"], {"batch_id": batch_id})
+        ]
+
+
+def load(database: Database, ref: SegmentRef) -> Segment:
+    """A segment with its messages."""
+    with database.pipeline() as tx:
+        rows = tx.execute(
+            _QUERIES["messages"],
+            {"source_id": ref.source_id, "first_message": ref.first_message, "last_message": ref.last_message},
+        ).fetchall()
+    return Segment(
+        ref,
+        tuple(
+            Message(
+                seq=row["seq"],
+                role=Role(row["role"]),
+                content=row["content"] or "",
+                token_count=row["token_count"],
+                occurred_at=row["occurred_at"],
+                author=row["author"],
+                external_id=row["external_id"],
+                tool_calls=tuple(row["tool_calls"] or ()),
+            )
+            for row in rows
+        ),
+    )
+
+
+def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
+    """Segments one after the other, so that only one transcript is in memory unless the caller keeps them."""
+    return (load(database, ref) for ref in refs)
+
+
+def give_back(database: Database, settings: Settings, batch_id: UUID, failure: ItemFailure, attempts: int) -> str | None:
+    """Return a failed item to the queue, or to ``pipeline_failures`` when no attempt is left or could help.
+
+    Returns:
+        The state it is in now, or None when the batch did not hold it any more.
+    """
+    with database.pipeline() as tx:
+        row = tx.execute(
+            _QUERIES["give_back"],
+            {
+                "trigger_id": failure.trigger_id,
+                "batch_id": batch_id,
+                "final": not failure.transient,
+                "max_attempts": settings.max_attempts,
+                "delay_seconds": retry_delay(settings, attempts, failure.retry_after),
+                "step": failure.step,
+                "error": failure.error[:4_000],
+            },
+        ).fetchone()
+    return row["state"] if row is not None else None
+
+
+def retry_delay(settings: Settings, attempts: int, retry_after: float | None = None) -> float:
+    """Seconds until the next attempt: doubled each time, with full jitter above a half, never under what was asked.
+
+    Source: "Exponential Backoff And Jitter", AWS Architecture Blog, 2015 (the "equal jitter" variant).
+    """
+    ceiling = min(settings.retry_base_seconds * 2.0 ** max(attempts - 1, 0), MAX_RETRY_DELAY_SECONDS)
+    return max(ceiling / 2 + random.uniform(0, ceiling / 2), retry_after or 0.0)  # noqa: S311 - spreads load, guards nothing
+
+
+def queue(database: Database, user_id: UUID | None = None) -> Queue:
+    """How much waits, runs and needs a person; of one user or of all."""
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["queue"], {"user_id": user_id}).fetchone()
+    assert row is not None
+    return Queue(**row)

@@ -1,0 +1,251 @@
+"""Puts an installation together: settings in, adapters out.
+
+The only module of the package that imports ``resources``. It chooses and connects; it holds no rules. Everything is
+made on first use, so a command that only searches loads no language model.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import ExitStack, suppress
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote, urlencode
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.migrations import MigrationReport, migrate
+from neurigraph_pipelines.ports import Adapters, Embedder, LanguageModel, ObjectStore, TokenCounter
+from neurigraph_pipelines.settings import Settings
+from resources.embedded_postgres import EmbeddedPostgres, ServerLease
+from resources.postgres import PostgresDatabase, url_for_role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SECRET_FILE = "secret"  # noqa: S105 - the name of a file
+_MINIMUM_SECRET_LENGTH = 32
+_EMBEDDED_DATABASE = "neurigraph"
+
+
+class Installation:
+    """One installation: its server, its folders and its models. Close it, or use it as a context manager."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close connections, and leave the embedded server to whoever else uses it, or stop it."""
+        self._open.close()
+        for made in ("server", "administrator_url", "database", "adapters"):
+            self.__dict__.pop(made, None)
+
+    @cached_property
+    def secret(self) -> Secret:
+        """From the settings, or from a file in the home folder that is made on first use."""
+        if self.settings.secret is not None:
+            value = self.settings.secret.get_secret_value()
+            if len(value) < _MINIMUM_SECRET_LENGTH:
+                raise ConfigurationError(
+                    f"NEURIGRAPH_SECRET has fewer than {_MINIMUM_SECRET_LENGTH} characters: use "
+                    "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` to make one"
+                )
+            return Secret(value)
+        return Secret(_kept_secret(self.home / _SECRET_FILE))
+
+    @cached_property
+    def home(self) -> Path:
+        """The home folder, made if need be, for its owner only."""
+        home = self.settings.home.expanduser().absolute()
+        try:
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise ConfigurationError(f"cannot use {home} as home folder: {error.strerror}. Set NEURIGRAPH_HOME.") from error
+        return home
+
+    @cached_property
+    def server(self) -> ServerLease | None:
+        """The embedded server, started if need be; None when the settings name another."""
+        if self.settings.database_url is not None:
+            return None
+        return self._open.enter_context(EmbeddedPostgres(self.home).lease())
+
+    @cached_property
+    def administrator_url(self) -> str:
+        """Connection string of whoever may create roles; for ``migrate`` only."""
+        if self.settings.database_url is not None:
+            return self.settings.database_url.get_secret_value()
+        server = self.server
+        assert server is not None
+        _ensure_database(server)
+        return server.url(server.superuser, server.superuser_password, _EMBEDDED_DATABASE)
+
+    @cached_property
+    def database(self) -> PostgresDatabase:
+        """Transactions in the roles of the database."""
+        database = PostgresDatabase(
+            self.administrator_url,
+            self.secret,
+            pool_size=self.settings.database_pool_size,
+            statement_timeout=self.settings.statement_timeout_seconds,
+        )
+        self._open.callback(database.close)
+        return database
+
+    @property
+    def dagster_url(self) -> str:
+        """Where Dagster keeps its own storage: the same database, a role and a schema of its own."""
+        url = url_for_role(self.administrator_url, "neurigraph_dagster", self.secret)
+        return _as_sqlalchemy_url(url)
+
+    def migrate(self, on_applied: Callable[[str], None] | None = None) -> MigrationReport:
+        """Bring the shared schema up to date."""
+        return migrate(self.administrator_url, self.secret, on_applied=on_applied)
+
+    @cached_property
+    def objects(self) -> ObjectStore:
+        """The object store."""
+        from resources.object_store_local import LocalObjectStore
+
+        location = self.settings.objects_url
+        if location is not None and "://" in location and not location.startswith("file://"):
+            raise ConfigurationError(f"NEURIGRAPH_OBJECTS_URL is {location!r}: only a folder is supported yet")
+        folder = Path(location.removeprefix("file://")) if location is not None else self.home / "objects"
+        return LocalObjectStore(folder)
+
+    @cached_property
+    def tokens(self) -> TokenCounter:
+        """The token counter: tiktoken where its encoding is at hand, else an estimate."""
+        from resources.tokenizer import token_counter
+
+        return token_counter(
+            self.settings.token_encoding,
+            self.settings.tiktoken_cache_dir or self.home / "tiktoken",
+            self.settings.tiktoken_download,
+        )
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder that the settings choose."""
+        settings = self.settings
+        chosen = settings.embedder
+        if chosen == "auto":
+            chosen = "openai" if settings.openai_api_key else "voyage" if settings.voyage_api_key else "minilm"
+        if chosen == "minilm":
+            from resources.embedder_minilm import MiniLmEmbedder
+
+            return MiniLmEmbedder(self.home / "models", settings.minilm_threads)
+        from resources.embedder_openai import OpenAiEmbedder, VoyageEmbedder
+
+        if chosen == "voyage":
+            if settings.voyage_api_key is None:
+                raise ConfigurationError("the voyage embedder needs VOYAGE_API_KEY")
+            return VoyageEmbedder(
+                settings.voyage_embedding_model,
+                api_key=settings.voyage_api_key.get_secret_value(),
+                base_url=settings.voyage_base_url,
+                tokens=self.tokens,
+                timeout=settings.model_timeout_seconds,
+                max_retries=settings.model_max_retries,
+                concurrency=settings.model_concurrency,
+            )
+        if settings.openai_api_key is None:
+            raise ConfigurationError("the openai embedder needs OPENAI_API_KEY")
+        return OpenAiEmbedder(
+            settings.openai_embedding_model,
+            api_key=settings.openai_api_key.get_secret_value(),
+            base_url=settings.openai_base_url,
+            tokens=self.tokens,
+            timeout=settings.model_timeout_seconds,
+            max_retries=settings.model_max_retries,
+            concurrency=settings.model_concurrency,
+        )
+
+    @cached_property
+    def language_model(self) -> LanguageModel:
+        """The language model that the settings choose."""
+        settings = self.settings
+        chosen = settings.language_model
+        if chosen == "auto":
+            chosen = "openai" if settings.openai_api_key else "offline"
+        if chosen == "offline":
+            from resources.language_model_offline import OfflineLanguageModel
+
+            return OfflineLanguageModel(self.embedder, settings.language)
+        from resources.language_model_openai import OpenAiLanguageModel
+
+        if settings.openai_api_key is None:
+            raise ConfigurationError("the openai language model needs OPENAI_API_KEY")
+        return OpenAiLanguageModel(
+            settings.openai_model,
+            api_key=settings.openai_api_key.get_secret_value(),
+            base_url=settings.openai_base_url,
+            tokens=self.tokens,
+            context_tokens=settings.model_context_tokens,
+            timeout=settings.model_timeout_seconds,
+            max_retries=settings.model_max_retries,
+            concurrency=settings.model_concurrency,
+        )
+
+    @cached_property
+    def adapters(self) -> Adapters:
+        """All that the pipeline needs."""
+        return Adapters(self.database, self.objects, self.language_model, self.embedder, self.tokens)
+
+
+def _kept_secret(path: Path) -> str:
+    """Read the secret, or make it; of two processes that make it at once, one wins and both read that."""
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        pass
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(secrets.token_urlsafe(48) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):  # a link, unlike a rename, never replaces what another process just made
+        path.hardlink_to(draft)
+    draft.unlink()
+    return path.read_text(encoding="utf-8").strip()
+
+
+def _ensure_database(server: ServerLease) -> None:
+    """Make the database on a new embedded server; two processes may do it at once."""
+    with psycopg.connect(
+        server.url(server.superuser, server.superuser_password, "postgres"), autocommit=True
+    ) as connection:
+        found = connection.execute("SELECT FROM pg_database WHERE datname = %s", [_EMBEDDED_DATABASE]).fetchone()
+        if found is None:
+            with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(_EMBEDDED_DATABASE)))
+
+
+def _as_sqlalchemy_url(url: str) -> str:
+    """A psycopg connection string as SQLAlchemy takes it, with the driver that Dagster's storage needs named."""
+    parts = conninfo_to_dict(url)
+    credentials = f"{quote(str(parts.pop('user')), safe='')}:{quote(str(parts.pop('password')), safe='')}"
+    host, port, database = (parts.pop(name, None) for name in ("host", "port", "dbname"))
+    options = {name: str(value) for name, value in parts.items()}
+    address = str(host or "localhost")
+    if address.startswith("/"):
+        options["host"], address = address, ""
+    return f"postgresql+psycopg2://{credentials}@{address}:{port or 5432}/{quote(str(database), safe='')}" + (
+        f"?{urlencode(options)}" if options else ""
+    )
