@@ -27,13 +27,55 @@ WHERE g.user_id = %(user_id)s
 
 -- name: neighbours
 -- Nodes that share an edge with one of the given.
-SELECT
-    e.from_node_id,
-    e.to_node_id,
-    e.relation,
-    e.strength
-FROM neurigraph.node_edges AS e
-WHERE e.from_node_id = ANY(%(node_ids)s) OR e.to_node_id = ANY(%(node_ids)s);
+SELECT DISTINCT ON (n.node_id)
+    n.node_id,
+    n.relation,
+    n.strength
+FROM (
+    SELECT
+        e.to_node_id AS node_id,
+        e.relation,
+        e.strength
+    FROM neurigraph.node_edges AS e
+    WHERE e.from_node_id = ANY(%(node_ids)s)
+    UNION ALL
+    SELECT
+        e.from_node_id,
+        e.relation,
+        e.strength
+    FROM neurigraph.node_edges AS e
+    WHERE e.to_node_id = ANY(%(node_ids)s)
+) AS n
+WHERE n.node_id <> ALL(%(node_ids)s)
+ORDER BY n.node_id, n.strength DESC;
+
+-- name: warm
+-- The target's neighbours and their neighbours, then stop: nothing beyond two edges is staged. Opens no file, and
+-- expires by itself.
+WITH RECURSIVE reach AS (
+    SELECT
+        g.node_id,
+        0 AS edges
+    FROM neurigraph.graph_index AS g
+    WHERE g.node_id = ANY(%(node_ids)s)
+    UNION
+    SELECT
+        CASE WHEN e.from_node_id = r.node_id THEN e.to_node_id ELSE e.from_node_id END,
+        r.edges + 1
+    FROM reach AS r
+    INNER JOIN neurigraph.node_edges AS e ON r.node_id IN (e.from_node_id, e.to_node_id)
+    WHERE r.edges < 2
+)
+
+INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at)
+SELECT DISTINCT
+    g.user_id,
+    g.node_id,
+    now() + make_interval(secs => %(ttl_seconds)s)
+FROM reach AS r
+INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
+ORDER BY g.node_id
+ON CONFLICT (user_id, node_id) DO UPDATE SET expires_at = excluded.expires_at;
 
 -- name: passage_arm
 -- One anchor's passages, searched in isolation.
@@ -54,6 +96,7 @@ CROSS JOIN question AS q
 -- One anchor's records, searched in isolation.
 SELECT
     {node_id}::uuid AS node_id,
+    {boost}::real AS boost,
     r.record_id,
     r.title,
     r.summary,
@@ -68,6 +111,7 @@ SELECT
 FROM {schema}.metadata_records AS r
 CROSS JOIN question AS q
 LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id
+WHERE q.at IS NULL OR r.created_at <= q.at
 
 -- name: search
 -- All arms at once. BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) of each passage and of its window (itself
@@ -78,7 +122,8 @@ WITH question AS MATERIALIZED (
         %(embedding)s::vector(1536) AS embedding,
         %(passage_embedding)s::halfvec(512) AS passage_embedding,
         %(lexemes)s::text [] AS lexemes,
-        to_tsquery('pg_catalog.simple', %(words)s) AS words
+        to_tsquery('pg_catalog.simple', %(words)s) AS words,
+        %(at)s::timestamptz AS at
 ),
 
 passages AS MATERIALIZED (
@@ -199,6 +244,7 @@ signals AS (
         coalesce(p.dense, 0) AS dense,
         coalesce(p.window_dense, 0) AS window_dense
     FROM passages AS p
+    INNER JOIN records AS r ON p.record_id = r.record_id
     LEFT JOIN lexical AS l ON p.record_id = l.record_id AND p.seq = l.seq
     LEFT JOIN session_lexical AS s ON p.record_id = s.record_id
 ),
@@ -278,6 +324,7 @@ hits AS (
             'file_state', r.compression_state,
             'score', r.score,
             'passage', r.best,
+            'boost', r.boost,
             'summary_dense', r.dense,
             'summary_lexical', r.lexical
         ) AS hit,
@@ -289,7 +336,8 @@ hits AS (
             k.*,
             %(best_passage_weight)s * coalesce(k.best, 0)
             + %(summary_dense_weight)s * coalesce(k.scaled_dense, 0)
-            + %(summary_lexical_weight)s * coalesce(k.scaled_lexical, 0) AS score
+            + %(summary_lexical_weight)s * coalesce(k.scaled_lexical, 0)
+            + k.boost AS score
         FROM ranked_records AS k
     ) AS r
     LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id

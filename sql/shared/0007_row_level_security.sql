@@ -36,6 +36,7 @@ neurigraph.warm_nodes, neurigraph.compression_state_log, neurigraph.delta_log, n
 neurigraph.sources, neurigraph.messages, neurigraph.storage_triggers, neurigraph.pipeline_failures
 TO neurigraph_agent;
 GRANT UPDATE (last_accessed_at) ON neurigraph.graph_index TO neurigraph_agent;
-GRANT INSERT ON neurigraph.sources, neurigraph.messages TO neurigraph_agent;
+GRANT INSERT ON neurigraph.sources, neurigraph.messages, neurigraph.warm_nodes TO neurigraph_agent;
+GRANT UPDATE (expires_at) ON neurigraph.warm_nodes TO neurigraph_agent;
 GRANT UPDATE (title, started_at, ended_at, last_message, untriggered_tokens) ON neurigraph.sources
 TO neurigraph_agent;

@@ -1,0 +1,146 @@
+"""Phase two: the bytes of exactly one file, or of one message in it.
+
+Reads the working copy of an active file, and the durable object where there is none. What was read is checked
+against what was written before anybody sees it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.errors import NotFoundError, StorageError
+from neurigraph_pipelines.ingestion.transcript import members_of, passage_text, read_text
+from neurigraph_pipelines.lifecycle.object_keys import active_key
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.statements import statements
+
+TRANSCRIPT_MEDIA_TYPE = "application/jsonl"
+
+_QUERIES = statements("search")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A file's content, verified."""
+
+    file_id: UUID
+    file_name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedMessage:
+    """One message out of a transcript, read by its bytes alone."""
+
+    file_id: UUID
+    seq: int
+    author: str | None
+    text: str
+
+
+def open_file(database: Database, objects: ObjectStore, claims: Claims, file_id: UUID) -> OpenedFile:
+    """The whole of one file; resets its dormancy clock.
+
+    Raises:
+        NotFoundError: No such file, or not visible to whoever asks.
+        StorageError: The bytes are gone or damaged; they are not served.
+    """
+    with database.agent(claims) as tx:
+        schema, manifest = _manifest(tx, file_id)
+        tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": file_id})
+    content = _whole(objects, manifest)
+    return OpenedFile(file_id, manifest["file_name"], TRANSCRIPT_MEDIA_TYPE, content)
+
+
+def open_message(
+    database: Database, objects: ObjectStore, claims: Claims, file_id: UUID, message: int
+) -> OpenedMessage:
+    """One message of a transcript, by the byte ranges of its passages; the rest of the file is not read.
+
+    Raises:
+        NotFoundError: No such file or message, or not visible to whoever asks.
+        StorageError: The bytes are gone or damaged; they are not served.
+    """
+    with database.agent(claims) as tx:
+        schema, manifest = _manifest(tx, file_id)
+        passages = tx.execute(
+            _QUERIES["passages_of_message"].format(schema=schema), {"file_id": file_id, "message": message}
+        ).fetchall()
+        if not passages:
+            raise NotFoundError
+        tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": file_id})
+    start = passages[0]["byte_offset"]
+    length = passages[-1]["byte_offset"] + passages[-1]["byte_length"] - start
+    try:
+        text = passage_text(_range(objects, manifest, start, length))
+    except ValueError as error:
+        raise StorageError(f"the object of file {file_id} is damaged: it is not served") from error
+    return OpenedMessage(file_id, message, passages[0]["author"], text)
+
+
+def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
+    """The file that a record points at.
+
+    Raises:
+        NotFoundError: No such record, or not visible to whoever asks.
+    """
+    with database.agent(claims) as tx:
+        place = tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone()
+        if place is None:
+            raise NotFoundError
+        row = tx.execute(
+            _QUERIES["file_of_record"].format(schema=sql.Identifier(place["schema_name"])), {"record_id": record_id}
+        ).fetchone()
+    if row is None:
+        raise NotFoundError
+    file_id: UUID = row["file_id"]
+    return file_id
+
+
+def _manifest(tx: Transaction, file_id: UUID) -> tuple[sql.Identifier, dict[str, Any]]:
+    place = tx.execute(_QUERIES["locate_file"], {"file_id": file_id}).fetchone()
+    if place is None:
+        raise NotFoundError
+    schema = sql.Identifier(place["schema_name"])
+    manifest = tx.execute(_QUERIES["manifest"].format(schema=schema), {"file_id": file_id}).fetchone()
+    if manifest is None:
+        raise NotFoundError
+    return schema, manifest
+
+
+def _whole(objects: ObjectStore, manifest: dict[str, Any]) -> bytes:
+    """The text of a file from its durable object, whose checksum is the one on record."""
+    stored = b"".join(objects.get(manifest["storage_path"]))
+    if hashlib.sha256(stored).digest() != bytes(manifest["stored_sha256"]):
+        raise StorageError(f"the object of file {manifest['file_id']} is damaged: it is not served")
+    ends = [*manifest["member_offsets"][1:], len(stored)]
+    return read_text([stored[a:b] for a, b in zip(manifest["member_offsets"], ends, strict=True)])
+
+
+def _range(objects: ObjectStore, manifest: dict[str, Any], start: int, length: int) -> bytes:
+    """``length`` bytes of text from ``start``: of the working copy, or of the members that hold them."""
+    working_copy = active_key(manifest["storage_path"])
+    if objects.exists(working_copy):
+        return objects.get_range(working_copy, start, length)
+    offset, size, text_start, lengths = members_of(
+        start, length, manifest["stored_bytes"], manifest["member_offsets"], manifest["member_text_offsets"]
+    )
+    data = objects.get_range(manifest["storage_path"], offset, size)
+    members, position = [], 0
+    for member_length in lengths:
+        members.append(data[position : position + member_length])
+        position += member_length
+    return read_text(members)[start - text_start :][:length]
+
+
+def speaker_lines(content: bytes) -> list[dict[str, Any]]:
+    """The messages of a transcript, for a face that shows them to a person."""
+    return [json.loads(line) for line in content.splitlines() if line]
