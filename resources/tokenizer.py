@@ -7,8 +7,6 @@ works (``token_estimate``), and what token counts are used for.
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import threading
 from base64 import b64decode
 from collections.abc import Iterator
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.ports import TokenCounter
+from resources.cached_files import write_whole
 from resources.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
@@ -174,11 +173,7 @@ def _download(description: _Description, file: Path) -> None:
         raise ConfigurationError(f"Token encoding {name} could not be downloaded.") from error
     if hashlib.sha256(content).hexdigest() != description.sha256:
         raise ConfigurationError(f"Token encoding {name} was damaged on its way: try again.")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=file.parent)
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(content)
-    Path(temporary).replace(file)
+    write_whole(file, content)
 
 
 def _read_ranks(content: bytes) -> dict[bytes, int]:

@@ -1,0 +1,183 @@
+"""The shapes in which a language model answers, and what becomes of its answers.
+
+Belongs here: the schemas that are sent along with a question, and the checks and repairs that turn an answer
+into values of the domain. Not here: instructions (``prompts``), and asking (``language_model_openai``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    ConceptKind,
+    Keywords,
+    NodeProposal,
+    Placement,
+    Relation,
+    Segment,
+    Summary,
+)
+from resources.well_formed import well_formed
+
+MAX_NAME_CHARACTERS = 120
+MAX_SUMMARY_CHARACTERS = 8_000
+MAX_PLACEMENTS = 8
+MAX_ENTITIES, MAX_TOPICS, MAX_DATES, MAX_RELATIONSHIPS = 60, 30, 60, 40
+
+_PERIOD = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?", re.ASCII)
+
+
+class _Answer(BaseModel):
+    """Every field is required and none may be added, as structured outputs demand."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SummaryAnswer(_Answer):
+    """An index entry."""
+
+    title: str
+    summary: str
+
+
+class KeywordsAnswer(_Answer):
+    """Structured keywords."""
+
+    entities: list[str]
+    topics: list[str]
+    dates: list[str]
+    relationships: list[str]
+
+
+class StepAnswer(_Answer):
+    """One node on the way down."""
+
+    name: str
+    kind: Literal["topic", "person", "project", "organization", "place", "thing"]
+    confidence: float
+    summary: str
+    keywords: list[str]
+    aliases: list[str]
+
+
+class RelationAnswer(_Answer):
+    """A relation that the content states."""
+
+    other: str
+    label: str
+    strength: float
+
+
+class PlacementAnswer(_Answer):
+    """A node for a range of messages."""
+
+    first_message: int
+    last_message: int
+    steps: list[StepAnswer]
+    relations: list[RelationAnswer]
+
+
+class PlacementsAnswer(_Answer):
+    """Where a segment goes."""
+
+    placements: list[PlacementAnswer]
+
+
+def read_summary(answer: SummaryAnswer) -> Summary | None:
+    """A summary, or None when there is no text in it."""
+    text = well_formed(answer.summary).strip()[:MAX_SUMMARY_CHARACTERS]
+    title = _name(answer.title) or _name(text)
+    return Summary(title, text) if text else None
+
+
+def read_keywords(answers: Sequence[KeywordsAnswer]) -> Keywords:
+    """The keywords of one segment from the answers for its windows; what several windows name comes first."""
+    return Keywords(
+        entities=_merged((answer.entities for answer in answers), MAX_ENTITIES),
+        topics=_merged((answer.topics for answer in answers), MAX_TOPICS),
+        dates=tuple(sorted({d for answer in answers for d in map(str.strip, answer.dates) if _is_period(d)}))[
+            :MAX_DATES
+        ],
+        relationships=_merged((answer.relationships for answer in answers), MAX_RELATIONSHIPS),
+    )
+
+
+def read_placements(answer: PlacementsAnswer, segment: Segment) -> list[Placement]:
+    """The placements that can be used: with a path, and with messages of the segment in their range.
+
+    Ranges are clipped to the segment, depths to ``MAX_LAYER_DEPTH``, numbers to 0 to 1; empty names are
+    dropped.
+    """
+    first, last = segment.messages[0].seq, segment.messages[-1].seq
+    placements = []
+    for item in answer.placements[:MAX_PLACEMENTS]:
+        steps = tuple(step for step in map(_read_step, item.steps) if step.name)[:MAX_LAYER_DEPTH]
+        start, end = max(first, item.first_message), min(last, item.last_message)
+        if steps and start <= end:
+            placements.append(Placement(steps, start, end, _read_relations(item.relations)))
+    return placements
+
+
+def _read_step(step: StepAnswer) -> NodeProposal:
+    """One step, its name possibly empty."""
+    return NodeProposal(
+        name=_name(step.name),
+        kind=ConceptKind(step.kind),
+        confidence=_fraction(step.confidence),
+        summary=" ".join(well_formed(step.summary).split())[:500],
+        keywords=_names(step.keywords)[:8],
+        aliases=_names(step.aliases)[:8],
+    )
+
+
+def _read_relations(relations: Iterable[RelationAnswer]) -> tuple[Relation, ...]:
+    """Relations with both a name and a label."""
+    read = (Relation(_name(r.other), _name(r.label), _fraction(r.strength)) for r in relations)
+    return tuple(relation for relation in read if relation.other and relation.label)[:20]
+
+
+def _merged(lists: Iterable[Sequence[str]], limit: int) -> tuple[str, ...]:
+    """Distinct names of several lists, by how many lists name them, then in order of appearance."""
+    counts: Counter[str] = Counter()
+    spelling: dict[str, str] = {}
+    for names in lists:
+        distinct = {name.casefold(): name for name in reversed(_names(names))}
+        counts.update(dict.fromkeys(reversed(distinct), 1))
+        for key, name in distinct.items():
+            spelling.setdefault(key, name)
+    return tuple(spelling[key] for key, _ in counts.most_common(limit))
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    """Presentable, not empty, each spelling once."""
+    return tuple(dict.fromkeys(filter(None, map(_name, names))))
+
+
+def _name(text: str) -> str:
+    """A name on one line, of at most ``MAX_NAME_CHARACTERS``, without control characters."""
+    printable = "".join(c if c.isprintable() else " " for c in well_formed(text))
+    return " ".join(printable.split())[:MAX_NAME_CHARACTERS].rstrip()
+
+
+def _fraction(number: float) -> float:
+    """A number clipped to 0 to 1; what is no number counts as 0."""
+    return min(1.0, max(0.0, number)) if number == number else 0.0
+
+
+def _is_period(text: str) -> bool:
+    """Whether this is a day, month or year of the calendar, in ISO form."""
+    match = _PERIOD.fullmatch(text)
+    if match is None:
+        return False
+    try:
+        date(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,208 @@
+"""Calls to a model provider: bounded in number, time and company, with errors of our own.
+
+Belongs here: the SDK client, which faults pass and which do not, waiting, retrying, and how many calls run at
+once. Not here: what is asked and how answers are read (``embedder_openai``, ``language_model_openai``).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from neurigraph_pipelines.errors import ProviderError, TransientError
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, OpenAI
+    from tenacity import RetryCallState
+
+T = TypeVar("T")
+
+UNUSABLE_RETRIES = 2
+"""Times that an unusable answer is asked for again: each costs as much as a good one."""
+
+FIRST_WAIT_SECONDS = 0.5
+LONGEST_WAIT_SECONDS = 20.0
+
+_DEADLINE_TIMEOUTS = 3.0
+"""A call with its retries and waits takes no longer than this many times the timeout of one attempt."""
+
+_PASSING_STATUS = frozenset({408, 409, 425, 429})
+"""Statuses below 500 that another attempt may turn into an answer."""
+
+
+class UnusableAnswerError(ProviderError):
+    """The provider answered, and not with what was asked for; another attempt may bring better."""
+
+
+class ProviderClient:
+    """The client of one service that speaks the OpenAI protocol.
+
+    Every call is tried up to ``max_retries`` more times after a fault that may pass, with exponential backoff
+    and full jitter, or after as long as the service asked for, whichever is longer. When the wait would
+    outlast three timeouts in all, the call fails at once and says how long the service asked to be left
+    alone. At most ``concurrency`` calls run at a time, over all threads; waits between attempts do not count.
+
+    Args:
+        service: Its name in messages, such as ``OpenAI``.
+        api_key: Never shown.
+        base_url: Address of a compatible server; None for OpenAI's own.
+        timeout: Seconds to wait for one answer.
+        max_retries: Attempts after the first.
+        concurrency: Calls at the same time.
+    """
+
+    def __init__(
+        self,
+        service: str,
+        api_key: str,
+        base_url: str | None,
+        timeout: float,
+        max_retries: int,
+        concurrency: int,
+    ) -> None:
+        self.service = service
+        self.concurrency = concurrency
+        self._api_key = api_key
+        self._base_url = base_url
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._slots = threading.BoundedSemaphore(concurrency)
+        self._opening = threading.Lock()
+        self._client: OpenAI | None = None
+
+    def call(self, ask: Callable[[OpenAI], T]) -> T:
+        """Make one call.
+
+        Args:
+            ask: Sends the request and reads the answer; raises ``UnusableAnswerError`` for one it cannot use.
+
+        Raises:
+            TransientError: Still failing after the retries, or asked to wait for longer than there is time.
+            ProviderError: Refused for good, or unusable more than ``UNUSABLE_RETRIES`` times.
+        """
+        from tenacity import Retrying, retry_if_exception_type, stop_before_delay
+
+        too_late = stop_before_delay(_DEADLINE_TIMEOUTS * self._timeout)
+        attempts = Retrying(
+            retry=retry_if_exception_type((TransientError, UnusableAnswerError)),
+            wait=_wait,
+            stop=lambda state: self._tried_enough(state) or too_late(state),
+            sleep=time.sleep,
+            reraise=True,
+        )
+        answer: T = attempts(self._attempt, ask)
+        return answer
+
+    def call_all(self, asks: Sequence[Callable[[OpenAI], T]]) -> list[T]:
+        """Make several calls at the same time, as many as are allowed; answers in order.
+
+        Raises:
+            TransientError: As ``call``; the first fault ends the calls that have not begun.
+            ProviderError: As ``call``.
+        """
+        if len(asks) < 2:
+            return [self.call(ask) for ask in asks]
+        with ThreadPoolExecutor(min(self.concurrency, len(asks)), thread_name_prefix=self.service) as pool:
+            futures = [pool.submit(self.call, ask) for ask in asks]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def close(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        with self._opening:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _attempt(self, ask: Callable[[OpenAI], T]) -> T:
+        """One attempt, its faults in our words."""
+        import openai
+
+        client = self._client or self._open()
+        with self._slots:
+            try:
+                return ask(client)
+            except openai.APITimeoutError as error:
+                raise TransientError(f"{self.service} did not answer within {self._timeout:g} s.") from error
+            except openai.APIStatusError as error:
+                raise self._status_error(error) from error
+            except openai.APIResponseValidationError as error:
+                raise UnusableAnswerError(f"{self.service} answered with something unreadable.") from error
+            except openai.APIConnectionError as error:
+                raise TransientError(
+                    f"{self.service} could not be reached, or broke off its answer."
+                ) from error
+            except openai.OpenAIError as error:
+                raise ProviderError(f"{self.service} could not be asked: {_shortened(str(error))}") from error
+
+    def _open(self) -> OpenAI:
+        """Make the SDK's client once, whoever comes first; it retries nothing by itself."""
+        from openai import OpenAI
+
+        with self._opening:
+            if self._client is None:
+                self._client = OpenAI(
+                    api_key=self._api_key, base_url=self._base_url, timeout=self._timeout, max_retries=0
+                )
+            return self._client
+
+    def _tried_enough(self, state: RetryCallState) -> bool:
+        """Whether the attempt that just failed was the last one allowed."""
+        unusable = state.outcome is not None and isinstance(state.outcome.exception(), UnusableAnswerError)
+        retries = min(self._max_retries, UNUSABLE_RETRIES) if unusable else self._max_retries
+        return state.attempt_number > retries
+
+    def _status_error(self, error: APIStatusError) -> TransientError | ProviderError:
+        """What a status means: wait, or change something."""
+        status, detail = error.status_code, _shortened(error.message)
+        if status in (401, 403):
+            return ProviderError(
+                f"{self.service} refused the API key ({status}): check the key and its rights."
+            )
+        if status == 404:
+            return ProviderError(f"{self.service} knows no such model or address: {detail}")
+        if error.code == "insufficient_quota":
+            return ProviderError(f"The account at {self.service} has no credit left: top it up, then replay.")
+        if status in _PASSING_STATUS or status >= 500:
+            return TransientError(
+                f"{self.service} answered with status {status}: {detail}",
+                retry_after=_retry_after(error.response.headers.get("retry-after")),
+            )
+        return ProviderError(f"{self.service} rejected the request ({status}): {detail}")
+
+
+def _wait(state: RetryCallState) -> float:
+    """Seconds before the next attempt."""
+    from tenacity import wait_random_exponential
+
+    error = state.outcome.exception() if state.outcome is not None else None
+    asked = error.retry_after if isinstance(error, TransientError) else None
+    backoff: float = wait_random_exponential(FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)(state)
+    return max(asked or 0.0, backoff)
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Seconds that a Retry-After header asks for, given as seconds or as a date (RFC 9110, 10.2.3)."""
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        from email.utils import parsedate_to_datetime
+
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(0.0, seconds) if seconds == seconds else None
+
+
+def _shortened(message: str) -> str:
+    """A provider's message on one line, short enough for a log."""
+    line = " ".join(message.split())
+    return line if len(line) <= 200 else f"{line[:199]}…"
