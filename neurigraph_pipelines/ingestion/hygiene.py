@@ -108,9 +108,7 @@ def _clean_json(value: Any, policy: Policy, levels: int) -> tuple[Any, bool]:
         return [item for item, _ in items], any(repaired for _, repaired in items)
     if isinstance(value, dict):
         return _clean_object(value, policy, levels)
-    raise InvalidInputError(
-        f"The data holds a value of type {type(value).__name__}, which JSON does not know."
-    )
+    raise InvalidInputError(f"The data holds a value of type {type(value).__name__}, which JSON does not know.")
 
 
 def _clean_number(value: float | Decimal, policy: Policy) -> tuple[float | None, bool]:

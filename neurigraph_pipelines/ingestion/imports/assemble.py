@@ -55,9 +55,7 @@ def message_id(number: int, message: NewMessage) -> str:
         number: Position in the conversation, from 1.
         message: Its content takes part: two conversations taken for one cannot hide each other's messages.
     """
-    return derived_id(f"m{number:04}", message.role, message.author, message.content)[
-        : len(f"m{number:04}-") + 8
-    ]
+    return derived_id(f"m{number:04}", message.role, message.author, message.content)[: len(f"m{number:04}-") + 8]
 
 
 def assemble(

@@ -55,14 +55,10 @@ def _latest_leaf(nodes: dict[str, dict[str, Any]]) -> str | None:
     parents = {parent for node in nodes.values() if isinstance(parent := node.get("parent"), str)}
     with_message = [key for key, node in nodes.items() if isinstance(node.get("message"), dict)]
     leaves = [key for key in with_message if key not in parents] or with_message
-    return max(
-        leaves, key=lambda key: moment(nodes[key]["message"].get("create_time")) or _EPOCH, default=None
-    )
+    return max(leaves, key=lambda key: moment(nodes[key]["message"].get("create_time")) or _EPOCH, default=None)
 
 
-def _messages(
-    nodes: dict[str, dict[str, Any]], branch: list[str], where: str
-) -> Iterator[NewMessage | RejectedItem]:
+def _messages(nodes: dict[str, dict[str, Any]], branch: list[str], where: str) -> Iterator[NewMessage | RejectedItem]:
     for key in branch:
         message = nodes[key].get("message")
         if message is None:
@@ -78,9 +74,7 @@ def _messages(
             continue
         role = author.get("role")
         if role not in tuple(Role):
-            yield RejectedItem(
-                f"{where}, message {key}", f"its author has the unknown role {str(role)[:50]!r}"
-            )
+            yield RejectedItem(f"{where}, message {key}", f"its author has the unknown role {str(role)[:50]!r}")
             continue
         yield NewMessage(
             role=Role(role),

@@ -65,18 +65,13 @@ def _messages(messages: list[Any], where: str) -> Iterator[NewMessage | Rejected
         content = _text(raw)
         if not content and not calls:
             continue
-        message = NewMessage(
-            role, content, occurred_at=moment(raw.get("created_at")), tool_calls=tuple(calls)
-        )
-        external_id = text_of(raw.get("uuid")) or message_id(number, message)
-        yield NewMessage(role, content, None, external_id, message.occurred_at, message.tool_calls)
+        message = NewMessage(role, content, occurred_at=moment(raw.get("created_at")), tool_calls=tuple(calls))
+        yield replace(message, external_id=text_of(raw.get("uuid")) or message_id(number, message))
 
 
 def _text(raw: dict[str, Any]) -> str:
     """What was written, then what was attached: the model read it, so it is part of the message."""
-    blocks = [
-        text_of(block.get("text")) for block in objects_of(raw.get("content")) if block.get("type") == "text"
-    ]
+    blocks = [text_of(block.get("text")) for block in objects_of(raw.get("content")) if block.get("type") == "text"]
     body = [text for text in blocks if text] or [text for text in [text_of(raw.get("text"))] if text]
     for attachment in objects_of(raw.get("attachments")) + objects_of(raw.get("files")):
         name = text_of(attachment.get("file_name")) or "without a name"

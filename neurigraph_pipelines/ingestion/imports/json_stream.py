@@ -75,16 +75,10 @@ def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Any]
             else:
                 yield where, item
     except _PARSE_ERRORS as error:
-        reason = (
-            f"the file is broken or breaks off at or before byte {chunks.position:,} ({_first_line(error)})"
-        )
+        reason = f"the file is broken or breaks off at or before byte {chunks.position:,} ({_first_line(error)})"
         if number == 0:
-            raise InvalidInputError(
-                f"{name}: {reason}; nothing in it could be read: export it again."
-            ) from error
-        yield RejectedItem(
-            f"{name}, after conversation {number}", f"{reason}; the rest was not read: export it again"
-        )
+            raise InvalidInputError(f"{name}: {reason}; nothing in it could be read: export it again.") from error
+        yield RejectedItem(f"{name}, after conversation {number}", f"{reason}; the rest was not read: export it again")
 
 
 def _first_line(error: Exception) -> str:

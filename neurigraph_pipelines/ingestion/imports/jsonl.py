@@ -143,9 +143,7 @@ def _time(raw: dict[str, Any], key: str) -> datetime | None:
     value = raw.get(key)
     time = moment(value)
     if time is None and value is not None:
-        raise InvalidInputError(
-            f"its {key} is not a time in ISO 8601 between 1970 and 2200: {str(value)[:50]!r}"
-        )
+        raise InvalidInputError(f"its {key} is not a time in ISO 8601 between 1970 and 2200: {str(value)[:50]!r}")
     return time
 
 
@@ -166,9 +164,7 @@ class _DerivedIds:
 
     _seen: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def of(
-        self, title: str | None, started_at: datetime | None, messages: list[NewMessage | RejectedItem]
-    ) -> str:
+    def of(self, title: str | None, started_at: datetime | None, messages: list[NewMessage | RejectedItem]) -> str:
         read = [message for message in messages if isinstance(message, NewMessage)]
         first = read[0] if read else None
         opening = derived_id("jsonl", title, started_at, first)

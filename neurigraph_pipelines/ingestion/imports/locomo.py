@@ -34,9 +34,7 @@ def session_time(text: Any) -> datetime:
         raise InvalidInputError(f"its date {str(text)[:50]!r} is not written like '1:56 pm on 8 May, 2023'")
     hour = int(match[1]) % 12 + (12 if match[3] == "pm" else 0)
     try:
-        return datetime(
-            int(match[6]), _MONTHS.index(match[5]) + 1, int(match[4]), hour, int(match[2]), tzinfo=UTC
-        )
+        return datetime(int(match[6]), _MONTHS.index(match[5]) + 1, int(match[4]), hour, int(match[2]), tzinfo=UTC)
     except ValueError as error:
         raise InvalidInputError(f"its date {text!r} does not exist ({error})") from error
 

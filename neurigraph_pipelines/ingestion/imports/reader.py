@@ -58,11 +58,7 @@ def detect_format(path: Path) -> str:
     start = _first_byte(part)
     if start == b"{" and path.suffix.lower() in (".jsonl", ".ndjson"):
         return "jsonl"  # its first line is broken; the lines behind it may be good
-    if (
-        start
-        and (start not in (b"{", b"[") or path.suffix.lower() in _TEXT_SUFFIXES)
-        and text.looks_like_text(part)
-    ):
+    if start and (start not in (b"{", b"[") or path.suffix.lower() in _TEXT_SUFFIXES) and text.looks_like_text(part):
         return "text"
     raise InvalidInputError(
         f"The format of {path} is not recognised: name it, one of {', '.join(FORMATS)} (see docs/import.md)."
@@ -97,9 +93,7 @@ def read_conversations(
         raise InvalidInputError(f"The format {format!r} is unknown: use one of {', '.join(FORMATS)}.")
     parts = parts_of(path)
     if parts[0].member is not None and format in ("jsonl", "text"):
-        raise InvalidInputError(
-            f"{path} is a zip, which is read for chatgpt and claude only: unpack it first."
-        )
+        raise InvalidInputError(f"{path} is a zip, which is read for chatgpt and claude only: unpack it first.")
     if format != "text":
         _refuse_other_formats(parts[0], format)
     elif not text.looks_like_text(parts[0]):
@@ -110,14 +104,10 @@ def read_conversations(
 def _refuse_other_formats(part: Part, wanted: str) -> None:
     found = _signature(part)
     if found not in (None, wanted):
-        raise InvalidInputError(
-            f"{part.name} looks like the format {found}, not {wanted}: import it as {found}."
-        )
+        raise InvalidInputError(f"{part.name} looks like the format {found}, not {wanted}: import it as {found}.")
     start = _first_byte(part)
     if wanted == "jsonl" and start == b"[":
-        raise InvalidInputError(
-            f"{part.name} is one JSON array: jsonl wants one conversation a line, without it."
-        )
+        raise InvalidInputError(f"{part.name} is one JSON array: jsonl wants one conversation a line, without it.")
     if wanted != "jsonl" and start not in (b"[", b"{"):
         raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
 

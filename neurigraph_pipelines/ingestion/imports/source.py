@@ -101,9 +101,7 @@ def parts_of(path: Path) -> tuple[Part, ...]:
     """
     try:
         if path.is_dir():
-            raise InvalidInputError(
-                f"{path} is a folder: name the file inside it, such as conversations.json."
-            )
+            raise InvalidInputError(f"{path} is a folder: name the file inside it, such as conversations.json.")
         if not path.exists():
             raise InvalidInputError(f"{path} does not exist: check the path.")
         if not path.is_file():
@@ -112,9 +110,7 @@ def parts_of(path: Path) -> tuple[Part, ...]:
         with path.open("rb") as stream:
             start = stream.read(4)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
-        raise InvalidInputError(
-            f"{path} cannot be read ({error}): check its name and permissions."
-        ) from error
+        raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
     if not start:
         raise InvalidInputError(f"{path} is empty: export it again.")
     if start in _ZIP_MAGIC:
@@ -132,17 +128,13 @@ def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ..
                 and not info.filename.startswith("__MACOSX/")
             ]
     except (*READ_ERRORS, NotImplementedError, UnicodeDecodeError) as error:
-        raise InvalidInputError(
-            f"{path} is a damaged or incomplete zip ({error}): download it again."
-        ) from error
+        raise InvalidInputError(f"{path} is a damaged or incomplete zip ({error}): download it again.") from error
     if not members:
         raise InvalidInputError(f"{path} holds no conversations.json: it is not an export of conversations.")
     if any(info.flag_bits & 1 for info in members):
         raise InvalidInputError(f"{path} is encrypted: unpack it, then import its conversations.json.")
     if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in members):
-        raise InvalidInputError(
-            f"{path} uses an unusual compression: unpack it, then import its conversations.json."
-        )
+        raise InvalidInputError(f"{path} uses an unusual compression: unpack it, then import its conversations.json.")
     # zipfile never delivers more of a member than its directory declares: that bounds the real size, too.
     size = sum(info.file_size for info in members)
     if size > MAX_ARCHIVE_BYTES or size > max(UNSUSPICIOUS_BYTES, packed_size * MAX_ARCHIVE_RATIO):
@@ -152,8 +144,7 @@ def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ..
         )
     members.sort(key=lambda info: info.filename)
     return tuple(
-        Part(path, f"{path.name}/{info.filename}", info.file_size, modified, info.filename)
-        for info in members
+        Part(path, f"{path.name}/{info.filename}", info.file_size, modified, info.filename) for info in members
     )
 
 
