@@ -1,0 +1,392 @@
+"""Objects in a folder: all or nothing, hostile keys, ranges, order, full disks, kills, races."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neurigraph_pipelines.errors import InvalidInputError, StorageError
+from neurigraph_pipelines.ports import ObjectStore
+from resources.object_store_local import LocalObjectStore
+
+PROJECT = Path(__file__).parents[2]
+
+HOSTILE = [
+    "",
+    "/",
+    "/etc/passwd",
+    "..",
+    "../outside",
+    "a/../../outside",
+    "a/..",
+    "a//b",
+    "a/",
+    "./a",
+    "a/.",
+    "a\0b",
+    "a\\..\\b",
+    "\udcff",
+    "a/\ud800",
+    ".partial",
+    ".partial/a",
+    "x" * 256,
+    "é" * 128,
+    "/".join(["x" * 200] * 6),
+    "x/" * 1_000_000,
+]
+
+parts = st.text(st.characters(exclude_characters="/\\\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
+    lambda part: part not in {".", ".."} and len(part.encode()) <= 255
+)
+valid_keys = st.lists(parts, min_size=1, max_size=4).map("/".join).filter(lambda key: key.split("/")[0] != ".partial")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "objects"
+
+
+@pytest.fixture
+def store(folder: Path) -> ObjectStore:
+    return LocalObjectStore(folder)
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if not path.is_dir()]
+
+
+def read(store: ObjectStore, key: str) -> bytes:
+    return b"".join(store.get(key))
+
+
+# What a store does
+
+
+def test_an_object_is_read_back_whole_with_its_size_and_digest(store: ObjectStore) -> None:
+    content = os.urandom(3_000_000)
+    stored = store.put("ada/work/文件 🙂.gz", (content[i : i + 70_000] for i in range(0, len(content), 70_000)))
+    assert stored.key == "ada/work/文件 🙂.gz"
+    assert stored.size_bytes == len(content)
+    assert stored.sha256 == hashlib.sha256(content).hexdigest()
+    assert read(store, stored.key) == content
+    assert max(map(len, store.get(stored.key))) <= 1 << 20
+
+
+def test_an_empty_object_is_an_object(store: ObjectStore) -> None:
+    assert store.put("a", []).size_bytes == 0
+    assert store.exists("a")
+    assert read(store, "a") == b""
+    assert store.get_range("a", 0, 0) == b""
+
+
+def test_an_object_is_replaced(store: ObjectStore) -> None:
+    store.put("a/b", [b"a long first version"])
+    store.put("a/b", [b"second"])
+    assert read(store, "a/b") == b"second"
+    assert list(store.keys()) == ["a/b"]
+
+
+def test_a_reader_keeps_the_version_it_began_with(store: ObjectStore) -> None:
+    old, new = os.urandom(3_000_000), os.urandom(3_000_000)
+    store.put("a", [old])
+    pieces = store.get("a")
+    first = next(pieces)
+    store.put("a", [new])
+    assert first + b"".join(pieces) == old
+
+
+def test_an_absent_object_is_an_error_at_once(store: ObjectStore) -> None:
+    store.put("a/b", [b"x"])
+    for key in ("nothing", "a", "a/c", "a/b/c", "a/b/c/d"):
+        assert not store.exists(key)
+        store.delete(key)
+        with pytest.raises(StorageError, match="no object"):
+            store.get(key)
+        with pytest.raises(StorageError, match="no object"):
+            store.get_range(key, 0, 1)
+    assert read(store, "a/b") == b"x"
+
+
+def test_a_store_that_was_never_written_is_empty_and_makes_nothing(store: ObjectStore, folder: Path) -> None:
+    assert list(store.keys()) == []
+    assert not store.exists("a")
+    store.delete("a")
+    assert not folder.exists()
+
+
+def test_folders_and_files_are_private(store: ObjectStore, folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        store.put("a/b/c", [b"x"])
+    finally:
+        os.umask(before)
+    for path in (folder, *folder.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_delete_prunes_the_folders_it_empties_and_no_others(store: ObjectStore, folder: Path) -> None:
+    store.put("a/b/c/d", [b"x"])
+    store.put("a/e", [b"y"])
+    store.delete("a/b/c/d")
+    store.delete("a/b/c/d")
+    assert not (folder / "a" / "b").exists()
+    assert list(store.keys()) == ["a/e"]
+    store.delete("a/e")
+    assert not (folder / "a").exists()
+    assert folder.is_dir()
+
+
+def test_a_key_has_no_room_below_an_object_or_in_place_of_a_folder(store: ObjectStore, folder: Path) -> None:
+    store.put("a/b", [b"x"])
+    for key in ("a", "a/b/c"):
+        with pytest.raises(StorageError, match="has no room"):
+            store.put(key, [b"y"])
+    assert files(folder) == [folder / "a" / "b"]
+
+
+# Keys
+
+
+@pytest.mark.parametrize("key", HOSTILE, ids=lambda key: repr(key[:20]))
+def test_hostile_keys_are_refused_everywhere(store: ObjectStore, tmp_path: Path, key: str) -> None:
+    store.put("a/b", [b"x"])
+    before = sorted(tmp_path.rglob("*"))
+    for use in (
+        lambda: store.put(key, [b"x"]),
+        lambda: store.get(key),
+        lambda: store.get_range(key, 0, 1),
+        lambda: store.exists(key),
+        lambda: store.delete(key),
+    ):
+        with pytest.raises(InvalidInputError) as refused:
+            use()
+        assert len(str(refused.value)) < 600
+    assert sorted(tmp_path.rglob("*")) == before
+    assert list(store.keys(key)) == (["a/b"] if "a/b".startswith(key) else [])
+
+
+@given(st.dictionaries(valid_keys, st.binary(max_size=50), max_size=8), st.text(max_size=3))
+def test_keys_are_listed_in_order_and_by_any_prefix(objects: dict[str, bytes], extra: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        store = LocalObjectStore(Path(name))
+        there: dict[str, bytes] = {}
+        for key, content in objects.items():
+            blocked = any(key.startswith(f"{other}/") or other.startswith(f"{key}/") for other in there)
+            if not blocked:
+                store.put(key, [content])
+                there[key] = content
+        assert list(store.keys()) == sorted(there)
+        assert {key: read(store, key) for key in there} == there
+        prefixes = {key[:cut] for key in there for cut in range(len(key) + 1)} | {extra, "a", "../", "/"}
+        for prefix in prefixes:
+            assert list(store.keys(prefix)) == sorted(key for key in there if key.startswith(prefix))
+        for key in there:
+            store.delete(key)
+        assert [path.name for path in Path(name).iterdir()] in ([], [".partial"])
+
+
+@given(st.text(max_size=300))
+def test_a_key_is_refused_or_stays_below_the_folder(key: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        store = LocalObjectStore(Path(name) / "store")
+        try:
+            store.put(key, [b"x"])
+        except InvalidInputError:
+            assert list(Path(name).iterdir()) == []
+        else:
+            assert [path.name for path in Path(name).iterdir()] == ["store"]
+            assert list(store.keys()) == [key]
+            assert files(Path(name)) == [Path(name) / "store" / key]
+
+
+@given(st.binary(max_size=200), st.integers(-5, 300), st.integers(-5, 2**70))
+def test_a_range_is_exact_or_an_error(content: bytes, offset: int, length: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        store = LocalObjectStore(Path(name))
+        store.put("a", [content])
+        if offset < 0 or length < 0:
+            with pytest.raises(InvalidInputError):
+                store.get_range("a", offset, length)
+        elif offset + length > len(content):
+            with pytest.raises(StorageError, match="ends before"):
+                store.get_range("a", offset, length)
+        else:
+            assert store.get_range("a", offset, length) == content[offset : offset + length]
+
+
+# What lies in the folder
+
+
+def test_links_lead_nowhere(store: ObjectStore, folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_bytes(b"secret")
+    store.put("a/own", [b"own"])
+    (folder / "a" / "file").symlink_to(outside / "secret")
+    (folder / "a" / "folder").symlink_to(outside)
+    for key in ("a/file", "a/folder", "a/folder/secret"):
+        assert not store.exists(key)
+        with pytest.raises(StorageError, match="no object"):
+            store.get(key)
+        with pytest.raises(StorageError, match="no object"):
+            store.get_range(key, 0, 3)
+        store.delete(key)
+    with pytest.raises(StorageError, match="has no room"):
+        store.put("a/folder/new", [b"x"])
+    store.put("a/file", [b"an object now"])
+    assert list(store.keys()) == ["a/file", "a/own"]
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"secret": b"secret"}
+
+
+def test_pipes_and_strange_names_do_not_count(store: ObjectStore, folder: Path) -> None:
+    store.put("a", [b"x"])
+    os.mkfifo(folder / "pipe")
+    (folder / os.fsdecode(b"\xff\xfe")).write_bytes(b"x")
+    assert list(store.keys()) == ["a"]
+    assert not store.exists("pipe")
+    with pytest.raises(StorageError, match="no object"):
+        store.get("pipe")
+
+
+# What goes wrong
+
+
+def test_a_source_that_fails_leaves_what_was_there(store: ObjectStore, folder: Path) -> None:
+    store.put("a", [b"first"])
+
+    def failing() -> Iterator[bytes]:
+        yield b"half of the second"
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.put("a", failing())
+    assert files(folder) == [folder / "a"]
+    assert read(store, "a") == b"first"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one megabyte: root is not held back by permissions."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root, and not in every container, may mount a small disk")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_is_a_clear_error_and_leaves_nothing(small_disk: Path) -> None:
+    store = LocalObjectStore(small_disk)
+    store.put("a", [b"first"])
+    with pytest.raises(StorageError, match="No space left on device"):
+        store.put("a", itertools.repeat(bytes(100_000), 30))
+    with pytest.raises(StorageError, match="No space left on device"):
+        store.put("b/c", [bytes(3_000_000)])
+    assert files(small_disk) == [small_disk / "a"]
+    assert list(store.keys()) == ["a"]
+    assert read(store, "a") == b"first"
+    store.put("b/c", [bytes(500_000)])
+
+
+def test_a_read_only_disk_is_a_clear_error(small_disk: Path) -> None:
+    store = LocalObjectStore(small_disk)
+    store.put("a/b", [b"first"])
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(StorageError, match="Read-only file system"):
+        store.put("a/b", [b"second"])
+    with pytest.raises(StorageError, match="Read-only file system"):
+        store.delete("a/b")
+    assert read(store, "a/b") == b"first"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not hold root back")
+def test_a_folder_without_permission_is_a_clear_error(store: ObjectStore, folder: Path) -> None:
+    store.put("a/b", [b"first"])
+    (folder / "a").chmod(0)
+    try:
+        for use in (lambda: store.put("a/b", [b"x"]), lambda: store.exists("a/b"), lambda: list(store.keys())):
+            with pytest.raises(StorageError, match="Permission denied"):
+                use()
+    finally:
+        (folder / "a").chmod(0o700)
+    assert read(store, "a/b") == b"first"
+
+
+PUT = """
+import sys
+from pathlib import Path
+from resources.object_store_local import LocalObjectStore
+def chunks():
+    yield bytes(1_000_000)
+    print("half way", flush=True)
+    yield sys.stdin.buffer.read()
+LocalObjectStore(Path(sys.argv[1])).put("a/b", chunks())
+"""
+
+
+def writer(folder: Path) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PUT, str(folder)], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"half way\n"
+    return process
+
+
+def test_a_killed_put_leaves_nothing_to_see_and_is_swept_up(store: ObjectStore, folder: Path) -> None:
+    killed = writer(folder)
+    assert list(store.keys()) == []
+    assert not store.exists("a/b")
+    killed.kill()
+    killed.communicate()
+    assert list(store.keys()) == []
+    assert not store.exists("a/b")
+    assert len(files(folder)) == 1
+    store.put("c", [b"x"])
+    assert files(folder) == [folder / "c"]
+
+
+def test_the_sweep_spares_a_put_of_another_process(store: ObjectStore, folder: Path) -> None:
+    busy = writer(folder)
+    store.put("c", [b"x"])
+    busy.communicate(b"the rest", timeout=30)
+    assert busy.returncode == 0
+    assert store.get_range("a/b", 1_000_000, 8) == b"the rest"
+
+
+def test_puts_and_deletes_beside_each_other_lose_nothing(folder: Path) -> None:
+    """Each thread puts and deletes in folders that the others prune all the time."""
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        store = LocalObjectStore(folder)
+        try:
+            for turn in range(60):
+                store.put(f"a/b/{turn % 3}/{number}", [b"%d" % turn])
+                assert read(store, f"a/b/{turn % 3}/{number}") == b"%d" % turn
+                list(store.keys("a/"))
+                store.delete(f"a/b/{turn % 3}/{number}")
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert [path.name for path in folder.iterdir()] == [".partial"]
+    assert files(folder) == []
