@@ -1,0 +1,66 @@
+"""The samples can be read, and their questions point at messages that exist."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.ingestion.hygiene import validate_message
+from neurigraph_pipelines.ingestion.imports import detect_format, read_conversations
+from neurigraph_pipelines.model import NewConversation, Role
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+BOB = SAMPLES / "bob.jsonl"
+
+
+@pytest.fixture(scope="module")
+def conversations() -> dict[str, NewConversation]:
+    read = list(read_conversations(BOB, detect_format(BOB)))
+    assert all(isinstance(item, NewConversation) for item in read)
+    by_id = {item.external_id: item for item in read if isinstance(item, NewConversation)}
+    assert len(by_id) == len(read)
+    return by_id
+
+
+def test_conversations_are_as_the_readme_says(conversations: dict[str, NewConversation]) -> None:
+    sizes = sorted(len(conversation.messages) for conversation in conversations.values())
+    assert len(sizes) == 16
+    assert sum(sizes) == 295
+    assert (sizes[0], sizes[-1]) == (2, 72)
+    for conversation in conversations.values():
+        assert conversation.title
+        times = [message.occurred_at for message in conversation.messages if message.occurred_at]
+        assert times == sorted(set(times))
+        assert len(times) == len(conversation.messages)
+        assert (conversation.started_at, conversation.ended_at) == (times[0], times[-1])
+        for message in conversation.messages:
+            assert validate_message(message, "reject", 10_000) == (message, False)
+            assert message.author == ("Bob" if message.role is Role.USER else None)
+
+
+def test_dave_is_in_three_parts_of_bobs_life(conversations: dict[str, NewConversation]) -> None:
+    with_dave = {
+        key for key, item in conversations.items() if any("Dave" in message.content for message in item.messages)
+    }
+    assert with_dave == {
+        *("dave-production-lead", "willow-launch-week"),
+        *("ana-and-dave", "anniversary-party"),
+        *("fishing-orrin-spring", "fishing-orrin-autumn"),
+    }
+
+
+def test_questions_point_at_messages(conversations: dict[str, NewConversation]) -> None:
+    questions: list[dict[str, Any]] = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))
+    assert len(questions) == 21
+    assert "Dave" in questions[0]["question"]
+    for question in questions:
+        assert question["question"]
+        assert question["answer"]
+        assert question["evidence"]
+        for evidence in question["evidence"]:
+            ids = {message.external_id for message in conversations[evidence["conversation"]].messages}
+            assert set(evidence["messages"]) <= ids
+            assert evidence["messages"]
