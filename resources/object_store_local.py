@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from neurigraph_pipelines.errors import InvalidInputError, StorageError
 from neurigraph_pipelines.model import StoredObject
+from resources.durable_files import sync_folder
 
 _MAX_KEY_BYTES = 1024
 _MAX_PART_BYTES = 255
@@ -130,11 +131,15 @@ class LocalObjectStore:
         try:
             with contextlib.suppress(FileNotFoundError), self._descend(path) as folders:
                 os.unlink(name, dir_fd=folders[-1])
-                # Only an empty folder goes; a put that was about to use it makes it again.
-                with contextlib.suppress(OSError):
-                    while path:
+                while path:
+                    # Only an empty folder goes; a put that was about to use it makes it again.
+                    try:
                         os.rmdir(path[-1], dir_fd=folders[len(path) - 1])
-                        path.pop()
+                    except FileNotFoundError:
+                        pass  # Another delete was faster.
+                    except OSError:
+                        break
+                    path.pop()
                 os.fsync(folders[len(path)])
         except OSError as error:
             raise StorageError(f"Object {key!r} could not be removed ({error.strerror}).") from error
@@ -163,8 +168,9 @@ class LocalObjectStore:
                 opened.callback(os.close, descriptor)
                 return descriptor
 
-            if make:
+            if make and not self._folder.is_dir():
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                sync_folder(self._folder.parent)
             folders = [enter(self._folder, _OPEN_FOLDER, None)]
             for part in path:
                 if make:
