@@ -1,0 +1,85 @@
+"""Holding embedded servers in tests: from another process, and from this one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from resources.embedded_postgres import EmbeddedPostgres, ServerLease
+
+PROJECT = Path(__file__).parents[2]
+
+HOLD = """
+import sys
+from pathlib import Path
+from resources.embedded_postgres import EmbeddedPostgres
+with EmbeddedPostgres(Path(sys.argv[1])).lease() as lease:
+    print(lease.port, flush=True)
+    sys.stdin.read()
+"""
+
+
+class Holder:
+    """A process that holds a lease until it is told to let go, or killed."""
+
+    def __init__(self, home: Path, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(home)],
+            cwd=PROJECT,
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def port(self) -> int:
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+    def let_go(self) -> int:
+        self.process.communicate("", timeout=30)
+        return self.process.returncode
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@contextlib.contextmanager
+def new_home(folder: Path) -> Iterator[Path]:
+    """A home that does not exist yet; whatever runs in it ends with the block."""
+    yield folder / "home"
+    EmbeddedPostgres(folder / "home").delete()
+
+
+def connect(lease: ServerLease) -> psycopg.Connection[tuple[object, ...]]:
+    return psycopg.connect(lease.url(lease.superuser, lease.superuser_password, "postgres"), autocommit=True)
+
+
+def ask(lease: ServerLease, question: str) -> object:
+    with connect(lease) as connection:
+        row = connection.execute(sql.SQL(question)).fetchone()
+        assert row is not None
+        return row[0]
+
+
+def server_pid(home: Path) -> int:
+    status = EmbeddedPostgres(home).status()
+    assert status.running
+    assert status.pid is not None
+    return status.pid
+
+
+def eventually(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.005)
