@@ -15,8 +15,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlencode
 
-import psycopg
-from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from neurigraph_pipelines.access import Secret
@@ -25,10 +23,14 @@ from neurigraph_pipelines.migrations import MigrationReport, migrate
 from neurigraph_pipelines.ports import Adapters, Embedder, LanguageModel, ObjectStore, TokenCounter
 from neurigraph_pipelines.settings import Settings
 from resources.embedded_postgres import EmbeddedPostgres, ServerLease
-from resources.postgres import PostgresDatabase, url_for_role
+from resources.postgres import PostgresDatabase, ensure_database, url_for_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pydantic import SecretStr
+
+    from resources.provider_retries import ProviderClient
 
 _SECRET_FILE = "secret"  # noqa: S105 - the name of a file
 _MINIMUM_SECRET_LENGTH = 32
@@ -93,7 +95,7 @@ class Installation:
             return self.settings.database_url.get_secret_value()
         server = self.server
         assert server is not None
-        _ensure_database(server)
+        ensure_database(server.url(server.superuser, server.superuser_password, "postgres"), _EMBEDDED_DATABASE)
         return server.url(server.superuser, server.superuser_password, _EMBEDDED_DATABASE)
 
     @cached_property
@@ -151,31 +153,13 @@ class Installation:
             from resources.embedder_minilm import MiniLmEmbedder
 
             return MiniLmEmbedder(self.home / "models", settings.minilm_threads)
-        from resources.embedder_openai import OpenAiEmbedder, VoyageEmbedder
+        from resources.embedder_openai import OpenAiEmbedder
 
         if chosen == "voyage":
-            if settings.voyage_api_key is None:
-                raise ConfigurationError("the voyage embedder needs VOYAGE_API_KEY")
-            return VoyageEmbedder(
-                settings.voyage_embedding_model,
-                api_key=settings.voyage_api_key.get_secret_value(),
-                base_url=settings.voyage_base_url,
-                tokens=self.tokens,
-                timeout=settings.model_timeout_seconds,
-                max_retries=settings.model_max_retries,
-                concurrency=settings.model_concurrency,
-            )
-        if settings.openai_api_key is None:
-            raise ConfigurationError("the openai embedder needs OPENAI_API_KEY")
-        return OpenAiEmbedder(
-            settings.openai_embedding_model,
-            api_key=settings.openai_api_key.get_secret_value(),
-            base_url=settings.openai_base_url,
-            tokens=self.tokens,
-            timeout=settings.model_timeout_seconds,
-            max_retries=settings.model_max_retries,
-            concurrency=settings.model_concurrency,
-        )
+            client = self._client("Voyage AI", settings.voyage_api_key, "VOYAGE_API_KEY", settings.voyage_base_url)
+            return OpenAiEmbedder(settings.voyage_embedding_model, client, self.tokens, service="voyage")
+        client = self._client("OpenAI", settings.openai_api_key, "OPENAI_API_KEY", settings.openai_base_url)
+        return OpenAiEmbedder(settings.openai_embedding_model, client, self.tokens)
 
     @cached_property
     def language_model(self) -> LanguageModel:
@@ -190,17 +174,22 @@ class Installation:
             return OfflineLanguageModel(self.embedder, settings.language)
         from resources.language_model_openai import OpenAiLanguageModel
 
-        if settings.openai_api_key is None:
-            raise ConfigurationError("the openai language model needs OPENAI_API_KEY")
-        return OpenAiLanguageModel(
-            settings.openai_model,
-            api_key=settings.openai_api_key.get_secret_value(),
-            base_url=settings.openai_base_url,
-            tokens=self.tokens,
-            context_tokens=settings.model_context_tokens,
-            timeout=settings.model_timeout_seconds,
-            max_retries=settings.model_max_retries,
-            concurrency=settings.model_concurrency,
+        client = self._client("OpenAI", settings.openai_api_key, "OPENAI_API_KEY", settings.openai_base_url)
+        return OpenAiLanguageModel(settings.openai_model, client, self.tokens, settings.model_context_tokens)
+
+    def _client(self, service: str, key: SecretStr | None, variable: str, base_url: str | None) -> ProviderClient:
+        from resources.provider_retries import ProviderClient
+
+        if key is None:
+            raise ConfigurationError(f"{service} was chosen and has no key: set {variable}")
+        settings = self.settings
+        return ProviderClient(
+            service,
+            key.get_secret_value(),
+            base_url,
+            settings.model_timeout_seconds,
+            settings.model_max_retries,
+            settings.model_concurrency,
         )
 
     @cached_property
@@ -224,17 +213,6 @@ def _kept_secret(path: Path) -> str:
         path.hardlink_to(draft)
     draft.unlink()
     return path.read_text(encoding="utf-8").strip()
-
-
-def _ensure_database(server: ServerLease) -> None:
-    """Make the database on a new embedded server; two processes may do it at once."""
-    with psycopg.connect(
-        server.url(server.superuser, server.superuser_password, "postgres"), autocommit=True
-    ) as connection:
-        found = connection.execute("SELECT FROM pg_database WHERE datname = %s", [_EMBEDDED_DATABASE]).fetchone()
-        if found is None:
-            with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(_EMBEDDED_DATABASE)))
 
 
 def _as_sqlalchemy_url(url: str) -> str:

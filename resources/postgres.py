@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -22,13 +22,11 @@ from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError, TransientError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
 
 # Where the vector extension may live: created by us in public, by Supabase in extensions.
 _SEARCH_PATH = "neurigraph,public,extensions"
-_BECOME_OWNER = sql.SQL("SET LOCAL ROLE neurigraph_owner")
-_SET_CLAIMS = sql.SQL(
-    "SELECT set_config('request.jwt.claims', %s, true), set_config('neurigraph.claims_signature', %s, true)"
-)
+_QUERIES = statements("session")
 
 
 def url_for_role(url: str, role: str, secret: Secret) -> str:
@@ -62,7 +60,7 @@ class PostgresDatabase:
     def owner(self) -> Iterator[Transaction]:
         """A transaction as ``neurigraph_owner``."""
         with self._transaction("neurigraph_pipeline") as connection:
-            connection.execute(_BECOME_OWNER)
+            connection.execute(_QUERIES["become_owner"])
             yield connection
 
     @contextmanager
@@ -76,7 +74,8 @@ class PostgresDatabase:
         """A transaction as ``neurigraph_agent``, with signed claims or none."""
         with self._transaction("neurigraph_agent") as connection:
             if claims is not None:
-                connection.execute(_SET_CLAIMS, self._secret.sign(claims))
+                payload, signature = self._secret.sign(claims)
+                connection.execute(_QUERIES["set_claims"], {"payload": payload, "signature": signature})
             yield connection
 
     def close(self) -> None:
@@ -131,3 +130,12 @@ class PostgresDatabase:
 def _configure(connection: Connection[dict[str, Any]]) -> None:
     register_vector(connection)
     connection.commit()
+
+
+def ensure_database(administrator_url: str, name: str) -> None:
+    """Make a database unless it is there; two processes may do it at once."""
+    with psycopg.connect(administrator_url, autocommit=True, row_factory=dict_row) as connection:
+        found = connection.execute(_QUERIES["database_exists"], {"name": name}).fetchone()
+        if found is not None and not found["present"]:
+            with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+                connection.execute(_QUERIES["create_database"].format(name=sql.Identifier(name)))

@@ -54,7 +54,7 @@ def outline(tx: Transaction, user_id: UUID) -> Outline:
                 keywords=tuple(row["node_keywords"] or ()),
                 aliases=tuple(row["aliases"]),
                 record_count=row["record_count"],
-                centroid=tuple(map(float, row["centroid"])) if row["centroid"] is not None else None,
+                centroid=tuple(row["centroid"].to_list()) if row["centroid"] is not None else None,
             )
             for row in tx.execute(_QUERIES["outline"], {"user_id": user_id})
             if row["layer_depth"] > 0

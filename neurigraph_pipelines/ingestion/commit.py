@@ -359,8 +359,8 @@ class _AtomicZone:
         assert shell is not None
         count, centroid = shell["embedded_count"], shell["centroid"]
         if vectors is not None:
-            before = np.asarray(centroid, np.float64) if centroid is not None else np.zeros(RECORD_DIMENSIONS)
-            centroid = Vector(((before * count + vectors.summary) / (count + 1)).astype(np.float32))
+            before = centroid.to_numpy() if centroid is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
+            centroid = Vector((before * count + vectors.summary) / (count + 1))
             count += 1
         words = dict.fromkeys(shell["node_keywords"] or ())
         words.update(dict.fromkeys((*keywords.entities[:KEYWORDS_FROM_RECORD], *keywords.topics[:KEYWORDS_FROM_RECORD])))

@@ -1,0 +1,248 @@
+"""The ingestion job: five ops over one batch of segments.
+
+An op reads the batch from its input, calls one function of ``ingestion.batch`` and says what it did. Ops are
+vectorised: one process, one start-up, bounded concurrency within.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import dagster as dg
+
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.ingestion import batch
+from neurigraph_pipelines.ingestion.records import (
+    Assigned,
+    BatchResult,
+    Described,
+    Embedded,
+    RecordPlan,
+    Summarized,
+)
+from neurigraph_pipelines.model import ItemFailure
+
+LOCATION_NAME = "neurigraph"
+MAX_TABLE_ROWS = 200
+"""Rows of a metadata table; a longer one only makes the page slow."""
+
+RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=2, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
+
+RUN_TAGS = {
+    # A crashed run starts over as a whole: every step is idempotent, and no step's output is half there.
+    "dagster/max_retries": "2",
+    "dagster/retry_strategy": "ALL_STEPS",
+    "dagster/max_runtime": "3600",
+}
+
+
+class BatchConfig(dg.Config):
+    """Which batch a run stores."""
+
+    batch_id: str
+
+
+@dg.op(retry_policy=RETRY_POLICY, description="Says which node or nodes each segment belongs to.")
+def assign_nodes(
+    context: dg.OpExecutionContext, config: BatchConfig, installation: InstallationResource
+) -> dg.Output[Assigned]:
+    started = time.monotonic()
+    adapters = installation.adapters
+    assigned = batch.assign_nodes(adapters, installation.settings, UUID(config.batch_id))
+    for plan in assigned.plans:
+        for note in plan.filing.notes:
+            context.log.info("%s: %s", plan.ref.source_external_id, note)
+    segments = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}.values()
+    return dg.Output(
+        assigned,
+        metadata={
+            "segments": len(segments) + len(assigned.failures),
+            "records": len(assigned.plans),
+            "new nodes": len({node.path for plan in assigned.plans for node in plan.filing.new_nodes}),
+            "tokens": sum(ref.token_count for ref in segments),
+            "token counter": adapters.tokens.name + ("" if adapters.tokens.exact else " (not exact)"),
+            "language model": adapters.language_model.name,
+            "items": _table(_plan_row(plan) for plan in assigned.plans),
+            **_common(started, assigned.failures),
+        },
+    )
+
+
+@dg.op(retry_policy=RETRY_POLICY, description="Writes the summary that stands for each record in every search.")
+def summarize(
+    context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned
+) -> dg.Output[Summarized]:
+    started = time.monotonic()
+    summarized = batch.summarize(installation.adapters, installation.settings, assigned)
+    plans = {plan.record_id: plan for plan in assigned.plans}
+    return dg.Output(
+        summarized,
+        metadata={
+            "summaries": len(summarized.summaries),
+            "tokens": _tokens(plans[record_id] for record_id in summarized.summaries),
+            "words": sum(len(summary.text.split()) for summary in summarized.summaries.values()),
+            "items": _table(
+                {
+                    **_plan_row(plans[record_id]),
+                    "title": summary.title,
+                    "words": len(summary.text.split()),
+                    "summary": summary.text[:300],
+                }
+                for record_id, summary in summarized.summaries.items()
+            ),
+            **_common(started, summarized.failures),
+        },
+    )
+
+
+@dg.op(retry_policy=RETRY_POLICY, description="Extracts entities, topics, dates and relationships.")
+def extract_keywords(
+    context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned
+) -> dg.Output[Described]:
+    started = time.monotonic()
+    described = batch.extract_keywords(installation.adapters, assigned)
+    plans = {plan.record_id: plan for plan in assigned.plans}
+    entities = Counter(entity for found in described.keywords.values() for entity in found.entities)
+    return dg.Output(
+        described,
+        metadata={
+            "records": len(described.keywords),
+            "tokens": _tokens(plans[record_id] for record_id in described.keywords),
+            "entities": len(entities),
+            "most frequent entities": ", ".join(entity for entity, _ in entities.most_common(15)),
+            "items": _table(
+                {
+                    **_plan_row(plans[record_id]),
+                    "entities": ", ".join(found.entities[:12]),
+                    "topics": ", ".join(found.topics[:12]),
+                    "dates": ", ".join(found.dates[:12]),
+                    "relationships": ", ".join(found.relationships[:12]),
+                }
+                for record_id, found in described.keywords.items()
+            ),
+            **_common(started, described.failures),
+        },
+    )
+
+
+@dg.op(retry_policy=RETRY_POLICY, description="Embeds summaries and passages; a provider that is down leaves them pending.")
+def embed(
+    context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned, summarized: Summarized
+) -> dg.Output[Embedded]:
+    started = time.monotonic()
+    embedded = batch.embed(installation.adapters, installation.settings, assigned, summarized)
+    for record_id, error in embedded.pending:
+        context.log.warning("%s stays without an embedding for now: %s", record_id, error)
+    plans = {plan.record_id: plan for plan in assigned.plans}
+    return dg.Output(
+        embedded,
+        metadata={
+            "embedding model": embedded.model,
+            "records": len(embedded.vectors),
+            "passages": sum(len(vectors.passages) for vectors in embedded.vectors.values()),
+            "pending": len(embedded.pending),
+            "tokens": _tokens(plans[record_id] for record_id in embedded.vectors),
+            "items": _table(
+                {
+                    **_plan_row(plans[record_id]),
+                    "title": summarized.summaries[record_id].title,
+                    "passages": len(vectors.passages),
+                }
+                for record_id, vectors in embedded.vectors.items()
+            ),
+            **_common(started, embedded.failures),
+        },
+    )
+
+
+@dg.op(
+    retry_policy=RETRY_POLICY,
+    description="The atomic zone: each segment is stored completely or leaves no trace.",
+)
+def commit(
+    context: dg.OpExecutionContext,
+    installation: InstallationResource,
+    assigned: Assigned,
+    summarized: Summarized,
+    described: Described,
+    embedded: Embedded,
+) -> dg.Output[BatchResult]:
+    started = time.monotonic()
+    result = batch.commit(
+        installation.adapters, installation.settings, assigned, summarized, described, embedded
+    )
+    for failure, state in result.returned:
+        context.log.error("segment %s is %s after %s: %s", failure.trigger_id, state, failure.step, failure.error)
+    tokens = {plan.ref.trigger_id: plan.ref.token_count for plan in assigned.plans}
+    return dg.Output(
+        result,
+        metadata={
+            "records stored": len(result.stored),
+            "passages": sum(record.passages for record in result.stored),
+            "embeddings pending": sum(record.pending_embedding for record in result.stored),
+            "tokens": sum(tokens[trigger_id] for trigger_id in {record.trigger_id for record in result.stored}),
+            "items": _table(
+                {
+                    "node": record.node_path,
+                    "title": record.title,
+                    "record": str(record.record_id),
+                    "passages": record.passages,
+                    "already stored": record.already_stored,
+                }
+                for record in result.stored
+            ),
+            "given back": _table(
+                {"segment": str(failure.trigger_id), "step": failure.step, "state": state, "error": failure.error}
+                for failure, state in result.returned
+            ),
+            **_common(started, [failure for failure, _ in result.returned]),
+        },
+    )
+
+
+@dg.job(
+    description="Stores a batch of segments: assign, summarise and describe, embed, commit.",
+    tags=RUN_TAGS,
+    executor_def=dg.in_process_executor,
+)
+def ingestion_job() -> None:
+    assigned = assign_nodes()
+    summarized = summarize(assigned)
+    described = extract_keywords(assigned)
+    commit(assigned, summarized, described, embed(assigned, summarized))
+
+
+def run_config(batch_id: UUID) -> dg.RunConfig:
+    """The configuration of a run for one batch."""
+    return dg.RunConfig(ops={"assign_nodes": BatchConfig(batch_id=str(batch_id))})
+
+
+def _tokens(plans: Iterable[RecordPlan]) -> int:
+    return sum({plan.ref.trigger_id: plan.ref.token_count for plan in plans}.values())
+
+
+def _plan_row(plan: RecordPlan) -> dict[str, str | int]:
+    return {
+        "source": plan.ref.source_external_id or str(plan.ref.source_id),
+        "node": "/".join((plan.ref.user_slug, *plan.filing.path)),
+        "record": str(plan.record_id),
+        "messages": plan.filing.last_message - plan.filing.first_message + 1,
+    }
+
+
+def _common(started: float, failures: Sequence[ItemFailure]) -> dict[str, Any]:
+    found: dict[str, Any] = {"seconds": round(time.monotonic() - started, 3), "failed": len(failures)}
+    if failures:
+        found["failures"] = _table({"segment": str(f.trigger_id), "step": f.step, "error": f.error} for f in failures)
+    return found
+
+
+def _table(rows: Iterable[Mapping[str, str | int | bool]]) -> dg.MetadataValue[Any] | str:
+    listed = list(rows)
+    if not listed:
+        return "none"
+    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in listed[:MAX_TABLE_ROWS]])

@@ -1,0 +1,43 @@
+"""The installation as a Dagster resource: opened for a run or a tick, closed after it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import dagster as dg
+from pydantic import PrivateAttr
+
+from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+
+
+class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
+    """Adapters and settings of the installation that the environment describes."""
+
+    _installation: Installation | None = PrivateAttr(default=None)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[InstallationResource, None, None]:
+        """Open for one run or tick."""
+        with Installation() as installation:
+            self._installation = installation
+            yield self
+
+    @property
+    def adapters(self) -> Adapters:
+        """What the domain's functions take."""
+        return self.opened.adapters
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.opened.settings
+
+    @property
+    def opened(self) -> Installation:
+        """The open installation."""
+        if self._installation is None:
+            raise dg.DagsterInvariantViolationError("the installation is open only during a run or a tick")
+        return self._installation

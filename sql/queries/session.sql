@@ -1,0 +1,15 @@
+-- What opens a transaction, and a new server.
+
+-- name: become_owner
+SET LOCAL ROLE neurigraph_owner;
+
+-- name: set_claims
+SELECT
+    set_config('request.jwt.claims', %(payload)s, true),
+    set_config('neurigraph.claims_signature', %(signature)s, true);
+
+-- name: database_exists
+SELECT EXISTS (SELECT FROM pg_catalog.pg_database AS d WHERE d.datname = %(name)s) AS present;
+
+-- name: create_database
+CREATE DATABASE {name};
