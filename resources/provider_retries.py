@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
 from neurigraph_pipelines.errors import ProviderError, TransientError
@@ -23,7 +24,6 @@ T = TypeVar("T")
 UNUSABLE_RETRIES = 2
 """Times that an unusable answer is asked for again: each costs as much as a good one."""
 
-FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 20.0
 
 _DEADLINE_TIMEOUTS = 3.0
@@ -52,6 +52,7 @@ class ProviderClient:
         timeout: Seconds to wait for one answer.
         max_retries: Attempts after the first.
         concurrency: Calls at the same time.
+        first_wait: Longest wait before the second attempt in seconds; doubles with each.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class ProviderClient:
         timeout: float,
         max_retries: int,
         concurrency: int,
+        first_wait: float = 0.5,
     ) -> None:
         self.service = service
         self.concurrency = concurrency
@@ -69,6 +71,7 @@ class ProviderClient:
         self._base_url = base_url
         self._timeout = timeout
         self._max_retries = max_retries
+        self._first_wait = first_wait
         self._slots = threading.BoundedSemaphore(concurrency)
         self._opening = threading.Lock()
         self._client: OpenAI | None = None
@@ -88,7 +91,7 @@ class ProviderClient:
         too_late = stop_before_delay(_DEADLINE_TIMEOUTS * self._timeout)
         attempts = Retrying(
             retry=retry_if_exception_type((TransientError, UnusableAnswerError)),
-            wait=_wait,
+            wait=self._wait,
             stop=lambda state: self._tried_enough(state) or too_late(state),
             sleep=time.sleep,
             reraise=True,
@@ -131,12 +134,10 @@ class ProviderClient:
                 raise TransientError(f"{self.service} did not answer within {self._timeout:g} s.") from error
             except openai.APIStatusError as error:
                 raise self._status_error(error) from error
-            except openai.APIResponseValidationError as error:
+            except (openai.APIResponseValidationError, JSONDecodeError, UnicodeDecodeError) as error:
                 raise UnusableAnswerError(f"{self.service} answered with something unreadable.") from error
             except openai.APIConnectionError as error:
-                raise TransientError(
-                    f"{self.service} could not be reached, or broke off its answer."
-                ) from error
+                raise TransientError(f"{self.service} could not be reached, or broke off its answer.") from error
             except openai.OpenAIError as error:
                 raise ProviderError(f"{self.service} could not be asked: {_shortened(str(error))}") from error
 
@@ -157,13 +158,20 @@ class ProviderClient:
         retries = min(self._max_retries, UNUSABLE_RETRIES) if unusable else self._max_retries
         return state.attempt_number > retries
 
+    def _wait(self, state: RetryCallState) -> float:
+        """Seconds before the next attempt."""
+        from tenacity import wait_random_exponential
+
+        error = state.outcome.exception() if state.outcome is not None else None
+        asked = error.retry_after if isinstance(error, TransientError) else None
+        backoff: float = wait_random_exponential(self._first_wait, LONGEST_WAIT_SECONDS)(state)
+        return max(asked or 0.0, backoff)
+
     def _status_error(self, error: APIStatusError) -> TransientError | ProviderError:
         """What a status means: wait, or change something."""
-        status, detail = error.status_code, _shortened(error.message)
+        status, detail = error.status_code, _detail(error)
         if status in (401, 403):
-            return ProviderError(
-                f"{self.service} refused the API key ({status}): check the key and its rights."
-            )
+            return ProviderError(f"{self.service} refused the API key ({status}): check the key and its rights.")
         if status == 404:
             return ProviderError(f"{self.service} knows no such model or address: {detail}")
         if error.code == "insufficient_quota":
@@ -174,16 +182,6 @@ class ProviderClient:
                 retry_after=_retry_after(error.response.headers.get("retry-after")),
             )
         return ProviderError(f"{self.service} rejected the request ({status}): {detail}")
-
-
-def _wait(state: RetryCallState) -> float:
-    """Seconds before the next attempt."""
-    from tenacity import wait_random_exponential
-
-    error = state.outcome.exception() if state.outcome is not None else None
-    asked = error.retry_after if isinstance(error, TransientError) else None
-    backoff: float = wait_random_exponential(FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)(state)
-    return max(asked or 0.0, backoff)
 
 
 def _retry_after(header: str | None) -> float | None:
@@ -200,6 +198,12 @@ def _retry_after(header: str | None) -> float | None:
         except ValueError:
             return None
     return max(0.0, seconds) if seconds == seconds else None
+
+
+def _detail(error: APIStatusError) -> str:
+    """What the service said: OpenAI says it under ``message``, Voyage under ``detail``."""
+    body = error.body if isinstance(error.body, dict) else {}
+    return _shortened(str(body.get("message") or body.get("detail") or error.message))
 
 
 def _shortened(message: str) -> str:

@@ -1,0 +1,333 @@
+"""A model provider on loopback: speaks the OpenAI protocol, in Voyage's dialect too, and fails on command.
+
+Belongs here: the protocol, faults, and counting. The rules that its answers follow are in ``model_rules``.
+Start it in a test with ``ModelProvider()`` as a context manager, or by itself with ``python -m
+tests.support.model_provider --port N``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import socket
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Literal
+
+from tests.support.model_rules import answer_chat, embed_text
+
+FaultKind = Literal[
+    "status", "half_body", "invalid_json", "wrong_shape", "refusal", "no_choices", "cut_short", "stall", "reset"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong with one request.
+
+    Attributes:
+        kind: ``status`` answers with ``status``; the others break the answer or the connection.
+        status: HTTP status of a ``status`` fault.
+        code: The error's code, such as ``insufficient_quota``.
+        retry_after: Value of the Retry-After header.
+        seconds: How long a ``stall`` lasts before a good answer.
+        answer: What a ``wrong_shape`` answers with: the content of a chat message, or a whole body.
+    """
+
+    kind: FaultKind
+    status: int = 500
+    code: str | None = None
+    retry_after: str | None = None
+    seconds: float = 0.0
+    answer: Any = None
+
+
+@dataclass(slots=True)
+class Request:
+    """A request as it came in."""
+
+    path: str
+    body: dict[str, Any]
+    key: str
+    arrived: float
+
+
+@dataclass
+class _State:
+    """What the handlers share."""
+
+    faults: deque[Fault] = field(default_factory=deque)
+    requests: list[Request] = field(default_factory=list)
+    running: int = 0
+    peak: int = 0
+    delay: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class ModelProvider:
+    """The running server.
+
+    Args:
+        port: 0 takes a free one.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        self._state = _State()
+        state = self._state
+
+        class Handler(_Handler):
+            shared = state
+
+        self._server = _Server(("127.0.0.1", port), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+
+    def __enter__(self) -> ModelProvider:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def base_url(self) -> str:
+        """Base address for clients."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    @property
+    def requests(self) -> list[Request]:
+        """All requests so far."""
+        with self._state.lock:
+            return list(self._state.requests)
+
+    @property
+    def peak(self) -> int:
+        """The most requests that were answered at the same time."""
+        return self._state.peak
+
+    def fail_next(self, *faults: Fault) -> None:
+        """The next requests fail like this, in order of their arrival; those after them succeed."""
+        with self._state.lock:
+            self._state.faults.extend(faults)
+
+    def slow_down(self, seconds: float) -> None:
+        """Every answer takes this long from now on."""
+        self._state.delay = seconds
+
+    def reset(self) -> None:
+        """Forget requests, faults and delays."""
+        with self._state.lock:
+            self._state.faults.clear()
+            self._state.requests.clear()
+            self._state.peak = self._state.running
+            self._state.delay = 0.0
+
+    def wait(self) -> None:
+        """Serve until interrupted."""
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is what many tests are about."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    shared: _State
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        fault = self._arrive(body)
+        try:
+            with self._counted():
+                time.sleep(self.shared.delay)
+                self._answer(body, fault)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def _arrive(self, body: dict[str, Any]) -> Fault | None:
+        """Note the request, and take the next fault if there is one."""
+        key = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        with self.shared.lock:
+            self.shared.requests.append(Request(self.path, body, key, time.monotonic()))
+            return self.shared.faults.popleft() if self.shared.faults else None
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Count what is being answered at the same time."""
+        with self.shared.lock:
+            self.shared.running += 1
+            self.shared.peak = max(self.shared.peak, self.shared.running)
+        try:
+            yield
+        finally:
+            with self.shared.lock:
+                self.shared.running -= 1
+
+    def _answer(self, body: dict[str, Any], fault: Fault | None) -> None:
+        """Send a good answer, or what the fault makes of it."""
+        if fault is not None and fault.kind == "stall":
+            time.sleep(fault.seconds)
+            fault = None
+        if fault is not None and fault.kind == "status":
+            self._send(fault.status, _error("scripted fault", fault.code), fault.retry_after)
+            return
+        status, good = self._good_answer(body)
+        if fault is None or status != 200:
+            self._send(status, good)
+        elif fault.kind == "reset":
+            # Closing with unsent lingering data turned off makes the kernel send RST instead of FIN.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+        elif fault.kind == "half_body":
+            content = json.dumps(good).encode()
+            self._head(200, len(content))
+            self.wfile.write(content[: len(content) // 2])
+            self.close_connection = True
+        elif fault.kind == "invalid_json":
+            self._send_bytes(200, b'{"choices": [{"message": {"cont')
+        else:
+            self._send(200, _broken(good, fault))
+
+    def _good_answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+        """What the service would answer."""
+        if self.path == "/v1/chat/completions":
+            return 200, _chat_answer(body)
+        if self.path == "/v1/embeddings":
+            voyage = "input_type" in body
+            complaint = _voyage_complaint(body) if voyage else _openai_complaint(body)
+            if complaint:
+                return 400, {"detail": complaint} if voyage else _error(complaint, None)
+            return 200, _embedding_answer(body, voyage)
+        return 404, _error(f"no such path: {self.path}", None)
+
+    def _send(self, status: int, answer: Any, retry_after: str | None = None) -> None:
+        self._send_bytes(status, json.dumps(answer).encode(), retry_after)
+
+    def _send_bytes(self, status: int, content: bytes, retry_after: str | None = None) -> None:
+        self._head(status, len(content), retry_after)
+        self.wfile.write(content)
+
+    def _head(self, status: int, length: int, retry_after: str | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(length))
+        if retry_after is not None:
+            self.send_header("Retry-After", retry_after)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
+        """Tests read ``requests`` instead."""
+
+
+def _chat_answer(body: dict[str, Any]) -> dict[str, Any]:
+    """A chat completion that conforms to the schema that was sent."""
+    wanted = body["response_format"]["json_schema"]
+    content = answer_chat(wanted["name"], body["messages"][-1]["content"])
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": json.dumps(content), "refusal": None},
+            }
+        ],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+
+
+def _embedding_answer(body: dict[str, Any], voyage: bool) -> dict[str, Any]:
+    """Vectors for the input, last one first: a client must go by ``index``."""
+    texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+    width = body.get("output_dimension" if voyage else "dimensions") or (1024 if voyage else 1536)
+    data = []
+    for index, text in enumerate(texts):
+        vector = embed_text(text, width)
+        packed = base64.b64encode(struct.pack(f"<{width}f", *vector)).decode()
+        embedding = packed if body.get("encoding_format") == "base64" else vector
+        data.append({"object": "embedding", "index": index, "embedding": embedding})
+    usage = {"total_tokens": 1} if voyage else {"prompt_tokens": 1, "total_tokens": 1}
+    return {"object": "list", "data": data[::-1], "model": body["model"], "usage": usage}
+
+
+def _openai_complaint(body: dict[str, Any]) -> str | None:
+    """Why OpenAI would answer 400."""
+    if not body["input"] or "" in body["input"]:
+        return "input cannot be an empty string"
+    if len(body["input"]) > 2048:
+        return "input array may not be longer than 2048"
+    if "dimensions" in body and not body["model"].startswith("text-embedding-3"):
+        return "This model does not support specifying dimensions."
+    return None
+
+
+def _voyage_complaint(body: dict[str, Any]) -> str | None:
+    """Why Voyage would answer 400."""
+    allowed = {"input", "model", "input_type", "truncation", "output_dimension", "output_dtype", "encoding_format"}
+    if unknown := set(body) - allowed:
+        return f"Argument '{min(unknown)}' is not supported by our API"
+    if body.get("encoding_format") not in (None, "base64"):
+        return f"Value '{body['encoding_format']}' supplied for argument 'encoding_format' is not valid"
+    if len(body["input"]) > 1000:
+        return "The batch size limit is 1000."
+    if "" in body["input"]:
+        return "Input cannot contain empty strings or empty lists"
+    return None
+
+
+def _error(message: str, code: str | None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "error", "param": None, "code": code}}
+
+
+def _broken(good: dict[str, Any], fault: Fault) -> Any:
+    """A well-formed answer that is not what was asked for."""
+    chat = "choices" in good
+    if fault.kind == "no_choices":
+        return {**good, "choices": []} if chat else {**good, "data": []}
+    if fault.kind == "refusal":
+        good["choices"][0]["message"] = {"role": "assistant", "content": None, "refusal": "I can't help with that."}
+        return good
+    if fault.kind == "cut_short":
+        choice = good["choices"][0]
+        choice["finish_reason"] = "length"
+        choice["message"]["content"] = choice["message"]["content"][:20]
+        return good
+    if chat:
+        good["choices"][0]["message"]["content"] = json.dumps(fault.answer)
+        return good
+    return fault.answer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A model provider on loopback for trying things out.")
+    parser.add_argument("--port", type=int, default=8500)
+    with ModelProvider(parser.parse_args().port) as provider:
+        print(f"OPENAI_BASE_URL={provider.base_url} OPENAI_API_KEY=test", flush=True)
+        try:
+            provider.wait()
+        except KeyboardInterrupt:
+            print("stopped")
+
+
+if __name__ == "__main__":
+    main()

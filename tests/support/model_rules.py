@@ -1,0 +1,151 @@
+"""The rules by which the provider on loopback answers: deterministic, and sensible enough to search by.
+
+Belongs here: bag-of-words vectors, and summaries, keywords and placements made from a transcript's own lines.
+Not here: the protocol (``model_provider``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+_WORD = re.compile(r"\w+")
+_ENTRY = re.compile(r"^\[(\d+)\] \w+ (\d{4}-\d{2}-\d{2}) \d{2}:\d{2} (.*?): (.*)$")
+_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+_STOP_WORDS = frozenset(
+    _WORD.findall(
+        "a an and are as at be but by for from had has have he her his i in is it its me my not of on or our she so "
+        "that the their them they this to was we were what when where who will with you your"
+    )
+)
+_SUBJECTS: tuple[tuple[str, str, str], ...] = (
+    (r"hospital|doctor|medicine|therapy|running|marathon|clinic", "Health", "Care"),
+    (r"project|release|customer|deadline|meeting|budget|office", "Work", "Projects"),
+    (r"mother|father|sister|brother|family|kids|birthday|wedding", "Family", "Events"),
+    (r"trip|flight|hotel|beach|camping|mountain|travel", "Travel", "Trips"),
+    (r"guitar|painting|pottery|recipe|garden|book|game|piano", "Hobbies", "Crafts"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One message of a transcript."""
+
+    seq: int
+    day: date
+    speaker: str
+    text: str
+
+
+def embed_text(text: str, width: int) -> list[float]:
+    """A unit vector in which each word has its own direction: texts that share words lie near each other."""
+    vector = [0.0] * width
+    words = [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS] or ["\0"]
+    for word in words:
+        digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=16).digest()
+        for part in range(4):
+            number = int.from_bytes(digest[part * 4 : part * 4 + 4], "little")
+            vector[number % width] += 1.0 if number & 0x80000000 else -1.0
+    norm = math.sqrt(sum(x * x for x in vector))
+    if norm == 0.0:
+        return [1.0, *[0.0] * (width - 1)]
+    return [x / norm for x in vector]
+
+
+def answer_chat(shape: str, question: str) -> dict[str, Any]:
+    """An answer in the schema of that name, made from the blocks of the question."""
+    if shape == "SummaryAnswer":
+        parts = _block(question, "PARTS")
+        return _summary(_lines(_block(question, "TRANSCRIPT"))) if parts is None else _merged(parts)
+    lines = _lines(_block(question, "TRANSCRIPT"))
+    if shape == "KeywordsAnswer":
+        return _keywords(lines)
+    if shape == "PlacementsAnswer":
+        return _placements(lines)
+    raise ValueError(f"no rule for {shape}")
+
+
+def _block(question: str, name: str) -> str | None:
+    """What stands between the marker lines of that name."""
+    match = re.search(rf"BEGIN {name} (\w+)\n(.*)\nEND {name} \1", question, re.DOTALL)
+    return match[2] if match else None
+
+
+def _lines(transcript: str | None) -> list[_Line]:
+    """The messages of a transcript; indented lines belong to the message before."""
+    lines: list[_Line] = []
+    for row in (transcript or "").split("\n"):
+        if match := _ENTRY.match(row):
+            lines.append(_Line(int(match[1]), date.fromisoformat(match[2]), match[3], match[4]))
+        elif lines and row.startswith("    "):
+            last = lines[-1]
+            lines[-1] = _Line(last.seq, last.day, last.speaker, f"{last.text} {row.strip()}")
+    return lines
+
+
+def _summary(lines: list[_Line]) -> dict[str, Any]:
+    """The longest messages, in order, with who said them."""
+    kept = sorted(sorted(lines, key=lambda line: -len(line.text))[:8], key=lambda line: line.seq)
+    text = " ".join(f"{line.speaker.split(' (')[0]}: {line.text[:300]}" for line in kept) or "Nothing was said."
+    return {"title": text[:60], "summary": text}
+
+
+def _merged(parts: str) -> dict[str, Any]:
+    """The beginnings of the parts, in order."""
+    entries = re.split(r"(?:^|\n\n)(?=Part \d+: )", parts)
+    text = " ".join(entry.partition("\n")[2][:400].strip() for entry in entries if entry)
+    return {"title": f"Merged: {text[:40]}", "summary": text}
+
+
+def _keywords(lines: list[_Line]) -> dict[str, Any]:
+    """Capitalised words inside sentences, frequent words, and the days around each message."""
+    names: dict[str, int] = {}
+    words: dict[str, int] = {}
+    dates: set[str] = set()
+    for line in lines:
+        for name in _NAME.findall(line.text):
+            names[name] = names.get(name, 0) + 1
+        for word in _WORD.findall(line.text.lower()):
+            if word not in _STOP_WORDS and len(word) > 3:
+                words[word] = words.get(word, 0) + 1
+        if "yesterday" in line.text.lower():
+            dates.add((line.day - timedelta(days=1)).isoformat())
+        if "today" in line.text.lower():
+            dates.add(line.day.isoformat())
+    speakers = {line.speaker.split(" (")[0] for line in lines if " (" in line.speaker}
+    return {
+        "entities": sorted(speakers) + sorted(names, key=lambda name: (-names[name], name))[:20],
+        "topics": sorted(words, key=lambda word: (-words[word], word))[:10],
+        "dates": sorted(dates),
+        "relationships": [f"speaks with: {name}" for name in sorted(speakers)],
+    }
+
+
+def _placements(lines: list[_Line]) -> dict[str, Any]:
+    """One placement over everything, by the subject whose words come up most."""
+    text = " ".join(line.text for line in lines).lower()
+    counts = [(len(re.findall(words, text)), top, below) for words, top, below in _SUBJECTS]
+    count, top, below = max(counts, key=lambda item: item[0])
+    names = [(top, 0.9), (below, 0.8)] if count else [("Notes", 0.9)]
+    steps = [
+        {
+            "name": name,
+            "kind": "topic",
+            "confidence": confidence,
+            "summary": f"Everything about {name.lower()}.",
+            "keywords": [name.lower()],
+            "aliases": [],
+        }
+        for name, confidence in names
+    ]
+    placement = {
+        "first_message": lines[0].seq if lines else 1,
+        "last_message": lines[-1].seq if lines else 1,
+        "steps": steps,
+        "relations": [],
+    }
+    return {"placements": [placement]}
