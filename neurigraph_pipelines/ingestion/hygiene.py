@@ -11,7 +11,6 @@ import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any, Literal
 
 from neurigraph_pipelines.errors import InvalidInputError
@@ -77,7 +76,7 @@ def clean_json(value: Any, policy: Policy) -> tuple[Any, bool]:
     """Make a JSON value storable: its texts as in ``clean_text``, its numbers finite.
 
     Args:
-        value: Dictionaries, lists, tuples, texts, numbers (``Decimal`` becomes ``float``), booleans and None.
+        value: Dictionaries, lists, tuples, texts, numbers, booleans and None.
         policy: ``repair`` replaces a number that is not finite by None; ``reject`` refuses it.
 
     Returns:
@@ -99,8 +98,12 @@ def _clean_json(value: Any, policy: Policy, levels: int) -> tuple[Any, bool]:
         if value.bit_length() > MAX_INTEGER_BITS:
             raise InvalidInputError(f"The data holds an integer of more than {MAX_INTEGER_BITS} bits.")
         return value, False
-    if isinstance(value, float | Decimal):
-        return _clean_number(value, policy)
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value, False
+        if policy == "repair":
+            return None, True
+        raise InvalidInputError("The data holds a number that is not finite: send null instead.")
     if levels == 0:
         raise InvalidInputError(f"The data is nested deeper than {MAX_JSON_DEPTH} levels: flatten it.")
     if isinstance(value, list | tuple):
@@ -109,16 +112,6 @@ def _clean_json(value: Any, policy: Policy, levels: int) -> tuple[Any, bool]:
     if isinstance(value, dict):
         return _clean_object(value, policy, levels)
     raise InvalidInputError(f"The data holds a value of type {type(value).__name__}, which JSON does not know.")
-
-
-def _clean_number(value: float | Decimal, policy: Policy) -> tuple[float | None, bool]:
-    # A signaling NaN refuses conversion, so Decimal is asked first.
-    number = float(value) if not isinstance(value, Decimal) or value.is_finite() else math.nan
-    if math.isfinite(number):
-        return number, False
-    if policy == "repair":
-        return None, True
-    raise InvalidInputError("The data holds a number that is not finite: send null instead.")
 
 
 def _clean_object(value: dict[Any, Any], policy: Policy, levels: int) -> tuple[dict[str, Any], bool]:

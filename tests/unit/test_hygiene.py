@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime, timedelta, timezone
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -76,17 +75,16 @@ def test_repaired_json_can_be_stored(value: Any) -> None:
     assert repaired == (json.dumps(cleaned) != json.dumps(value))
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("-inf"), Decimal("sNaN"), Decimal("1e999")])
-def test_numbers_that_are_not_finite(number: float | Decimal) -> None:
+@pytest.mark.parametrize("number", [float("nan"), float("-inf")])
+def test_numbers_that_are_not_finite(number: float) -> None:
     assert clean_json({"a": [number]}, "repair") == ({"a": [None]}, True)
     with pytest.raises(InvalidInputError, match="not finite"):
         clean_json({"a": [number]}, "reject")
 
 
-def test_json_numbers_become_plain() -> None:
-    cleaned, repaired = clean_json({"n": Decimal("1.5"), "t": (1, True)}, "reject")
+def test_tuples_become_lists() -> None:
+    cleaned, repaired = clean_json({"n": 1.5, "t": (1, True)}, "reject")
     assert cleaned == {"n": 1.5, "t": [1, True]}
-    assert type(cleaned["n"]) is float
     assert not repaired
 
 

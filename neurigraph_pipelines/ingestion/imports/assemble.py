@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
@@ -20,7 +19,7 @@ from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem
 def moment(value: Any) -> datetime | None:
     """A time as exports write it, in UTC: seconds since 1970 or ISO 8601; None for anything else."""
     try:
-        if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        if isinstance(value, int | float) and not isinstance(value, bool):
             return utc(datetime.fromtimestamp(float(value), UTC))
         if isinstance(value, str):
             return utc(datetime.fromisoformat(value))

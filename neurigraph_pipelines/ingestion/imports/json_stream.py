@@ -1,154 +1,173 @@
 """Items of a large JSON document, one at a time, in memory bounded by the largest item.
 
-Built on the events of ijson, not on ``ijson.items``: in version 3.6 that crashes the process on deep nesting
-(100,000 levels) and on an integer of 5,000 digits. What the items mean belongs to the modules of the formats.
+The document is cut at the brackets of its items and each is parsed for itself: a broken item costs nothing but
+itself. Not built on ijson: version 3.6 crashes the process on a number of 5,000 digits, and has to stop at the
+first fault. What the items mean belongs to the modules of the formats.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
-
-import ijson
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.source import CHUNK_BYTES, READ_ERRORS
 from neurigraph_pipelines.model import RejectedItem
 
-MAX_DEPTH = 200
-"""Deepest nesting of an item; exports stay below 20."""
+MAX_ITEM_BYTES = 256 * 1024**2
+"""Longest item; one that does not end before is taken for a fault of the document."""
 
-_PARSE_ERRORS = (ijson.JSONError, ValueError, ArithmeticError, *READ_ERRORS)
-_MONSTROUS_NUMBER = re.compile(rb"\d{2000,}|\d[eE][+-]?\d{15,}")
+_WHITE = b" \t\r\n"
+# Everything up to the next bracket outside a string; stops before a string whose end is not there yet.
+_TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 
 
-class _Chunks:
-    """Chunks for ijson, cut so that nothing stands before a monstrous number in the same chunk.
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Parse one JSON object in UTF-8.
 
-    Python refuses to convert such numbers, and ijson then forgets all other events of that chunk: this way
-    there are none, and nothing before the number is lost.
+    Raises:
+        InvalidInputError: It is something else; the message begins in lower case, to follow a place.
     """
-
-    def __init__(self, stream: io.BufferedReader) -> None:
-        self._stream = stream
-        self._rest = b""
-        self.position = 0
-
-    def read(self, size: int) -> bytes:
-        chunk = self._rest or self._stream.read(size)
-        number = _MONSTROUS_NUMBER.search(chunk)
-        cut = (number.start() or number.end()) if number else len(chunk)
-        chunk, self._rest = chunk[:cut], chunk[cut:]
-        self.position += len(chunk)
-        return chunk
+    try:
+        value = json.loads(data.decode())
+    except RecursionError:
+        raise InvalidInputError("its JSON is nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"it is not UTF-8 at byte {error.start + 1}") from error
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(f"it is not JSON ({error.msg} at character {error.pos + 1})") from error
+    except ValueError as error:  # a number of more digits than Python converts
+        raise InvalidInputError(f"its JSON cannot be read ({error})") from error
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"expected an object, found {type(value).__name__}")
+    return value
 
 
 def first_byte(stream: io.BufferedReader) -> bytes:
     """The first byte that is not white space, left unread; empty when the first chunk is all white space."""
-    return stream.peek(1).lstrip()[:1]
+    return stream.peek(1).lstrip(_WHITE)[:1]
 
 
-def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Any] | RejectedItem]:
-    """The items of an array, or the one object that the document is, with numbers as ``int`` or ``Decimal``.
+def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, dict[str, Any]] | RejectedItem]:
+    """The objects of an array, or the one object that the document is.
 
     Args:
         stream: UTF-8.
         name: What the stream is called towards people.
 
     Yields:
-        Where an item stands, and the item; or what had to be left out. Where the document breaks off or is
-        broken, what was read before is followed by one rejection, and that is the end.
+        Where an object stands, and the object; or what had to be left out. Where the document breaks off, what
+        was read before is followed by one rejection, and that is the end.
 
     Raises:
-        InvalidInputError: The document is broken before its first item was complete.
+        InvalidInputError: The document breaks off before its first item was complete.
     """
-    chunks = _Chunks(stream)
     number = 0
+    splitter = _Splitter(stream)
     try:
-        for item in _build(ijson.basic_parse(chunks, buf_size=CHUNK_BYTES)):
+        for start, data in splitter.items():
             number += 1
             where = f"{name}, conversation {number}"
-            if isinstance(item, _TooDeep):
-                yield RejectedItem(where, f"it is nested deeper than {MAX_DEPTH} levels")
-            else:
-                yield where, item
-    except _PARSE_ERRORS as error:
-        reason = f"the file is broken or breaks off at or before byte {chunks.position:,} ({_first_line(error)})"
+            try:
+                yield where, parse_object(data)
+            except InvalidInputError as error:
+                yield RejectedItem(f"{where} (byte {start + 1:,})", str(error))
+    except (_BrokenOffError, *READ_ERRORS) as error:
+        reason = f"{error} at byte {splitter.position + 1:,}: what follows was not read, export it again"
         if number == 0:
-            raise InvalidInputError(f"{name}: {reason}; nothing in it could be read: export it again.") from error
-        yield RejectedItem(f"{name}, after conversation {number}", f"{reason}; the rest was not read: export it again")
+            raise InvalidInputError(f"{name} is not readable JSON: {reason}.") from error
+        yield RejectedItem(f"{name}, after conversation {number}", reason)
 
 
-def _first_line(error: Exception) -> str:
-    """What the parser says, without the excerpt of the user's data that follows."""
-    text = error.args[0] if error.args else ""
-    if isinstance(text, bytes):
-        text = text.decode(errors="replace")
-    return str(text).strip().split("\n", 1)[0].rstrip(".") or type(error).__name__
-
-
-class _TooDeep:
-    """Stands for an item that was skipped."""
-
-
-def _build(events: Iterator[tuple[str, Any]]) -> Iterator[Any]:
-    """Values from events; containers are attached when they begin, so that no keys need to be remembered."""
-    outer = 0  # 1 inside the array whose items are wanted
-    depth = 0
-    too_deep = False
-    key = ""
-    stack: list[Any] = []
-    for position, (event, value) in enumerate(events):
-        if event == "map_key":
-            key = value
-            continue
-        if event == "start_array" and position == 0:
-            outer = depth = 1
-            continue
-        if event in ("end_map", "end_array"):
-            depth -= 1
-            if depth < outer:
-                continue
-            if depth < MAX_DEPTH:
-                value = stack.pop()
-            if depth == outer:
-                yield _TooDeep() if too_deep else value
-                too_deep = False
-            continue
-        starts = event in ("start_map", "start_array")
-        if starts:
-            value = {} if event == "start_map" else []
-        if depth > MAX_DEPTH or (starts and depth == MAX_DEPTH):
-            too_deep = True
-        elif stack and isinstance(stack[-1], dict):
-            stack[-1][key] = value
-        elif stack:
-            stack[-1].append(value)
-        elif not starts:
-            yield value
-        if starts:
-            if depth < MAX_DEPTH:
-                stack.append(value)
-            depth += 1
-
-
-def first_keys(stream: io.BufferedReader) -> Iterator[str]:
-    """Keys of the first object of the document, as far as it can be read."""
-    depth = 0
-    wanted = 1
+def first_keys(stream: io.BufferedReader) -> frozenset[str]:
+    """Keys of the first readable object among the first ten items; none if there is none."""
     try:
-        for event, value in ijson.basic_parse(_Chunks(stream), buf_size=CHUNK_BYTES):
-            if event == "start_array" and depth == 0:
-                wanted = 2
-            if event == "map_key" and depth == wanted:
-                yield value
-            if event in ("start_map", "start_array"):
-                depth += 1
-            elif event in ("end_map", "end_array"):
-                depth -= 1
-                if depth < wanted:
-                    return
-    except _PARSE_ERRORS:
-        return
+        for item in islice(read_items(stream, ""), 10):
+            if not isinstance(item, RejectedItem):
+                return frozenset(item[1])
+    except InvalidInputError:
+        pass
+    return frozenset()
+
+
+class _BrokenOffError(Exception):
+    """Nothing more can be told apart from here on."""
+
+
+class _Splitter:
+    """Cuts a document into the texts of its items.
+
+    Attributes:
+        position: Bytes of the document up to where the scan has come.
+    """
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._buffer = b""
+        self._start = 0  # in the buffer: everything before was handed out
+        self._scan = 0  # in the buffer: everything before was looked at
+        self._offset = 0  # of the buffer in the document
+
+    @property
+    def position(self) -> int:
+        return self._offset + self._scan
+
+    def items(self) -> Iterator[tuple[int, bytes]]:
+        """Position and text of every item of an array, or of the one object."""
+        outer = 1 if self._next_bracket() == b"[" else 0
+        self._scan += outer
+        self._start = self._scan
+        depth = outer
+        while depth >= outer:
+            opens = self._next_bracket() in (b"{", b"[")
+            if depth == outer:
+                yield from self._take()  # what stands between two items, if it is more than a comma
+            self._scan += 1
+            depth += 1 if opens else -1
+            if depth == outer:
+                yield from self._take()
+                if not outer:
+                    break
+        self._expect_end()
+
+    def _next_bracket(self) -> bytes:
+        """The next bracket outside a string, left unread; reads on as far as needed."""
+        while True:
+            match = _TO_BRACKET.match(self._buffer, self._scan)
+            assert match is not None  # it matches the empty text
+            self._scan = match.end()
+            found = self._buffer[self._scan : self._scan + 1]
+            if found not in (b"", b'"'):
+                return found
+            self._read_on()
+
+    def _read_on(self) -> None:
+        held = len(self._buffer) - self._start
+        if held > MAX_ITEM_BYTES:
+            raise _BrokenOffError(f"an item does not end within {MAX_ITEM_BYTES:,} bytes")
+        # As much again as is held already: an unfinished string is searched anew each time.
+        chunk = self._stream.read(max(CHUNK_BYTES, held))
+        if not chunk:
+            raise _BrokenOffError("the file breaks off")
+        self._buffer = self._buffer[self._start :] + chunk
+        self._offset += self._start
+        self._start, self._scan = 0, self._scan - self._start
+
+    def _take(self) -> Iterator[tuple[int, bytes]]:
+        """What was looked at and not handed out yet, unless there is nothing but a comma in it."""
+        data = self._buffer[self._start : self._scan].lstrip(_WHITE + b",")
+        self._start = self._scan
+        if data:
+            yield self.position - len(data), data
+
+    def _expect_end(self) -> None:
+        rest = self._buffer[self._scan :]
+        while not rest.strip(_WHITE):
+            rest = self._stream.read(CHUNK_BYTES)
+            if not rest:
+                return
+        raise _BrokenOffError("there is something behind the end of the document")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,10 +12,11 @@ from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
+from neurigraph_pipelines.ingestion.imports.json_stream import parse_object
 from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
 
 MAX_LINE_BYTES = 256 * 1024**2
-"""Longest line; a longer one is skipped without being held in memory."""
+"""Longest line; real ones reach tens of megabytes."""
 
 CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages"})
 MESSAGE_KEYS = frozenset({"role", "content", "author", "external_id", "occurred_at", "tool_calls"})
@@ -25,7 +25,7 @@ _logger = logging.getLogger(__name__)
 
 
 def conversations(
-    stream: io.BufferedReader, name: str, fallback_time: datetime | None
+    stream: io.BufferedReader, name: str, fallback_time: datetime | None, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[NewConversation | RejectedItem]:
     """Read a stream line by line; a broken line is rejected and the next one read.
 
@@ -33,16 +33,17 @@ def conversations(
         stream: UTF-8, lines ended by a line feed.
         name: What the stream is called towards people.
         fallback_time: When a conversation took place that has no time in it at all.
+        max_line_bytes: Bytes from which a line is skipped, without being held in memory.
     """
     ids = _DerivedIds()
     unknown: set[str] = set()
-    for number, line in _lines(stream):
+    for number, line in _lines(stream, max_line_bytes):
         where = f"{name}, line {number}"
         if isinstance(line, RejectedItem):
             yield replace(line, where=where)
             continue
         try:
-            raw = _parse(line)
+            raw = parse_object(line)
             _note_unknown(raw, CONVERSATION_KEYS, unknown, name)
             title, started_at, ended_at = (
                 _text(raw, "title"),
@@ -65,36 +66,20 @@ def conversations(
         )
 
 
-def _lines(stream: io.BufferedReader) -> Iterator[tuple[int, bytes | RejectedItem]]:
+def _lines(stream: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, bytes | RejectedItem]]:
     """Numbered lines that are not blank."""
     number = 0
-    while line := stream.readline(MAX_LINE_BYTES):
+    while line := stream.readline(max_bytes):
         number += 1
-        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-            while (rest := stream.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+        if len(line) == max_bytes and not line.endswith(b"\n"):
+            while (rest := stream.readline(max_bytes)) and not rest.endswith(b"\n"):
                 continue
             yield (
                 number,
-                RejectedItem("", f"it is longer than {MAX_LINE_BYTES:,} bytes: split the conversation"),
+                RejectedItem("", f"it is longer than {max_bytes:,} bytes: split the conversation"),
             )
         elif line.strip():
             yield number, line
-
-
-def _parse(line: bytes) -> dict[str, Any]:
-    try:
-        raw = json.loads(line.decode())
-    except RecursionError:
-        raise InvalidInputError("its JSON is nested too deeply") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"it is not UTF-8 at byte {error.start + 1}") from error
-    except json.JSONDecodeError as error:
-        raise InvalidInputError(f"it is not JSON ({error.msg} at character {error.pos + 1})") from error
-    except ValueError as error:  # a number of more digits than Python converts
-        raise InvalidInputError(f"its JSON cannot be read ({error})") from error
-    if not isinstance(raw, dict):
-        raise InvalidInputError(f"expected an object, found {type(raw).__name__}")
-    return raw
 
 
 def _messages(value: Any, where: str, unknown: set[str], name: str) -> Iterator[NewMessage | RejectedItem]:

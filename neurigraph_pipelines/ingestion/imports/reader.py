@@ -139,10 +139,8 @@ def _read_export(
     for item in json_stream.read_items(stream, name):
         if isinstance(item, RejectedItem):
             yield item
-        elif isinstance(item[1], dict):
-            yield from read_item(item[1], item[0], fallback_time)
         else:
-            yield RejectedItem(item[0], f"expected an object, found {type(item[1]).__name__}")
+            yield from read_item(item[1], item[0], fallback_time)
 
 
 def _first_byte(part: Part) -> bytes:
@@ -159,10 +157,6 @@ def _signature(part: Part) -> str | None:
     if start not in (b"[", b"{"):
         return None
     with part.open() as stream:
-        for key in json_stream.first_keys(stream):
-            found = _KEYS.get(key)
-            if found == "jsonl" and start == b"[":
-                continue
-            if found is not None:
-                return found
-    return None
+        keys = json_stream.first_keys(stream)
+    found = next((name for key, name in _KEYS.items() if key in keys), None)
+    return None if found == "jsonl" and start == b"[" else found
