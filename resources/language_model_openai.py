@@ -54,9 +54,7 @@ class OpenAiLanguageModel:
         context_tokens: Tokens of content in one call.
     """
 
-    def __init__(
-        self, model: str, client: ProviderClient, tokens: TokenCounter, context_tokens: int = 100_000
-    ) -> None:
+    def __init__(self, model: str, client: ProviderClient, tokens: TokenCounter, context_tokens: int = 100_000) -> None:
         self.name = f"openai:{model}"
         self._model = model
         self._client = client

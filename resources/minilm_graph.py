@@ -61,9 +61,7 @@ class _GraphBuilder:
         rows = np.round(table / scale).astype(np.int8)
         self.node("Gather", [self.constant(f"{output}.table", rows), ids], f"{output}.rows")
         self.node("Cast", [f"{output}.rows"], f"{output}.float", to=1)
-        self.node(
-            "Gather", [self.constant(f"{output}.scales", scale.astype(np.float32)), ids], f"{output}.scale"
-        )
+        self.node("Gather", [self.constant(f"{output}.scales", scale.astype(np.float32)), ids], f"{output}.scale")
         return self.node("Mul", [f"{output}.float", f"{output}.scale"], output)
 
     def linear(self, value: str, prefixes: list[str], output: str) -> str:
@@ -123,9 +121,7 @@ class _GraphBuilder:
         self.node("Reshape", [f"{name}.context_split", "joined"], f"{name}.context")
         attended = self.linear(f"{name}.context", [f"{prefix}.attention.output.dense"], f"{name}.attended")
         self.node("Add", [attended, value], f"{name}.attended_sum")
-        middle = self.layer_norm(
-            f"{name}.attended_sum", f"{prefix}.attention.output.LayerNorm", f"{name}.middle"
-        )
+        middle = self.layer_norm(f"{name}.attended_sum", f"{prefix}.attention.output.LayerNorm", f"{name}.middle")
         widened = self.linear(middle, [f"{prefix}.intermediate.dense"], f"{name}.widened")
         activated = self.node("Gelu", [widened], f"{name}.activated")
         narrowed = self.linear(activated, [f"{prefix}.output.dense"], f"{name}.narrowed")

@@ -70,9 +70,7 @@ def condensed_transcript(segment: Segment, limit: int, tokens: TokenCounter) -> 
             lines.append(LEFT_OUT)
         content = well_formed(messages[index].content)
         if sizes[index] - headings[index] > share:
-            content = (
-                f"{split_text(content[: share * _MOST_CHARACTERS], share, tokens)[0].rstrip()} {LEFT_OUT}"
-            )
+            content = f"{split_text(content[: share * _MOST_CHARACTERS], share, tokens)[0].rstrip()} {LEFT_OUT}"
         lines.append(_entry(messages[index], content))
     return "\n".join(lines)
 

@@ -76,8 +76,8 @@ _RUN_COST: dict[_Class, tuple[float, float]] = {
     _Class.SEMITIC: (0.45, 0.23),
     _Class.INDIC: (0.25, 0.27),
     _Class.HAN: (0.12, 0.70),
-    _Class.KANA: (0.25, 0.55),
-    _Class.HANGUL: (0.45, 0.45),
+    _Class.KANA: (0.25, 0.62),
+    _Class.HANGUL: (0.45, 0.52),
     _Class.WIDE_PUNCTUATION: (0.35, 0.65),
     _Class.SYMBOL: (0.20, 1.45),
     _Class.CONTROL: (0.00, 0.70),
@@ -116,8 +116,7 @@ def estimate_tokens(text: str) -> int:
     if not text:
         return 0
     total = sum(
-        _estimate_block(text[start : start + _BLOCK_CHARACTERS])
-        for start in range(0, len(text), _BLOCK_CHARACTERS)
+        _estimate_block(text[start : start + _BLOCK_CHARACTERS]) for start in range(0, len(text), _BLOCK_CHARACTERS)
     )
     return max(1, round(total))
 
@@ -153,7 +152,7 @@ def _estimate_block(text: str) -> float:
         + np.where(common, 0.04 * np.maximum(0, length - 6), 0.09 * np.maximum(0, length - 3))
         + 0.20 * np.maximum(0, length - np.where(common, 12, 9))
         + 0.30 * accents
-        + 0.22 * np.maximum(0, capitals - 2),
+        + 0.16 * np.maximum(0, capitals - 3),
         cost,
     )
 
@@ -169,7 +168,5 @@ def _estimate_block(text: str) -> float:
 
     alone = (after == _Class.DIGIT) | (after == _Class.SPACE)  # a digit does not take the space before it
     cost = np.where(kind == _Class.SPACE, np.where(length > 1, 1 + length / 64, 0.0) + alone, cost)
-    cost = np.where(
-        kind == _Class.NEWLINE, np.where(before == _Class.PUNCTUATION, 0.1, 1.0) + length / 64, cost
-    )
+    cost = np.where(kind == _Class.NEWLINE, np.where(before == _Class.PUNCTUATION, 0.1, 1.0) + length / 64, cost)
     return float(cost.sum())

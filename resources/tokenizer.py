@@ -178,9 +178,7 @@ def _download(description: _Description, file: Path) -> None:
 
 def _read_ranks(content: bytes) -> dict[bytes, int]:
     """Parse lines of a token in base64, a space, and its rank."""
-    return {
-        b64decode(token): int(rank) for token, rank in (line.split() for line in content.splitlines() if line)
-    }
+    return {b64decode(token): int(rank) for token, rank in (line.split() for line in content.splitlines() if line)}
 
 
 def _pieces(text: str) -> Iterator[str]:
