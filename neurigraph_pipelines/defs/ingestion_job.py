@@ -4,8 +4,6 @@ An op reads the batch from its input, calls one function of ``ingestion.batch`` 
 vectorised: one process, one start-up, bounded concurrency within.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What runs by the clock."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from pathlib import Path

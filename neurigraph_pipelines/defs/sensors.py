@@ -3,8 +3,6 @@
 A tick calls one domain function to find, one to claim, and turns batches into run requests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg

@@ -1,0 +1,208 @@
+"""Everything on one machine: Dagster's daemon and webserver, and the HTTP API, as children of one command.
+
+Starts, watches and stops processes; what they do is theirs. Used by `neurigraph up` and by the demo.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError
+from neurigraph_pipelines.statements import SQL_ROOT
+from neurigraph_pipelines.wiring import Installation
+
+PROJECT_ROOT = SQL_ROOT.parent
+START_SECONDS = 120.0
+_LOAD_ERRORS = """{ workspaceOrError { ... on Workspace { locationEntries {
+    name locationOrLoadError { ... on PythonError { message } }
+} } } }"""
+STOP_SECONDS = 30.0
+
+
+class StackError(NeurigraphError):
+    """A process of the stack did not start, or ended by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where something listens."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """For a person to click on."""
+        return f"http://{self.host}:{self.port}"
+
+
+@dataclass(slots=True)
+class _Child:
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+class LocalStack:
+    """Dagster's daemon and webserver, and the API if wanted; stopped, children and all, on exit.
+
+    Args:
+        installation: Open and migrated; its server stays up as long as the stack does.
+        with_api: Whether the HTTP API is started too.
+    """
+
+    def __init__(self, installation: Installation, *, with_api: bool) -> None:
+        settings = installation.settings
+        self._installation = installation
+        self._logs = installation.home / "logs"
+        self._children: list[_Child] = []
+        self.ui = _free_address(settings.ui_host, settings.ui_port)
+        self.api = _free_address(settings.api_host, settings.api_port) if with_api else None
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def check(self) -> None:
+        """Make sure that everything still runs.
+
+        Raises:
+            StackError: A process ended; the message holds the end of its log.
+        """
+        for child in self._children:
+            code = child.process.poll()
+            if code is not None:
+                raise StackError(f"{child.name} ended with status {code}:\n{_tail(child.log)}")
+
+    def stop(self) -> None:
+        """Stop everything: asked first, and forced when it takes too long."""
+        for child in reversed(self._children):
+            _signal_group(child.process, signal.SIGINT)
+        deadline = time.monotonic() + STOP_SECONDS
+        for child in self._children:
+            try:
+                child.process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                pass
+            _signal_group(child.process, signal.SIGKILL)  # what a child left behind in its group goes too
+            child.process.wait()
+        self._children.clear()
+
+    def _start(self) -> None:
+        dagster_home = self._installation.home / "dagster"
+        dagster_home.mkdir(exist_ok=True, mode=0o700)
+        self._logs.mkdir(exist_ok=True, mode=0o700)
+        shutil.copyfile(PROJECT_ROOT / "dagster_home" / "dagster.yaml", dagster_home / "dagster.yaml")
+        workspace = PROJECT_ROOT / "workspace.yaml"
+        if not workspace.is_file():
+            raise ConfigurationError(f"{workspace} is missing: is this a complete installation?")
+        environment = {
+            **os.environ,
+            "DAGSTER_HOME": str(dagster_home),
+            "DAGSTER_DISABLE_TELEMETRY": "1",
+            "NEURIGRAPH_HOME": str(self._installation.home),
+            "NEURIGRAPH_DAGSTER_DATABASE_URL": self._installation.dagster_url,
+        }
+        # The webserver first: it makes Dagster's tables, which two processes at once would trip over.
+        ui = ["dagster-webserver", "-w", str(workspace), "-h", self.ui.host, "-p", str(self.ui.port)]
+        self._spawn("dagster-webserver", ui, environment)
+        self._await("dagster-webserver", f"{self.ui.url}/server_info")
+        self._check_definitions()
+        self._spawn("dagster-daemon", ["dagster-daemon", "run", "-w", str(workspace)], environment)
+        if self.api is not None:
+            serve = ["neurigraph", "serve", "--host", self.api.host, "--port", str(self.api.port)]
+            self._spawn("neurigraph-api", serve, environment)
+            self._await("neurigraph-api", f"{self.api.url}/healthz")
+
+    def _check_definitions(self) -> None:
+        """A webserver that answers may still have failed to load the definitions."""
+        request = urllib.request.Request(  # noqa: S310 - our own loopback address
+            f"{self.ui.url}/graphql",
+            data=json.dumps({"query": _LOAD_ERRORS}).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=START_SECONDS) as response:  # noqa: S310
+            entries = json.load(response)["data"]["workspaceOrError"]["locationEntries"]
+        for entry in entries:
+            message = entry["locationOrLoadError"].get("message")
+            if message:
+                raise StackError(f"Dagster could not load {entry['name']}: {message}")
+
+    def _spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        program = Path(sys.executable).parent / command[0]
+        if not program.is_file():
+            raise ConfigurationError(f"{program} is missing: install the project with its dependencies")
+        log = self._logs / f"{name}.log"
+        with log.open("wb") as output:
+            process = _popen([str(program), *command[1:]], environment, output)
+        self._children.append(_Child(name, process, log))
+
+    def _await(self, name: str, url: str) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            self.check()
+            try:
+                with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own loopback address
+                    return
+            except (urllib.error.URLError, OSError):
+                if time.monotonic() > deadline:
+                    raise StackError(f"{name} does not answer at {url} after {START_SECONDS:.0f} s") from None
+                time.sleep(0.2)
+
+
+def _popen(
+    command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """A child in a session of its own, so that a Ctrl-C reaches it through us, in order."""
+    return subprocess.Popen(  # noqa: S603 - our own programs, by their full path
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+    )
+
+
+def _free_address(host: str, port: int) -> Address:
+    """The wanted port, or another when it is taken; 0 always means another."""
+    for candidate in (port, 0):
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, candidate))
+            except OSError as error:
+                if candidate == 0:
+                    raise ConfigurationError(f"cannot listen on {host}: {error.strerror}") from error
+                continue
+            return Address(host, probe.getsockname()[1])
+    raise AssertionError("unreachable")
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _tail(log: Path, lines: int = 15) -> str:
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
