@@ -215,11 +215,14 @@ class Relation:
         other: Name of the other node (an existing node or one proposed in the same batch).
         label: In the words of the content, such as ``coworker``, ``spouse``, ``builder``.
         strength: 0 to 1.
+        of_user: The relation is the user's, not the placed node's (``my coworker Dave`` in content filed under
+            somebody else); its edge starts at the topic.
     """
 
     other: str
     label: str
     strength: float = 0.5
+    of_user: bool = False
 
 
 @dataclass(frozen=True, slots=True)

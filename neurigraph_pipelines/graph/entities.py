@@ -60,8 +60,7 @@ class OutlineIndex:
         """The layer-1 node that shares most words with ``proposals``; None when none shares any."""
         wanted = _words(text for p in proposals for text in (p.name, p.summary, *p.keywords, *p.aliases))
         shares = [
-            len(wanted & _words((node.path[-1], node.summary, *node.keywords, *node.aliases)))
-            for node in self._top
+            len(wanted & _words((node.path[-1], node.summary, *node.keywords, *node.aliases))) for node in self._top
         ]
         best = max(shares, default=0)
         return self._top[shares.index(best)] if best else None

@@ -42,9 +42,7 @@ MAX_NODE_KEYWORDS = 24
 MAX_KEYWORD_LENGTH = 60
 
 
-def file_segment(
-    segment: Segment, placements: Sequence[Placement], outline: Outline, threshold: float
-) -> list[Filing]:
+def file_segment(segment: Segment, placements: Sequence[Placement], outline: Outline, threshold: float) -> list[Filing]:
     """Turn what a model proposed for one segment into filings.
 
     Args:
@@ -64,13 +62,9 @@ def file_segment(
     planned = {node.path: node for filing in decided.values() for node in filing.new_nodes}
     filings: list[Filing] = []
     told: set[int] = set()
-    for path, run in groupby(
-        zip(owners, segment.messages, strict=True), key=lambda pair: decided[pair[0]].path
-    ):
+    for path, run in groupby(zip(owners, segment.messages, strict=True), key=lambda pair: decided[pair[0]].path):
         pairs = list(run)
-        fresh = [
-            decided[number] for number in dict.fromkeys(number for number, _ in pairs) if number not in told
-        ]
+        fresh = [decided[number] for number in dict.fromkeys(number for number, _ in pairs) if number not in told]
         told.update(number for number, _ in pairs)
         filing = Filing(
             path=path,
@@ -108,9 +102,7 @@ def assign_batch(
     Returns:
         In the order of ``segments``: the filings, or why there are none; one failure is one item's alone.
     """
-    order = sorted(
-        range(len(segments)), key=lambda i: (segments[i].occurred_at, segments[i].ref.first_message)
-    )
+    order = sorted(range(len(segments)), key=lambda i: (segments[i].occurred_at, segments[i].ref.first_message))
     current = {segment.ref.user_id: outlines.get(segment.ref.user_id, Outline()) for segment in segments}
     planned: dict[UUID, dict[tuple[str, ...], PlannedNode]] = {user_id: {} for user_id in current}
     results: dict[int, list[Filing] | ItemFailure] = {}
@@ -154,9 +146,7 @@ def assign_batch(
 def _owners(segment: Segment, placements: Sequence[Placement]) -> list[int]:
     """The number of the placement that takes each message; unclaimed ones go to the biggest placement."""
     owners = [-1] * len(segment.messages)
-    by_width = sorted(
-        range(len(placements)), key=lambda i: placements[i].last_message - placements[i].first_message
-    )
+    by_width = sorted(range(len(placements)), key=lambda i: placements[i].last_message - placements[i].first_message)
     for number in by_width:
         first, last = placements[number].first_message, placements[number].last_message
         for position, message in enumerate(segment.messages):
@@ -173,6 +163,8 @@ def _file(placement: Placement, index: OutlineIndex, threshold: float) -> Filing
     new: list[PlannedNode] = []
     notes: list[str] = []
     edges: list[PlannedEdge] = []
+    subject: tuple[str, ...] = ()
+    topic: tuple[str, ...] = ()
     for number, step in enumerate(placement.steps):
         names = (step.name, *step.aliases)
         existing = index.child(path, names)
@@ -180,12 +172,11 @@ def _file(placement: Placement, index: OutlineIndex, threshold: float) -> Filing
             existing = index.person(names)
             if existing is not None and path:
                 edges.append(PlannedEdge(path, existing.path, *_stated(placement.relations, names)))
-                notes.append(
-                    f"{existing.path[-1]} is kept once, at {_shown(existing.path)}, and linked from here."
-                )
+                notes.append(f"{existing.path[-1]} is kept once, at {_shown(existing.path)}, and linked from here.")
                 break
         if existing is not None:
             path = existing.path
+            topic = path[:-1] if existing.kind is ConceptKind.PERSON else path
             continue
         refusal = _refusal(step, path, threshold)
         if refusal:
@@ -198,7 +189,8 @@ def _file(placement: Placement, index: OutlineIndex, threshold: float) -> Filing
         new.append(node)
         index.add(_as_outline_node(node))
         path = node.path
-    edges += _relation_edges(placement, path, index)
+        topic = path[:-1] if node.kind is ConceptKind.PERSON else path
+    edges += _relation_edges(placement.relations, topic, subject or path, index)
     return Filing(path, 0, 0, tuple(new), tuple(edges), tuple(notes))
 
 
@@ -216,9 +208,7 @@ def _refusal(step: NodeProposal, parent: tuple[str, ...], threshold: float) -> s
 
 def _planned(step: NodeProposal, parent: tuple[str, ...]) -> PlannedNode:
     name = display_name(step.name)
-    keywords = dict.fromkeys(
-        display_name(word)[:MAX_KEYWORD_LENGTH] for word in step.keywords[:MAX_NODE_KEYWORDS]
-    )
+    keywords = dict.fromkeys(display_name(word)[:MAX_KEYWORD_LENGTH] for word in step.keywords[:MAX_NODE_KEYWORDS])
     aliases = {name_key(alias): display_name(alias) for alias in step.aliases if presentable(alias)}
     aliases.pop(name_key(name), None)
     return PlannedNode(
@@ -237,14 +227,19 @@ def _stated(relations: Iterable[Relation], names: Iterable[str]) -> tuple[str, f
     return next(((r.label, r.strength) for r in relations if name_key(r.other) in keys), ("mentions", 0.5))
 
 
-def _relation_edges(placement: Placement, path: tuple[str, ...], index: OutlineIndex) -> list[PlannedEdge]:
-    """Edges for stated relations with nodes that exist; one with the node itself hangs on its parent."""
+def _relation_edges(
+    relations: Iterable[Relation], topic: tuple[str, ...], subject: tuple[str, ...], index: OutlineIndex
+) -> list[PlannedEdge]:
+    """Edges for stated relations with nodes that exist.
+
+    What the subject itself, or somebody else, is to the user hangs on the topic: the user has no node but the root.
+    """
     edges = []
-    for relation in placement.relations:
+    for relation in relations:
         other = index.anywhere(relation.other)
         if other is None:
             continue
-        origin = path[:-1] if other.path == path else path
+        origin = topic if relation.of_user or other.path == subject else subject
         if origin and origin != other.path:
             edges.append(PlannedEdge(origin, other.path, relation.label, relation.strength))
     return edges
@@ -254,9 +249,7 @@ def _speaker_links(segment: Segment, index: OutlineIndex) -> list[PlannedEdge]:
     """Who talks with whom, between speakers who are nodes."""
     persons = dict.fromkeys(p.path for p in (index.person([name]) for name in segment.speakers) if p)
     paths = list(persons)[:MAX_LINKED_SPEAKERS]
-    return [
-        PlannedEdge(min(one, other), max(one, other), "talks with") for one, other in combinations(paths, 2)
-    ]
+    return [PlannedEdge(min(one, other), max(one, other), "talks with") for one, other in combinations(paths, 2)]
 
 
 def _distinct(edges: Iterable[PlannedEdge]) -> tuple[PlannedEdge, ...]:

@@ -72,9 +72,7 @@ def test_junk_is_no_name(name: str) -> None:
     assert not presentable(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["Dave", "O'Brien", "C#", "Zoë Müller-Lüdenscheidt", "小明", "Q3 2024 budget", "AT&T"]
-)
+@pytest.mark.parametrize("name", ["Dave", "O'Brien", "C#", "Zoë Müller-Lüdenscheidt", "小明", "Q3 2024 budget", "AT&T"])
 def test_names_are_names(name: str) -> None:
     assert presentable(name)
 

@@ -1,0 +1,42 @@
+"""The language model without a model: rules, word lists and, where there is one, an embedder.
+
+No network of its own, deterministic, linear in the length of the content. The parts stand in ``resources.offline``;
+this module only puts them behind the port.
+"""
+
+from __future__ import annotations
+
+from neurigraph_pipelines.model import Keywords, Outline, Placement, Segment, Summary
+from neurigraph_pipelines.ports import Embedder
+from resources.offline import keywords, summaries
+from resources.offline.placement import Placer
+from resources.offline.prose import Prose
+
+
+class OfflineLanguageModel:
+    """Implements ``neurigraph_pipelines.ports.LanguageModel``."""
+
+    name = "offline"
+    concurrency = 1
+
+    def __init__(self, embedder: Embedder | None, language: str = "english") -> None:
+        """Load what is needed on first use.
+
+        Args:
+            embedder: Helps to find the topic by meaning; without one, cue words decide.
+            language: Snowball language of the stems; word lists are English.
+        """
+        self._language = language
+        self._placer = Placer(embedder, language)
+
+    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
+        """One placement of the whole segment: topic, then subtopic, person or project."""
+        return [self._placer.place(Prose(segment, self._language), outline)]
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        """The most telling sentences in about ``words`` words, at most 180, and a title."""
+        return summaries.summarize(Prose(segment, self._language), words)
+
+    def extract_keywords(self, segment: Segment) -> Keywords:
+        """Names, telling phrases, dates resolved against each message's time, and stated relationships."""
+        return keywords.extract(Prose(segment, self._language))

@@ -1,0 +1,317 @@
+"""Dates that a text speaks of, resolved against the time at which it was said.
+
+English phrases by fixed rules, explicit dates of other languages through dateparser. Gives days (``2023-05-07``),
+months (``2023-05``) and years (``2022``), never more precision than was said.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
+
+MAX_FOREIGN = 20
+"""Spans of one text that are handed to dateparser, which is slow."""
+
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+_MONTH_SHORT = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
+_DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
+_SEASONS = {"spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11), "fall": (9, 10, 11), "winter": (12, 1, 2)}
+_WORDED = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+_NUMBERS = {word: number for number, word in enumerate(_WORDED.split(" "))} | {
+    "a": 1,
+    "an": 1,
+    "couple": 2,
+    "a couple": 2,
+    "a couple of": 2,
+    "couple of": 2,
+    "a few": 3,
+    "few": 3,
+}
+
+_MONTH = rf"(?P<month>{'|'.join([*_MONTHS, *(m + '[.]?' for m in _MONTH_SHORT if m != 'may')])})"
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_WEEKDAY = rf"(?P<weekday>{'|'.join(_DAYS)})"
+_PAST = re.compile(
+    r"\b(?:was|were|did|didn't|had|went|got|came|saw|met|took|made|gave|found|bought|won|lost|left|\w{3,}ed)\b",
+    re.I,
+)
+_FUTURE = re.compile(
+    r"\b(?:will|won't|going to|gonna|shall|should|would|must|needs?|plans?|wants?|let's|deadline|due|appointment|"
+    r"next|soon|tomorrow|\w+'ll|\w+'d)\b",
+    re.I,
+)
+_SENTENCE_END = re.compile(r"[.!?\n]")
+_CLAUSE_END = re.compile(r"[,;.!?\n]")
+
+Resolver = Callable[[re.Match[str], date, str], list[str]]
+
+
+def resolve_dates(text: str, spoken_at: datetime) -> list[str]:
+    """Every date that ``text`` names, in order, without repetition.
+
+    Args:
+        text: Free text; a few kilobytes at a time, such as one message.
+        spoken_at: When it was said; relative phrases count from its day.
+
+    Returns:
+        ISO days, months or years.
+    """
+    found: list[tuple[int, list[str]]] = []
+    taken: list[tuple[int, int]] = []
+    for pattern, resolver in _RULES:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if any(start < other_end and other_start < end for other_start, other_end in taken):
+                continue
+            try:
+                dates = resolver(match, spoken_at.date(), text)
+            except (ValueError, OverflowError):
+                continue  # such as 31 February, or a year before the calendar
+            if dates:
+                taken.append((start, end))
+                found.append((start, dates))
+    return list(dict.fromkeys(day for _, dates in sorted(found) for day in dates))
+
+
+def foreign_dates(text: str, spoken_at: datetime) -> list[str]:
+    """Explicit dates with month names of other languages, such as ``8 mai 2023``."""
+    import dateparser
+
+    days = []
+    for match in list(_FOREIGN.finditer(text))[:MAX_FOREIGN]:
+        settings = {"RELATIVE_BASE": spoken_at.replace(tzinfo=None), "STRICT_PARSING": True}
+        parsed = dateparser.parse(match.group(), settings=settings)
+        if parsed is not None:
+            days.append(parsed.date().isoformat())
+    return list(dict.fromkeys(days))
+
+
+def _iso_day(match: re.Match[str], _today: date, _text: str) -> list[str]:
+    return [date(int(match["year"]), int(match["m"]), int(match["d"])).isoformat()]
+
+
+def _iso_month(match: re.Match[str], _today: date, _text: str) -> list[str]:
+    return [_month_of(int(match["year"]), int(match["m"]))]
+
+
+def _slashed(match: re.Match[str], _today: date, _text: str) -> list[str]:
+    first, second, year = int(match["m"]), int(match["d"]), int(match["year"])
+    month, day = (first, second) if first <= 12 else (second, first)
+    return [date(year, month, day).isoformat()]
+
+
+def _day_of_month(match: re.Match[str], today: date, _text: str) -> list[str]:
+    month, day = _month_number(match["month"]), int(match["day"])
+    if match["year"]:
+        return [date(int(match["year"]), month, day).isoformat()]
+    candidates = [
+        date(today.year + shift, month, day) for shift in (-1, 0, 1) if _exists(today.year + shift, month, day)
+    ]
+    return [min(candidates, key=lambda near: abs((near - today).days)).isoformat()] if candidates else []
+
+
+def _month_and_year(match: re.Match[str], _today: date, _text: str) -> list[str]:
+    return [_month_of(int(match["year"]), _month_number(match["month"]))]
+
+
+def _named_month(match: re.Match[str], today: date, _text: str) -> list[str]:
+    month, word = _month_number(match["month"]), match["word"].lower().strip()
+    if word == "last":
+        return [_month_of(today.year - (month >= today.month), month)]
+    if word in {"next", "this coming"}:
+        return [_month_of(today.year + (month <= today.month), month)]
+    if word == "this":
+        return [_month_of(today.year, month)]
+    years = (today.year - 1, today.year, today.year + 1)
+    year = min(years, key=lambda y: abs((y - today.year) * 12 + month - today.month))
+    return [_month_of(year, month)]
+
+
+def _season(match: re.Match[str], today: date, _text: str) -> list[str]:
+    months = _SEASONS[match["season"].lower()]
+    if match["year"]:
+        year = int(match["year"])
+    else:
+        word = match["word"].lower()
+        # A winter is named after the year in which it begins, as its months are counted from December.
+        begins_now = today.month in months
+        year = today.year - (1 if begins_now and today.month < months[0] else 0)
+        ahead = (months[0] - today.month) > 0 and not begins_now
+        if word == "last":
+            year -= 1 if ahead or begins_now else 0
+        elif word == "next":
+            year += 0 if ahead else 1
+    return [_month_of(year + (month < months[0]), month) for month in months]
+
+
+def _ago(match: re.Match[str], today: date, _text: str) -> list[str]:
+    count, unit = _count(match["count"]), match["unit"].lower()
+    vague = "few" in match["count"].lower()
+    if unit.startswith("day"):
+        return [_day_or_month(today - timedelta(days=count), vague)]
+    if unit.startswith("weekend"):
+        return [(_weekend_before(today) - timedelta(weeks=count - 1)).isoformat()]
+    if unit.startswith("week"):
+        return [_day_or_month(today - timedelta(weeks=count), vague=True)]
+    if unit.startswith("month"):
+        return [] if vague else [_shifted_month(today, -count)]
+    if unit.startswith("year"):
+        return [] if vague else [f"{today.year - count:04d}"]
+    days = [day for day, number in _DAYS.items() if unit.startswith(day)]
+    return [(_weekday_before(today, _DAYS[days[0]]) - timedelta(weeks=count - 1)).isoformat()]
+
+
+def _in_future(match: re.Match[str], today: date, _text: str) -> list[str]:
+    count, unit = _count(match["count"]), match["unit"].lower()
+    vague = "few" in match["count"].lower()
+    if unit.startswith("day"):
+        return [_day_or_month(today + timedelta(days=count), vague)]
+    if unit.startswith("week"):
+        return [_day_or_month(today + timedelta(weeks=count), vague=True)]
+    if vague:
+        return []
+    return [_shifted_month(today, count)] if unit.startswith("month") else [f"{today.year + count:04d}"]
+
+
+def _relative_unit(match: re.Match[str], today: date, _text: str) -> list[str]:
+    word, unit = match["word"].lower(), match["unit"].lower()
+    sign = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}[word.split()[-1]]
+    if unit == "weekend":
+        saturday = _weekend_before(today) if sign < 0 else today + timedelta(days=(5 - today.weekday()) % 7)
+        return [(saturday + timedelta(weeks=max(0, sign) if today.weekday() < 5 and word == "next" else 0)).isoformat()]
+    if unit == "week":
+        return [_month_of_day(today + timedelta(weeks=sign))]
+    if unit == "month":
+        return [_shifted_month(today, sign)]
+    return [f"{today.year + sign:04d}"]
+
+
+def _near_day(match: re.Match[str], today: date, _text: str) -> list[str]:
+    phrase = " ".join(match.group().lower().split())
+    shift = {"the day before yesterday": -2, "the day after tomorrow": 2, "last night": -1}.get(phrase)
+    if shift is None:
+        shift = {"yesterday": -1, "tomorrow": 1}.get(phrase.split()[0], 0)
+    return [(today + timedelta(days=shift)).isoformat()]
+
+
+def _weekday(match: re.Match[str], today: date, text: str) -> list[str]:
+    number, word = _DAYS[match["weekday"].lower()], (match["word"] or "").lower().strip()
+    before = _weekday_before(today, number)
+    after = today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
+    if word in {"last", "past"}:
+        return [before.isoformat()]
+    if word in {"next", "this", "by", "until", "till", "this coming", "before"}:
+        return [after.isoformat()]
+    clause = _clause_around(text, match)
+    return [(before if _PAST.search(clause) and not _FUTURE.search(clause) else after).isoformat()]
+
+
+def _year(match: re.Match[str], _today: date, _text: str) -> list[str]:
+    return [match["year"]]
+
+
+def _rules() -> Iterator[tuple[re.Pattern[str], Resolver]]:
+    """Longer and surer forms first: a span that one rule took is closed to the next."""
+    flags = re.IGNORECASE
+    prefix = r"(?P<word>last|next|this coming|this|in|since|until|by|of|early|mid|late|during|around|before|after)[ -]"
+    day_name = rf"(?:(?:{'|'.join(_DAYS)}),? (?:the )?)?"
+    unit = r"(?P<unit>days?|weekends?|weeks?|months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
+    yield re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"), _iso_day
+    yield re.compile(r"\b(?P<m>[0-3]?\d)/(?P<d>[0-3]?\d)/(?P<year>(?:19|20)\d\d)\b"), _slashed
+    yield re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)\b(?!-)"), _iso_month
+    yield re.compile(rf"\b{day_name}{_DAY}(?: of)? {_MONTH}\b(?:,? {_YEAR}\b)?", flags), _day_of_month
+    yield re.compile(rf"\b{day_name}{_MONTH} {_DAY}\b(?![:%\d])(?:,? {_YEAR}\b)?", flags), _day_of_month
+    yield re.compile(rf"\b{_MONTH},? (?:of )?{_YEAR}\b", flags), _month_and_year
+    yield re.compile(rf"\b{prefix}{_MONTH}\b", flags), _named_month
+    yield (
+        re.compile(rf"\b(?:(?P<word>last|next|this) )?(?P<season>{'|'.join(_SEASONS)}) (?:of )?{_YEAR}\b", flags),
+        _season,
+    )
+    yield re.compile(rf"\b(?P<word>last|next|this) (?P<season>{'|'.join(_SEASONS)})\b(?P<year>)", flags), _season
+    yield re.compile(rf"\b(?:about |around )?{_COUNT} {unit} (?:ago|back|earlier)\b", flags), _ago
+    yield re.compile(rf"\bin (?:about )?{_COUNT} (?P<unit>days?|weeks?|months?|years?)(?: time)?\b", flags), _in_future
+    yield re.compile(rf"\b{_COUNT} (?P<unit>days?|weeks?|months?|years?) from now\b", flags), _in_future
+    yield (
+        re.compile(
+            r"\b(?P<word>the last|last|the past|past|previous|this past|this coming|this|next|the coming)"
+            r" (?P<unit>weekend|week|month|year)\b",
+            flags,
+        ),
+        _relative_unit,
+    )
+    yield (
+        re.compile(
+            r"\b(?:the day before yesterday|the day after tomorrow|yesterday|tomorrow|today|tonight|last night|"
+            r"this (?:morning|evening|afternoon))\b",
+            flags,
+        ),
+        _near_day,
+    )
+    yield (
+        re.compile(
+            rf"\b(?:(?P<word>last|past|next|this coming|this|by|until|till|before|on) )?{_WEEKDAY}\b(?!s)", flags
+        ),
+        _weekday,
+    )
+    yield (
+        re.compile(rf"\b(?:in|since|from|by|during|until|of|year|around|for|before|after) {_YEAR}\b(?![-/]\d)", flags),
+        _year,
+    )
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isdigit() else _NUMBERS[" ".join(text.lower().split())]
+
+
+def _month_number(name: str) -> int:
+    short = name.lower().rstrip(".")
+    return _MONTHS.get(short) or _MONTH_SHORT[short]
+
+
+def _month_of(year: int, month: int) -> str:
+    if not 1 <= month <= 12:
+        raise ValueError(f"month {month}")
+    return f"{year:04d}-{month:02d}"
+
+
+def _month_of_day(day: date) -> str:
+    return _month_of(day.year, day.month)
+
+
+def _day_or_month(day: date, vague: bool) -> str:
+    return _month_of_day(day) if vague else day.isoformat()
+
+
+def _shifted_month(today: date, months: int) -> str:
+    year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
+    return _month_of(year, month + 1)
+
+
+def _weekday_before(today: date, number: int) -> date:
+    return today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
+
+
+def _weekend_before(today: date) -> date:
+    """Saturday of the last weekend that is over or, on a Sunday, of the one before."""
+    return today - timedelta(days=today.weekday() + 2 if today.weekday() != 6 else 8)
+
+
+def _exists(year: int, month: int, day: int) -> bool:
+    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]
+
+
+def _clause_around(text: str, match: re.Match[str]) -> str:
+    """The sentence up to the match, and what follows it up to the next comma."""
+    window = text[max(0, match.start() - 200) : match.start()]
+    starts = [end.end() for end in _SENTENCE_END.finditer(window)]
+    after = text[match.end() : match.end() + 80]
+    end = _CLAUSE_END.search(after)
+    return window[starts[-1] if starts else 0 :] + " " + after[: end.start() if end else 80]
+
+
+_RULES: list[tuple[re.Pattern[str], Resolver]] = list(_rules())
+_FOREIGN = re.compile(r"\b[0-3]?\d\.? (?:de )?[^\W\d_]{3,12}\.? (?:de )?(?:19|20)\d\d\b")

@@ -1,0 +1,155 @@
+"""What a segment is about in a few words: telling phrases, and the four keyword fields.
+
+Phrases are found without a tagger: words that stand where nouns stand (after articles, possessives, prepositions).
+Names come from ``names``, dates from ``dates``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from neurigraph_pipelines.model import Keywords, Role
+from resources.offline.dates import foreign_dates, resolve_dates
+from resources.offline.names import Names, find_names
+from resources.offline.prose import Prose, Word, spaced
+
+MAX_ENTITIES = 20
+MAX_TOPICS = 15
+MAX_DATES = 24
+MAX_RELATIONSHIPS = 12
+MAX_PHRASES = 20_000
+"""Different candidate phrases that are scored, the most frequent first."""
+
+ASSISTANT_WEIGHT = 0.5
+"""What an assistant says counts half: what is worth remembering is mostly said by people."""
+
+_BEFORE_NOUN = frozenset(
+    re.findall(
+        r"\S+",
+        "a an the my our your his her their its this that these those some any no each every another of in on at with "
+        "about from for by into through over under between during without like as 's and or new old own more other",
+    )
+)
+_BEFORE_VERB = frozenset(
+    re.findall(
+        r"\S+",
+        "i you we they he she it who to will would can could should may might must let's please not don't didn't "
+        "doesn't can't won't i'm we're i'll we'll i've we've be been is are was were gonna wanna",
+    )
+)
+_VERBAL_ENDINGS = ("ly", "ed", "ize", "ise", "ful", "ous", "able", "ible", "est", "n't")
+
+
+def extract(prose: Prose) -> Keywords:
+    """The keyword fields of a segment, each bounded."""
+    names = find_names(prose)
+    speakers = list(dict.fromkeys(names.speakers.values()))
+    named = sorted((*names.projects, *names.persons, *names.others), key=lambda n: -n.mentions)
+    entities = dict.fromkeys((*speakers, *(one.name for one in named)))
+    return Keywords(
+        entities=tuple(entities)[:MAX_ENTITIES],
+        topics=tuple(telling_phrases(prose, names)[:MAX_TOPICS]),
+        dates=tuple(dates_of(prose)),
+        relationships=tuple(dict.fromkeys(map(str, names.relations)))[:MAX_RELATIONSHIPS],
+    )
+
+
+def dates_of(prose: Prose) -> list[str]:
+    """Dates that people speak of, resolved against the time of each message."""
+    found: dict[str, None] = {}
+    for sentence in prose.sentences:
+        at = prose.message(sentence).occurred_at
+        dates = resolve_dates(sentence.text, at)
+        if not dates and any(word.text.isdigit() and len(word.text) == 4 for word in sentence.words):
+            dates = foreign_dates(sentence.text, at)
+        found.update(dict.fromkeys(dates))
+        if len(found) >= MAX_DATES:
+            break
+    return list(found)[:MAX_DATES]
+
+
+def telling_phrases(prose: Prose, names: Names) -> list[str]:
+    """Words and pairs of words that the segment is about, the most telling first, names left out."""
+    own = {
+        stem
+        for one in (*names.persons, *names.projects)
+        for form in (one.name, *one.aliases)
+        for stem in prose.stems(form)
+    }
+    own |= {stem for speaker in names.speakers.values() for stem in prose.stems(speaker)}
+    counts: defaultdict[tuple[str, ...], float] = defaultdict(float)
+    nouns: Counter[tuple[str, ...]] = Counter()
+    verbs: Counter[tuple[str, ...]] = Counter()
+    places: defaultdict[tuple[str, ...], set[int]] = defaultdict(set)
+    surfaces: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for sentence in prose.sentences:
+        weight = ASSISTANT_WEIGHT if prose.message(sentence).role is Role.ASSISTANT else 1.0
+        before = [""] + [word.lower for word in sentence.words]
+        for position, phrase in _candidates(sentence.words):
+            key = tuple(word.stem for word in phrase)
+            if own.intersection(key):
+                continue
+            counts[key] += weight
+            previous = before[position]
+            nouns[key] += previous in _BEFORE_NOUN or previous.endswith("'s")
+            verbs[key] += previous in _BEFORE_VERB
+            places[key].add(sentence.message)
+            surfaces[key][spaced([_shown(word) for word in phrase])] += 1
+    scores = {
+        key: _score(key, count, nouns[key], verbs[key], len(places[key]), surfaces[key])
+        for key, count in heapq.nlargest(MAX_PHRASES, counts.items(), key=lambda item: item[1])
+    }
+    for one in names.others:
+        key = prose.stems(one.name)
+        if key in surfaces:
+            surfaces[key] = Counter({one.name: one.mentions})
+    ranked = sorted((key for key in scores if scores[key] > 0), key=lambda key: (-scores[key], key))
+    return _without_overlap(ranked, surfaces)
+
+
+def _candidates(words: Sequence[Word]) -> Iterable[tuple[int, tuple[Word, ...]]]:
+    for position, word in enumerate(words):
+        if word.content:
+            yield position, (word,)
+    for position, (first, second) in enumerate(pairwise(words)):
+        if first.content and second.content and first.stem != second.stem:
+            yield position, (first, second)
+
+
+def _score(key: tuple[str, ...], count: float, nouns: int, verbs: int, messages: int, surfaces: Counter[str]) -> float:
+    surface = _surface(surfaces)
+    last = surface.split()[-1]
+    if last.endswith(_VERBAL_ENDINGS) or (len(key) == 1 and len(surface) < 3):
+        return 0.0
+    if len(key) == 2 and (count < 2 and not nouns):
+        return 0.0
+    noun_share = (nouns + 0.5) / (nouns + verbs + 1.0)
+    pair = 1.0 if len(key) == 1 else (2.2 if count >= 2 else 0.9)
+    return float(pair * noun_share * count**0.7 * (1 + 0.15 * min(messages, 10)))
+
+
+def _without_overlap(ranked: Sequence[tuple[str, ...]], surfaces: dict[tuple[str, ...], Counter[str]]) -> list[str]:
+    """Ranked phrases of which none repeats a word of a better one."""
+    seen: set[str] = set()
+    chosen: dict[str, None] = {}
+    for key in ranked:
+        if seen.isdisjoint(key):
+            seen.update(key)
+            chosen[_surface(surfaces[key])] = None
+        if len(chosen) >= 2 * MAX_TOPICS:
+            break
+    return list(chosen)
+
+
+def _surface(surfaces: Counter[str]) -> str:
+    """The form to show: the most frequent, and of those the one that reads most like a noun."""
+    return min(surfaces, key=lambda form: (-surfaces[form], form.endswith("ed"), len(form), form))
+
+
+def _shown(word: Word) -> str:
+    bare = word.text[:-2] if word.lower.endswith("'s") else word.text
+    return bare if bare.isupper() and len(bare) > 1 else bare.lower()

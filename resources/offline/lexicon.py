@@ -1,0 +1,87 @@
+"""The word lists and topics that stand in data files beside this module, read once.
+
+Only look-ups; what is done with a word is decided where text is read (``prose``), named (``names``) or filed
+(``placement``).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Word lists of one language, all lower case.
+
+    Attributes:
+        relations: What people are to each other (``coworker``), and the topic where that is at home.
+    """
+
+    stop: frozenset[str]
+    filler: frozenset[str]
+    common: frozenset[str]
+    junk: frozenset[str]
+    decision: frozenset[str]
+    roles: frozenset[str]
+    titles: frozenset[str]
+    first_names: frozenset[str]
+    relations: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic of layer 1 with its phrases, each a tuple of words.
+
+    Attributes:
+        cues: Phrases that say the topic by themselves, those of the subtopics included.
+        hints: Phrases that only count in company.
+        aliases: Other names under which a user may already have the topic.
+        subtopics: Names of narrower topics and their phrases.
+    """
+
+    name: str
+    description: str
+    cues: tuple[str, ...]
+    hints: tuple[str, ...]
+    aliases: tuple[str, ...]
+    subtopics: dict[str, tuple[str, ...]]
+
+
+@cache
+def english() -> Lexicon:
+    """The English word lists."""
+    data = _read("english.toml")
+    relations = {word: topic for topic, words in data.pop("relations").items() for word in reversed(words.split())}
+    return Lexicon(relations=relations, **{name: frozenset(words.split()) for name, words in data.items()})
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """The topics of layer 1, in the order in which ties are broken."""
+    return tuple(_topic(entry) for entry in _read("topics.toml")["topic"])
+
+
+def _topic(entry: dict[str, Any]) -> Topic:
+    subtopics = {name: _phrases(text) for name, text in entry.get("subtopics", {}).items()}
+    cues = dict.fromkeys((*_phrases(entry["cues"]), *(cue for cues in subtopics.values() for cue in cues)))
+    return Topic(
+        name=entry["name"],
+        description=entry["description"],
+        cues=tuple(cues),
+        hints=_phrases(entry["hints"]),
+        aliases=_phrases(entry.get("aliases", "")),
+        subtopics=subtopics,
+    )
+
+
+def _phrases(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in text.split(",") if phrase.strip()))
+
+
+def _read(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return data

@@ -1,0 +1,303 @@
+"""Who and what a segment names: people, projects, other entities.
+
+Read from capitals, a short list of given names, and the words around a name; what people are to each other comes
+from ``relations``. Which of them deserve a node is decided
+in ``placement``; which are shown as keywords, in ``keywords``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from neurigraph_pipelines.model import Message, Role
+from resources.offline.lexicon import english
+from resources.offline.prose import Prose, Sentence
+from resources.offline.relations import StatedRelation, stated_relations
+
+MAX_NAMES = 200
+"""Different names of one segment that are looked at, the most frequent first."""
+
+_CAPITALISED = r"[A-Z][\w'’&+-]*"
+_RUN = re.compile(rf"{_CAPITALISED}(?:\s(?:of\s(?:the\s)?)?{_CAPITALISED}){{0,4}}")
+_OPENING = re.compile(r"(?:^|[:*#>|\"“(\[–—-])\s*$")
+_NOUNS_OF_PROJECTS = "project|launch|app|product|campaign|initiative|prototype|rollout|release|migration"
+_PROJECT = re.compile(
+    rf"\bProject\s({_CAPITALISED}(?:\s{_CAPITALISED})?)"
+    rf"|\b({_CAPITALISED}(?:\s{_CAPITALISED})?)\s(?:{_NOUNS_OF_PROJECTS})\b"
+)
+_PERSON_AFTER = re.compile(
+    r"\s(?:said|says|told|asked|asks|thinks|thought|wants|wanted|called|agreed|agrees|mentioned|suggested|promised|"
+    r"texted|emailed|replied|invited|joined|lives|works|worked|loves|likes|hates|feels|felt|and\sI|"
+    r"will\s(?:send|call|bring|come|take|handle|present|do)|needs\sto|is\s(?:my|our|his|her|coming|going|doing)|"
+    r"came|brought|showed|caught|taught|helped|married)\b"
+)
+_PERSON_BEFORE = re.compile(r"\b(?:hey|hi|hello|thanks|thank\syou|bye|dear|told|asked|met)[,]?\s$", re.I)
+_TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s$")
+_PARENTHESES = re.compile(r"\([^)]*\)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Somebody or something by name.
+
+    Attributes:
+        aliases: Other forms met, such as a nickname or the author line as it was.
+        sentences: Numbers of the sentences that mention the name.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    mentions: int
+    sentences: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a segment names.
+
+    Attributes:
+        speakers: Authors who are people, by the author line; roles such as ``Project Manager`` are missing.
+        owner: The author line of the account's own user, as far as it shows.
+        persons: People, speakers included, most mentioned first; the owner is not among them.
+    """
+
+    speakers: dict[str, str]
+    owner: str | None
+    persons: tuple[Named, ...]
+    projects: tuple[Named, ...]
+    others: tuple[Named, ...]
+    relations: tuple[StatedRelation, ...]
+
+
+def find_names(prose: Prose) -> Names:
+    """Find what ``prose`` names. Linear in its length."""
+    authors = dict.fromkeys(m.author for m in prose.segment.messages if m.author)
+    speakers = {author: name for author in authors if (name := person_of_author(author))}
+    owner = _owner(prose.segment.messages, prose.segment.ref.user_slug)
+    runs = _Runs(prose)
+    nicknames = _nicknames(runs, list(speakers.values()))
+    relations = stated_relations(prose, speakers, owner)
+    projects = _projects(prose, runs, set(speakers.values()))
+    taken = {form for project in projects for form in (project.name, *project.aliases)}
+    persons: list[Named] = []
+    for author, name in speakers.items():
+        forms = [name, *nicknames.get(name, ())]
+        if " " in name and sum(other.split()[0] == name.split()[0] for other in set(speakers.values())) == 1:
+            forms.append(name.split()[0])
+        taken.update(forms)
+        if author != owner:
+            extra = [author] if author != name else []
+            persons.append(runs.named(name, [*forms[1:], *extra]))
+    stated = {relation.person for relation in relations}
+    own_names = {speakers.get(owner, owner)} if owner else set()
+    for name in runs.names:
+        if name in taken or name in own_names or (" " not in name and _is_first_of(name, persons)):
+            continue
+        if name in stated or runs.person_signs(name) >= 2:
+            longer = [other for other in runs.names if other.startswith(f"{name} ") and other not in taken]
+            if " " not in name and len(longer) == 1 and (longer[0] in stated or runs.person_signs(longer[0]) >= 1):
+                persons.append(runs.named(longer[0], [name]))
+                taken.update((name, longer[0]))
+            else:
+                persons.append(runs.named(name, []))
+                taken.add(name)
+    persons.extend(runs.named(name, []) for name in stated - taken - own_names)
+    taken |= stated
+    others = [runs.named(name, []) for name in runs.names if name not in taken and runs.is_entity(name)]
+    unique = {person.name: person for person in persons}.values()
+    return Names(
+        speakers=speakers,
+        owner=owner,
+        persons=tuple(sorted(unique, key=lambda p: (-p.mentions, p.name))),
+        projects=tuple(projects),
+        others=tuple(others),
+        relations=relations,
+    )
+
+
+def person_of_author(author: str) -> str | None:
+    """The person's name in an author line, without titles, offices and parties; None for a role."""
+    lexicon = english()
+    words = [word.strip(".,") for word in _PARENTHESES.sub(" ", author).split()]
+    while words and words[0].lower() in lexicon.titles:
+        words.pop(0)
+    while len(words) > 1 and words[-1].isupper() and len(words[-1]) <= 3:
+        words.pop()
+    name = " ".join(words)
+    plain = re.fullmatch(r"[^\W\d_][^\W\d_'’.-]*(?:[ '’.-]+[^\W\d_]+)*", name)
+    if not plain or len(name) > 40 or len(words) > 4 or len(name) < 2:
+        return None
+    named = [word for word in words if word.lower() not in lexicon.roles and len(word) > 1]
+    if len(named) < len(words) or any(word.lower() in lexicon.stop for word in words):
+        return None
+    return name if name[0].isupper() or not name.isascii() else name.title()
+
+
+class _Runs:
+    """Capitalised runs of a segment, where they stand and what stands around them."""
+
+    def __init__(self, prose: Prose) -> None:
+        self._middle: Counter[str] = Counter()
+        self._start: Counter[str] = Counter()
+        self._signs: Counter[str] = Counter()
+        self._where: dict[str, set[int]] = {}
+        self._lower: Counter[str] = Counter()
+        self._lexicon = english()
+        for number, sentence in enumerate(prose.sentences):
+            self._read(number, sentence)
+        frequent = (self._middle + self._start).most_common(20 * MAX_NAMES)
+        self.names = [name for name, _ in frequent if self._is_name(name)][:MAX_NAMES]
+
+    def named(self, name: str, aliases: Iterable[str]) -> Named:
+        forms = [name, *aliases]
+        where = frozenset(number for form in forms for number in self._where.get(form, ()))
+        mentions = sum(self._middle[form] + self._start[form] for form in dict.fromkeys(forms))
+        return Named(name, tuple(dict.fromkeys(aliases)), mentions, where)
+
+    def count(self, name: str) -> int:
+        return self._middle[name] + self._start[name]
+
+    def in_middle(self, name: str) -> bool:
+        return self._middle[name] > 0
+
+    def person_signs(self, name: str) -> int:
+        first = name.split()[0].lower()
+        known = 2 if first in self._lexicon.first_names else 0
+        organisation = any(word.isupper() and len(word) > 1 for word in name.split()) or " of " in name
+        organisation = organisation or (name.endswith("s") and known == 0)
+        return 0 if organisation else known + self._signs[name]
+
+    def is_entity(self, name: str) -> bool:
+        words = name.split()
+        return self._middle[name] >= 1 and (
+            len(words) > 1 or self._middle[name] + self._start[name] >= 2 or len(name) > 3
+        )
+
+    def _read(self, number: int, sentence: Sentence) -> None:
+        words = [word.text for word in sentence.words]
+        capitals = sum(word[0].isupper() for word in words)
+        for word in sentence.words:
+            if word.text[0].islower():
+                self._lower[word.lower] += 1
+                if word.text in self._lexicon.first_names and word.text not in self._lexicon.common:
+                    self._add(word.text.title(), number, middle=True)
+        if len(words) >= 4 and capitals > 0.6 * len(words):
+            return  # a heading or shouting: its capitals say nothing
+        for match in _RUN.finditer(sentence.text):
+            before = sentence.text[max(0, match.start() - 24) : match.start()]
+            after = sentence.text[match.end() : match.end() + 24]
+            opening = match.start() == 0 or bool(_OPENING.search(before))
+            for name, offset in self._strip(match.group()):
+                self._add(name, number, middle=not opening or offset > 0)
+                if _PERSON_AFTER.match(after) or _PERSON_BEFORE.search(before):
+                    self._signs[name] += 1
+                if _TITLE_BEFORE.search(before):
+                    self._signs[name] += 2
+
+    def _add(self, name: str, number: int, *, middle: bool) -> None:
+        (self._middle if middle else self._start)[name] += 1
+        self._where.setdefault(name, set()).add(number)
+
+    def _strip(self, run: str) -> Iterator[tuple[str, int]]:
+        """The names in a run: possessive endings cut, words that are never names taken off or parting it."""
+        part: list[str] = []
+        start = 0
+        for position, raw in enumerate(run.split()):
+            word = re.sub(r"['’]s?$", "", raw).strip("-&'’")
+            empty = word.lower() in self._lexicon.junk or (not part and word.lower() in self._lexicon.titles)
+            bad = not word or (empty and not (part and word in {"of", "the"})) or word in part
+            if not bad:
+                start = position if not part else start
+                part.append(word)
+            if part and (bad or word != raw.strip("-&")):
+                yield _bare(part), start
+                part = []
+        if part:
+            yield _bare(part), start
+
+    def _is_name(self, name: str) -> bool:
+        words = name.split()
+        lower = name.lower()
+        if len(name) < 2 or len(name) > 40 or not re.fullmatch(r"[\w'’&+. -]+", name) or "_" in name:
+            return False
+        if len(words) == 1:
+            known = lower in self._lexicon.first_names
+            if lower in self._lexicon.common or lower in self._lexicon.filler or lower in self._lexicon.stop:
+                return False
+            if self._middle[name] == 0 and not known:
+                return False
+            if self._lower[lower] > self._middle[name] and not known:
+                return False
+            return not (name.isupper() and len(name) > 5) and any(c.isalpha() for c in name[1:])
+        ordinary = self._lexicon.roles | self._lexicon.titles | self._lexicon.common
+        return all(any(c.isalpha() for c in word) for word in words) and not all(w.lower() in ordinary for w in words)
+
+
+def _bare(words: list[str]) -> str:
+    while words and words[-1] in {"of", "the"}:
+        words = words[:-1]
+    return " ".join(words)
+
+
+def _owner(messages: tuple[Message, ...], user_slug: str) -> str | None:
+    """The author who is the account's user: named like it, or the only one who talks with an assistant."""
+    authors = dict.fromkeys(m.author for m in messages if m.author and m.role is Role.USER)
+    for author in authors:
+        if "".join(filter(str.isalnum, author.lower())) == "".join(filter(str.isalnum, user_slug.lower())):
+            return author
+    talks_with_assistant = any(m.role is Role.ASSISTANT for m in messages)
+    return next(iter(authors)) if talks_with_assistant and len(authors) == 1 else None
+
+
+def _nicknames(runs: _Runs, speakers: list[str]) -> dict[str, tuple[str, ...]]:
+    """Short forms by which exactly one speaker is called, such as Mel for Melanie."""
+    found: dict[str, list[str]] = {}
+    for name in runs.names:
+        fitting = [s for s in speakers if s.lower().startswith(name.lower()) and len(name) < len(s.split()[0])]
+        if " " not in name and len(fitting) == 1 and runs.count(name) >= 2:
+            found.setdefault(fitting[0], []).append(name)
+    return {speaker: tuple(names) for speaker, names in found.items()}
+
+
+def _projects(prose: Prose, runs: _Runs, speakers: set[str]) -> list[Named]:
+    lexicon = english()
+    kinds: dict[str, set[str]] = {}
+    for sentence in prose.sentences:
+        for match in _PROJECT.finditer(sentence.text):
+            name = match[1] or match[2]
+            words = [word for word in name.split() if word.lower() not in lexicon.junk | lexicon.stop | lexicon.filler]
+            kept = " ".join(words)
+            bad = not words or "'" in name or "’" in name or kept in speakers or kept == "Project"
+            bad = bad or kept.lower() in lexicon.common | lexicon.roles | {
+                "new",
+                "the",
+                "android",
+                "ios",
+                "school",
+                "mobile",
+                "product",
+            }
+            bad = bad or not re.fullmatch(r"[A-Za-z][\w -]{2,39}", kept) or kept.isupper()
+            bad = bad or (match[2] is not None and match.start() == 0 and not runs.in_middle(kept))
+            if not bad:
+                kinds.setdefault(kept.removeprefix("Project "), set()).add(
+                    match.group().split(name, 1)[-1].strip() or "Project"
+                )
+    found = []
+    for bare, nouns in kinds.items():
+        name = f"Project {bare}" if "Project" in nouns else bare
+        aliases = {
+            bare,
+            f"Project {bare}",
+            f"{bare} project",
+            *(f"{bare} {noun}" for noun in nouns if noun != "Project"),
+        }
+        found.append(runs.named(name, sorted(aliases - {name})))
+    return sorted(found, key=lambda project: (-project.mentions, project.name))
+
+
+def _is_first_of(name: str, persons: list[Named]) -> bool:
+    return any(name in person.aliases for person in persons)

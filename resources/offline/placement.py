@@ -1,0 +1,398 @@
+"""Where a segment belongs: its topic, then the person or project that it is most about.
+
+Topics are scored by cue words, by the embedding of their description when there is an embedder, and by what the
+outline already holds. One placement covers the whole segment. Whether a step becomes a node is decided by the domain
+from the confidence given here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.graph.naming import name_key, presentable
+from neurigraph_pipelines.model import (
+    ConceptKind,
+    NodeProposal,
+    Outline,
+    OutlineNode,
+    Placement,
+    Relation,
+    Role,
+)
+from neurigraph_pipelines.ports import Embedder
+from resources.offline.keywords import ASSISTANT_WEIGHT, telling_phrases
+from resources.offline.lexicon import english, topics
+from resources.offline.names import Named, Names, find_names
+from resources.offline.prose import Prose, Reader, Word
+from resources.offline.summaries import summarize
+
+HINT_WEIGHT = 0.35
+MESSAGE_CAP = 2.0
+"""Most that one message adds to a topic, so that a list of ingredients does not outweigh a conversation."""
+
+COSINE_FLOOR = 0.15
+"""Cosine of a summary and an unrelated description with MiniLM: below it says nothing."""
+
+COSINE_WEIGHT = 0.8
+CLOSE_ENOUGH = 0.2
+"""Scaled closeness from which a topic without a single cue is considered: a cosine of 0.4."""
+
+CENTROID_WEIGHT = 0.15
+SUBTOPIC_SHARE = 0.5
+MAX_TALKERS = 4
+"""Speakers from which a segment is a meeting that is about none of them."""
+
+MIN_SPEAKER_SHARE = 0.2
+STRENGTH_OF_STATED = 0.8
+STRENGTH_OF_MENTION = 0.3
+MAX_MENTIONED = 8
+
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A person or project that a segment may be about."""
+
+    named: Named
+    kind: ConceptKind
+    weight: float
+    confidence: float
+
+
+class Placer:
+    """Files segments. Holds the cue tables, and the embeddings of the topics once they were needed."""
+
+    def __init__(self, embedder: Embedder | None, language: str) -> None:
+        self._embedder = embedder
+        self._reader = Reader(language)
+        self._topics = {topic.name: topic for topic in topics()}
+
+    def place(self, prose: Prose, outline: Outline) -> Placement:
+        """The one placement of a whole segment; without steps when nothing shows what it is about."""
+        names = find_names(prose)
+        first, last = prose.segment.messages[0].seq, prose.segment.messages[-1].seq
+        tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
+        cues = _CueScores(prose, self._cues(tops), self._subtopic_cues)
+        known = _known_project(names, outline)
+        if known is not None:
+            steps = _steps_to(known, outline)
+            return Placement(tuple(steps), first, last, _relations(names, None))
+        scored = self._rank(prose, cues, tops)
+        topic = next(iter(scored), None)
+        if topic is None:
+            return Placement((), first, last)
+        phrases = telling_phrases(prose, names)
+        steps = [self._topic_step(topic, scored[topic], cues, tops)]
+        subject = _subject(prose, names, _candidates(prose, names, topic), cues, topic)
+        elsewhere = subject is not None and _exists_outside(subject, outline, topic)
+        if subject is None or elsewhere or subject.confidence < 0.75:
+            subtopic = cues.subtopic(topic)
+            if subtopic is not None:
+                steps.append(subtopic)
+        if subject is not None:
+            steps.append(_subject_step(subject, names, phrases))
+        return Placement(tuple(steps), first, last, _relations(names, subject))
+
+    def _cues(self, tops: Mapping[str, OutlineNode]) -> dict[Phrase, list[tuple[str, float]]]:
+        """Phrases by their stems, each with the topics it speaks for; nodes of the outline count as topics too."""
+        table = self._topic_cues
+        foreign = [node for key, node in tops.items() if key not in self._known_keys and node.kind is ConceptKind.TOPIC]
+        if not foreign:
+            return table
+        table = {phrase: list(entries) for phrase, entries in table.items()}
+        for node in foreign:
+            for text, weight in [
+                (node.path[0], 1.0),
+                *((a, 1.0) for a in node.aliases),
+                *((k, 0.5) for k in node.keywords),
+            ]:
+                phrase = self._stems(text)
+                if phrase:
+                    table.setdefault(phrase, []).append((node.path[0], weight))
+        return table
+
+    @cached_property
+    def _known_keys(self) -> frozenset[str]:
+        return frozenset(name_key(name) for topic in self._topics.values() for name in (topic.name, *topic.aliases))
+
+    @cached_property
+    def _topic_cues(self) -> dict[Phrase, list[tuple[str, float]]]:
+        table: dict[Phrase, list[tuple[str, float]]] = {}
+        for topic in self._topics.values():
+            for text, weight in [*((cue, 1.0) for cue in topic.cues), *((hint, HINT_WEIGHT) for hint in topic.hints)]:
+                entries = table.setdefault(self._stems(text), [])
+                if topic.name not in (name for name, _ in entries):
+                    entries.append((topic.name, weight))
+        # What several topics claim says less of each: the idea of inverse document frequency.
+        return {
+            phrase: [(name, weight / len(entries) ** 0.5) for name, weight in entries]
+            for phrase, entries in table.items()
+        }
+
+    @cached_property
+    def _subtopic_cues(self) -> dict[tuple[str, Phrase], list[str]]:
+        table: dict[tuple[str, Phrase], list[str]] = {}
+        for topic in self._topics.values():
+            for name, cues in topic.subtopics.items():
+                for cue in cues:
+                    table.setdefault((topic.name, self._stems(cue)), []).append(name)
+        return table
+
+    def _stems(self, text: str) -> Phrase:
+        return tuple(word.stem for word in self._reader.words(text))
+
+    def _rank(self, prose: Prose, cues: _CueScores, tops: Mapping[str, OutlineNode]) -> dict[str, float]:
+        """Topics with their confidence, the best first."""
+        similar = self._similarities(prose, tops)
+        total = sum(cues.topics.values())
+        merit, confidence = {}, {}
+        for name in dict.fromkeys((*self._topics, *cues.topics, *similar)):
+            evidence, close = cues.topics.get(name, 0.0), similar.get(name, 0.0)
+            share = evidence / total if total else 0.0
+            merit[name] = share + close
+            confidence[name] = min(0.97, 0.5 + 0.25 * min(1.0, evidence / 2) + 0.2 * share + 0.4 * min(0.5, close))
+        ranked = [name for name in merit if cues.topics.get(name) or merit[name] >= CLOSE_ENOUGH]
+        ranked.sort(key=lambda name: -merit[name])
+        return {name: confidence[name] for name in ranked}
+
+    def _similarities(self, prose: Prose, tops: Mapping[str, OutlineNode]) -> dict[str, float]:
+        """How close the segment's meaning is to each topic, scaled to be added to shares; empty if unknown."""
+        if self._embedder is None:
+            return {}
+        try:
+            vector = self._embedder.embed([summarize(prose, 150).text])[0]
+            described = self._described @ vector
+        except NeurigraphError:
+            return {}  # the cue words decide alone: a provider that is down must not stop filing
+        close = {
+            name: COSINE_WEIGHT * max(0.0, float(cosine) - COSINE_FLOOR)
+            for name, cosine in zip(self._topics, described, strict=True)
+        }
+        for node in tops.values():
+            if node.centroid is not None and node.kind is ConceptKind.TOPIC:
+                cosine = _cosine(vector, node.centroid)
+                close[node.path[0]] = close.get(node.path[0], 0.0) + CENTROID_WEIGHT * max(0.0, cosine)
+        return close
+
+    @cached_property
+    def _described(self) -> NDArray[np.float32]:
+        """Embeddings of the topics' descriptions, a row each."""
+        assert self._embedder is not None
+        return self._embedder.embed([f"{topic.name}: {topic.description}" for topic in self._topics.values()])
+
+    def _topic_step(
+        self, name: str, confidence: float, cues: _CueScores, tops: Mapping[str, OutlineNode]
+    ) -> NodeProposal:
+        topic = self._topics.get(name)
+        if topic is None:
+            return NodeProposal(name, tops[name_key(name)].kind if name_key(name) in tops else ConceptKind.TOPIC, 1.0)
+        found = [word for word, _ in cues.words[name].most_common(8)]
+        return NodeProposal(name, ConceptKind.TOPIC, confidence, topic.description, tuple(found), topic.aliases)
+
+
+class _CueScores:
+    """What the cue words of a segment speak for.
+
+    Attributes:
+        topics: Evidence for each topic; a message with one cue counts 1.
+        by_message: The same for each message by its position.
+        words: The cues met for each topic, as they were written.
+    """
+
+    def __init__(
+        self,
+        prose: Prose,
+        cues: Mapping[Phrase, Sequence[tuple[str, float]]],
+        subtopic_cues: Mapping[tuple[str, Phrase], Sequence[str]],
+    ) -> None:
+        self.topics: defaultdict[str, float] = defaultdict(float)
+        self.by_message: dict[int, dict[str, float]] = {}
+        self.words: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._subtopics: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        longest = max(map(len, cues), default=1)
+        for number, sentences in prose.by_message.items():
+            here: defaultdict[str, float] = defaultdict(float)
+            for sentence in sentences:
+                words = sentence.words
+                position = 0
+                while position < len(words):
+                    length = _match(cues, words[position : position + longest])
+                    if not length:
+                        position += 1
+                        continue
+                    phrase = tuple(word.stem for word in words[position : position + length])
+                    written = " ".join(word.lower for word in words[position : position + length])
+                    for topic, weight in cues[phrase]:
+                        here[topic] += weight
+                        if weight > HINT_WEIGHT:
+                            self.words[topic][written] += 1
+                        for subtopic in subtopic_cues.get((topic, phrase), ()):
+                            self._subtopics[topic][subtopic] += 1
+                    position += length
+            factor = ASSISTANT_WEIGHT if prose.segment.messages[number].role is Role.ASSISTANT else 1.0
+            self.by_message[number] = {topic: factor * min(MESSAGE_CAP, weight) for topic, weight in here.items()}
+            for topic, weight in self.by_message[number].items():
+                self.topics[topic] += weight
+
+    def subtopic(self, topic: str) -> NodeProposal | None:
+        """The narrower topic that dominates ``topic`` here, if one does."""
+        counts = self._subtopics[topic]
+        if not counts:
+            return None
+        name, count = max(counts.items(), key=lambda item: item[1])
+        share = count / max(sum(counts.values()), sum(self.words[topic].values()))
+        if share < SUBTOPIC_SHARE or count < 2:
+            return None
+        confidence = min(0.95, 0.55 + 0.1 * min(3, count) + 0.1 * share)
+        found = tuple(word for word, _ in self.words[topic].most_common(6))
+        return NodeProposal(name, ConceptKind.TOPIC, confidence, f"{name}, a part of {topic.lower()}.", found)
+
+
+def _match(cues: Mapping[Phrase, object], words: Sequence[Word]) -> int:
+    """Length of the longest cue at the start of ``words``; 0 when there is none.
+
+    A word on its own must carry meaning: the stem of ``rights`` is also that of ``right``.
+    """
+    for length in range(len(words), 0, -1):
+        if tuple(word.stem for word in words[:length]) in cues:
+            return length if length > 1 or not words[0].empty else 0
+    return 0
+
+
+def _candidates(prose: Prose, names: Names, topic: str) -> list[_Candidate]:
+    """Everybody and everything named that a node under ``topic`` could be made of, speakers aside."""
+    messages = max(1, len(prose.by_message))
+    homes = english().relations
+    # Relatives belong under Family; named in passing elsewhere they are no subject of that other topic.
+    stated = {r.person for r in names.relations if topic == "Family" or homes.get(r.label.split()[-1]) != "Family"}
+    speaking = set(names.speakers.values())
+    found = []
+    for kind, group in ((ConceptKind.PROJECT, names.projects), (ConceptKind.PERSON, names.persons)):
+        for one in group:
+            if not presentable(one.name) or one.name in speaking:
+                continue
+            if name_key(one.name) == name_key(prose.segment.ref.user_slug):
+                continue
+            where = {prose.sentences[number].message for number in one.sentences}
+            share = min(1.0, len(where) / messages * 1.5)
+            known = 0.25 if kind is ConceptKind.PERSON and one.name in stated else 0.0
+            base = 0.45 if kind is ConceptKind.PROJECT else 0.4
+            step = 0.15 if kind is ConceptKind.PROJECT else 0.1
+            confidence = min(0.97, base + known + step * min(3, one.mentions) + 0.15 * share)
+            found.append(_Candidate(one, kind, one.mentions + 4 * known, confidence))
+    return sorted(found, key=lambda c: -c.weight)
+
+
+def _subject(
+    prose: Prose, names: Names, candidates: Sequence[_Candidate], cues: _CueScores, topic: str
+) -> _Candidate | None:
+    """Whom or what the segment is most about within ``topic``."""
+    mentioned = candidates[0] if candidates and candidates[0].confidence >= 0.6 else None
+    speaker = _main_speaker(prose, names, cues, topic)
+    if speaker is None:
+        return None if len(names.speakers) > MAX_TALKERS else mentioned
+    if mentioned is not None and mentioned.confidence >= 0.75 and mentioned.weight > 0.5 * len(prose.by_message):
+        return mentioned
+    return speaker
+
+
+def _main_speaker(prose: Prose, names: Names, cues: _CueScores, topic: str) -> _Candidate | None:
+    """The speaker who says most on ``topic``; None when the account's user or a whole meeting is speaking."""
+    persons = {author: name for author, name in names.speakers.items() if author != names.owner and presentable(name)}
+    authors = {message.author for message in prose.segment.messages if message.author}
+    if not persons or len(authors) > MAX_TALKERS:
+        return None
+    told: defaultdict[str, float] = defaultdict(float)
+    for number, sentences in prose.by_message.items():
+        author = prose.segment.messages[number].author
+        if author in persons:
+            own = sum(any(word.lower in {"i", "my", "i'm", "i've"} for word in s.words) for s in sentences)
+            evidence = cues.by_message[number].get(topic, 0.0)
+            told[author] += evidence * (1.0 if own else 0.4) + 0.1 * own
+    if not told:
+        return None
+    author, most = max(told.items(), key=lambda item: item[1])
+    share = most / sum(told.values()) if most else 0.0
+    if share < MIN_SPEAKER_SHARE:
+        return None
+    messages = sum(message.author == author for message in prose.segment.messages)
+    confidence = min(0.97, 0.6 + 0.3 * share + 0.1 * min(1.0, messages / 4))
+    named = next((one for one in names.persons if one.name == persons[author]), None)
+    return _Candidate(named, ConceptKind.PERSON, most, confidence) if named else None
+
+
+def _subject_step(subject: _Candidate, names: Names, phrases: Sequence[str]) -> NodeProposal:
+    one = subject.named
+    labels = list(dict.fromkeys(r.label for r in names.relations if r.person == one.name and r.whose is None))
+    about = ", ".join(phrases[:4])
+    what = {ConceptKind.PERSON: ", ".join(labels) or "a person", ConceptKind.PROJECT: "a project"}[subject.kind]
+    summary = f"{one.name}: {what}" + (f". First met talking about {about}." if about else ".")
+    return NodeProposal(
+        one.name, subject.kind, subject.confidence, summary, (*labels, *phrases[:8]), tuple(one.aliases)
+    )
+
+
+def _relations(names: Names, subject: _Candidate | None) -> tuple[Relation, ...]:
+    """What the placed node and the user stand in to others, and who else is mentioned."""
+    placed = subject.named.name if subject and subject.kind is ConceptKind.PERSON else None
+    stated = [
+        Relation(relation.person, relation.label, STRENGTH_OF_STATED, of_user=relation.whose is None)
+        for relation in names.relations
+        if relation.whose is None or relation.whose == placed
+    ]
+    told = {relation.other for relation in stated} | set(names.speakers.values()) | {placed}
+    mentioned = [one.name for one in names.persons if one.name not in told and one.mentions][:MAX_MENTIONED]
+    return (*stated, *(Relation(name, "mentions", STRENGTH_OF_MENTION, of_user=True) for name in mentioned))
+
+
+def _known_project(names: Names, outline: Outline) -> OutlineNode | None:
+    """The project of the outline that the segment names most, if more than once."""
+    projects = {
+        name_key(name): node
+        for node in reversed(outline.nodes)
+        if node.kind is ConceptKind.PROJECT
+        for name in (node.path[-1], *node.aliases)
+    }
+    if not projects:
+        return None
+    counts: Counter[tuple[str, ...]] = Counter()
+    for one in (*names.projects, *names.others):
+        node = next((projects[key] for key in map(name_key, (one.name, *one.aliases)) if key in projects), None)
+        if node is not None:
+            counts[node.path] += one.mentions
+    path, mentions = max(counts.items(), key=lambda item: item[1], default=((), 0))
+    return next(node for node in projects.values() if node.path == path) if mentions >= 2 else None
+
+
+def _steps_to(node: OutlineNode, outline: Outline) -> list[NodeProposal]:
+    """The way down to an existing node."""
+    kinds = {other.path: other.kind for other in outline.nodes}
+    prefixes = [node.path[:depth] for depth in range(1, len(node.path) + 1)]
+    return [NodeProposal(path[-1], kinds.get(path, ConceptKind.TOPIC), 1.0) for path in prefixes]
+
+
+def _exists_outside(subject: _Candidate, outline: Outline, topic: str) -> bool:
+    """Whether the person is a node, and not one directly under ``topic``."""
+    if subject.kind is not ConceptKind.PERSON:
+        return False
+    keys = {name_key(name) for name in (subject.named.name, *subject.named.aliases)}
+    parents = [
+        tuple(map(name_key, node.path[:-1]))
+        for node in outline.nodes
+        if node.kind is ConceptKind.PERSON and keys & {name_key(name) for name in (node.path[-1], *node.aliases)}
+    ]
+    return bool(parents) and (name_key(topic),) not in parents
+
+
+def _cosine(vector: NDArray[np.float32], centroid: Sequence[float]) -> float:
+    other = np.asarray(centroid[: len(vector)], dtype=np.float32)
+    length = float(np.linalg.norm(other))
+    return float(vector[: len(other)] @ other) / length if length else 0.0

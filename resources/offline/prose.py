@@ -1,0 +1,176 @@
+"""Text as sentences, words and stems: what every other part of the offline language model reads.
+
+Linear in the length of the text, whatever it holds: prose, transcripts with markers, code, scripts without spaces.
+What a word means is no business of this module.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import Stemmer
+
+from neurigraph_pipelines.model import Message, Role, Segment
+from resources.offline.lexicon import english
+
+MAX_SENTENCE = 320
+"""Characters from which a sentence is cut between words: a wall of text is no sentence."""
+
+MAX_WORD = 40
+"""Characters of a word that are looked at; longer ones are data."""
+
+_MARKER = re.compile(r"\{(?:vocalsound|disfmarker|gap|pause|comment|nonvocalsound|qualifier|language)\}", re.I)
+_HESITATION = re.compile(r"(?<![\w'])(?:u+m+|u+h+|e+r+m*|h+m+|m+hm+|mm-hmm)(?![\w'])\s*,?\s*", re.I)
+_LOOSE_PUNCTUATION = re.compile(r"\s+([,.!?;:])(?=\s|$)|(?<=\w)\s+('(?:s|re|ve|ll|d|m|t)\b|n't\b)")
+_REPEATED = re.compile(r"\b([A-Za-z']{1,20})(?:,? \1\b)+", re.I)
+_SPELT = re.compile(r"\b(?:[A-Z]_)+")
+_SENTENCE_BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]”’]))\s+|(?<=[。！？])|\n+")
+_ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|prof|hon|st|vs|no|e\.g|i\.e|approx|dept|fig)|\b[A-Z])\.$", re.I)
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\W\d_](?:[^\W_]|['’&+-](?=[^\W_]))*\+?|\d+(?:[.,:/-]\d+)*%?"
+)
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it stands in a sentence.
+
+    Attributes:
+        stem: What inflected forms share.
+        empty: A stop word or filler.
+        content: Neither empty nor one of the words that carry little.
+    """
+
+    text: str
+    stem: str
+    empty: bool
+    content: bool
+
+    @property
+    def lower(self) -> str:
+        """Without case, apostrophes straightened."""
+        return self.text.lower().replace("’", "'")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of one message, tidied for showing."""
+
+    message: int
+    text: str
+    words: tuple[Word, ...]
+
+    @property
+    def content(self) -> list[Word]:
+        """The words that carry meaning."""
+        return [word for word in self.words if word.content]
+
+
+class Prose:
+    """A segment as sentences, in order."""
+
+    def __init__(self, segment: Segment, language: str = "english") -> None:
+        """Read ``segment``.
+
+        Args:
+            segment: Any content, empty messages included.
+            language: Snowball language of the stems. Stop words are English whatever it is.
+        """
+        self.segment = segment
+        self._reader = Reader(language)
+        self.sentences = [
+            Sentence(number, text, self._reader.words(text))
+            for number, message in enumerate(segment.messages)
+            if message.role not in (Role.SYSTEM, Role.TOOL)
+            for text in sentences(message.content)
+        ]
+
+    @cached_property
+    def by_message(self) -> dict[int, list[Sentence]]:
+        """The sentences of each message that has any."""
+        grouped: dict[int, list[Sentence]] = {}
+        for sentence in self.sentences:
+            grouped.setdefault(sentence.message, []).append(sentence)
+        return grouped
+
+    def message(self, sentence: Sentence) -> Message:
+        """The message that ``sentence`` is from."""
+        return self.segment.messages[sentence.message]
+
+    def stems(self, phrase: str) -> tuple[str, ...]:
+        """The stems of a phrase, to be looked for in sentences."""
+        return tuple(word.stem for word in self._reader.words(phrase))
+
+
+class Reader:
+    """Cuts text into words and knows their stems."""
+
+    def __init__(self, language: str = "english") -> None:
+        self._stemmer = Stemmer.Stemmer(language)
+        self._known: dict[str, Word] = {}
+        lexicon = english()
+        self._empty = lexicon.stop | lexicon.filler
+        self._common = lexicon.common
+
+    def words(self, text: str) -> tuple[Word, ...]:
+        """The words of ``text``; a run without spaces, as in Chinese, as its pairs of characters."""
+        return tuple(self._word(piece) for match in _WORD.finditer(text) for piece in _pieces(match.group()))
+
+    def _word(self, text: str) -> Word:
+        word = self._known.get(text)
+        if word is None:
+            lower = text.lower().replace("’", "'")
+            bare = lower.removesuffix("'s")
+            empty = lower in self._empty or bare in self._empty
+            word = Word(text, self._stemmer.stemWord(bare), empty, not empty and self._carries(bare))
+            self._known[text] = word
+        return word
+
+    def _carries(self, lower: str) -> bool:
+        return lower not in self._common and (len(lower) > 2 or bool(_CJK.match(lower))) and not lower[0].isdigit()
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a text, transcript markers and hesitations dropped, none longer than ``MAX_SENTENCE``."""
+    pending = ""
+    for piece in _SENTENCE_BREAK.split(text):
+        pending = f"{pending} {piece}" if pending else piece
+        if len(pending) > MAX_SENTENCE or not _ABBREVIATION.search(pending[-12:]):
+            yield from _cut(tidy(pending))
+            pending = ""
+    yield from _cut(tidy(pending))
+
+
+def tidy(text: str) -> str:
+    """``text`` on one line as a person would write it: markers, hesitations and stray spaces gone."""
+    plain = _HESITATION.sub("", _MARKER.sub(" ", text)) if len(text) < 100_000 else text
+    plain = _LOOSE_PUNCTUATION.sub(lambda match: match[1] or match[2], " ".join(plain.split()))
+    plain = _SPELT.sub(lambda match: match.group().replace("_", ""), _REPEATED.sub(r"\1", plain))
+    return "".join(c for c in plain if unicodedata.category(c) not in {"Cc", "Cs"}).strip(" ,")
+
+
+def spaced(words: Sequence[str]) -> str:
+    """Words as one phrase; pairs of Chinese characters are not spaced."""
+    return "".join(words) if all(_CJK.match(word) for word in words) else " ".join(words)
+
+
+def _pieces(run: str) -> Iterator[str]:
+    if _CJK.match(run):
+        yield from (run[i : i + 2] for i in range(max(1, len(run) - 1)))
+    else:
+        yield run[:MAX_WORD]
+
+
+def _cut(sentence: str) -> Iterator[str]:
+    while len(sentence) > MAX_SENTENCE:
+        space = sentence.rfind(" ", MAX_SENTENCE // 2, MAX_SENTENCE)
+        end = space if space > 0 else MAX_SENTENCE
+        yield sentence[:end].strip()
+        sentence = sentence[end:].strip()
+    if any(character.isalnum() for character in sentence):
+        yield sentence
