@@ -17,6 +17,7 @@ from psycopg.rows import dict_row
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.statements import Migration, numbered, statements
 
 MINIMUM_POSTGRES = 150_000
@@ -71,6 +72,32 @@ def migrate(
     return MigrationReport(applied=tuple(applied), version=version)
 
 
+def require_current(database: Database) -> None:
+    """Make sure that the shared schema is the one this version works with.
+
+    Raises:
+        ConfigurationError: It is missing, older or newer; or the roles are, or the server cannot be reached.
+    """
+    with database.owner() as tx:
+        journal = tx.execute(_QUERIES["has_journal"]).fetchone()
+        assert journal is not None
+        version = max((row["number"] for row in tx.execute(_QUERIES["applied"])), default=0) if journal["present"] else 0
+    wanted = len(numbered("shared"))
+    if version < wanted:
+        raise ConfigurationError(
+            f"the database is at migration {version} of {wanted}: run `neurigraph migrate` to bring it up to date"
+        )
+    if version > wanted:
+        raise _newer_database(version)
+
+
+def _newer_database(version: int) -> ConfigurationError:
+    return ConfigurationError(
+        f"this database is at migration {version}, newer than this Neurigraph ({len(numbered('shared'))}): "
+        "install the newer version"
+    )
+
+
 def _check_server(connection: Connection[dict[str, Any]]) -> None:
     server = connection.execute(_QUERIES["server"]).fetchone()
     assert server is not None
@@ -102,10 +129,7 @@ def _apply_missing(
         known = {row["number"]: row for row in connection.execute(_QUERIES["applied"])}
     files = numbered("shared")
     if known and max(known) > len(files):
-        raise ConfigurationError(
-            f"this database is at migration {max(known)}, newer than this Neurigraph ({len(files)}): "
-            "install the newer version"
-        )
+        raise _newer_database(max(known))
     applied: list[str] = []
     for migration in files[:up_to]:
         before = known.get(migration.number)

@@ -139,6 +139,13 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, offset: int = 0)
     return tx.execute(query, {"limit": limit, "offset": offset}).fetchall()
 
 
+def totals(tx: Transaction, user_id: UUID) -> dict[str, int]:
+    """How much a user has: nodes, edges, records, files, sources, messages, tokens, and segments on their way."""
+    row = tx.execute(_QUERIES["totals"], {"user_id": user_id}).fetchone()
+    assert row is not None
+    return {name: int(value) for name, value in row.items()}
+
+
 def find_node(tx: Transaction, user_id: UUID, path: str) -> UUID:
     """A node by its path such as ``Family/Dave`` or ``bob/Family/Dave`` (case and width do not matter).
 

@@ -85,6 +85,12 @@ def find_user(database: Database, slug: str) -> User:
     return User(row["user_id"], row["slug"], row["root_node_id"])
 
 
+def list_users(database: Database) -> list[User]:
+    """All users, by slug."""
+    with database.pipeline() as tx:
+        return [User(**row) for row in tx.execute(_QUERIES["list_users"])]
+
+
 def ensure_user(database: Database, slug: str) -> tuple[User, bool]:
     """The user of that slug, made if need be.
 

@@ -18,8 +18,10 @@ WHERE u.slug = %(slug)s;
 -- name: list_users
 SELECT
     u.user_id,
-    u.slug
+    u.slug,
+    g.node_id AS root_node_id
 FROM neurigraph.users AS u
+INNER JOIN neurigraph.graph_index AS g ON u.user_id = g.user_id AND g.layer_depth = 0
 ORDER BY u.slug;
 
 -- name: schema_name_taken
