@@ -1,10 +1,14 @@
-"""Exports in the shape of real ones, written for the tests."""
+"""Exports in the shape of real ones, written for the tests, and reading them."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from neurigraph_pipelines.ingestion.imports import read_conversations
+from neurigraph_pipelines.model import NewConversation, RejectedItem
 
 START = 1_712_345_678.5
 """5 April 2024, 19:34:38.5 UTC."""
@@ -116,3 +120,25 @@ def write_lines(path: Path, *conversations: Any) -> Path:
     lines = (line if isinstance(line, str) else json.dumps(line, ensure_ascii=False) for line in conversations)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def read(path: Path, name: str, **options: Any) -> tuple[list[NewConversation], list[RejectedItem]]:
+    """What could be read of a file, and what could not."""
+    items = list(read_conversations(path, name, **options))
+    return (
+        [item for item in items if isinstance(item, NewConversation)],
+        [item for item in items if isinstance(item, RejectedItem)],
+    )
+
+
+def read_one(path: Path, name: str, **options: Any) -> NewConversation:
+    """The one conversation of a file in which nothing is wrong."""
+    found, rejected = read(path, name, **options)
+    assert rejected == []
+    assert len(found) == 1
+    return found[0]
+
+
+def at(seconds: float) -> datetime:
+    """Seconds after ``START``."""
+    return datetime.fromtimestamp(START + seconds, UTC)

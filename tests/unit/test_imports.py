@@ -17,20 +17,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports import FORMATS, content_size, detect_format, read_conversations
-from neurigraph_pipelines.ingestion.imports import jsonl, source
+from neurigraph_pipelines.ingestion.imports import (
+    FORMATS,
+    content_size,
+    detect_format,
+    jsonl,
+    read_conversations,
+    source,
+)
 from neurigraph_pipelines.model import NewConversation, RejectedItem
 from tests.support import exports
+from tests.support.exports import read
 
 ROOT = Path(__file__).parents[2]
-
-
-def read(path: Path, format: str) -> tuple[list[NewConversation], list[RejectedItem]]:  # noqa: A002
-    items = list(read_conversations(path, format))
-    return (
-        [item for item in items if isinstance(item, NewConversation)],
-        [item for item in items if isinstance(item, RejectedItem)],
-    )
 
 
 SMALL: dict[str, Any] = {
@@ -369,7 +368,8 @@ def test_a_large_export_needs_little_memory(name: str, tmp_path: Path) -> None:
 
 def test_a_line_that_is_too_long_is_skipped() -> None:
     short = b'{"external_id": "e", "messages": [{"role": "user", "content": "x"}]}\n'
-    stream = io.BufferedReader(io.BytesIO(b"x" * 1_000 + b"\n" + short))
+    data: Any = io.BytesIO(b"x" * 1_000 + b"\n" + short)
+    stream = io.BufferedReader(data)
     rejected, found = jsonl.conversations(stream, "x.jsonl", None, max_line_bytes=100)
     assert isinstance(rejected, RejectedItem)
     assert rejected.where == "x.jsonl, line 1"

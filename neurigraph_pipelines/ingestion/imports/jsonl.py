@@ -11,12 +11,16 @@ from datetime import datetime
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.ingestion.hygiene import clean_json
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
 from neurigraph_pipelines.ingestion.imports.json_stream import parse_object
 from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
 
 MAX_LINE_BYTES = 256 * 1024**2
 """Longest line; real ones reach tens of megabytes."""
+
+MAX_NOTED_KEYS = 20
+"""Unknown keys that are logged; a file with more is of some other format."""
 
 CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages"})
 MESSAGE_KEYS = frozenset({"role", "content", "author", "external_id", "occurred_at", "tool_calls"})
@@ -103,6 +107,7 @@ def _message(raw: dict[str, Any]) -> NewMessage:
         raise InvalidInputError(f"its role {str(role)[:50]!r} is not one of {', '.join(Role)}")
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         raise InvalidInputError("its tool_calls are not a list of objects")
+    clean_json(calls, "repair")  # refuses bottomless nesting; what to repair is for whoever stores the message
     if content is None and calls:
         content = ""
     if not isinstance(content, str):
@@ -133,10 +138,11 @@ def _time(raw: dict[str, Any], key: str) -> datetime | None:
 
 
 def _note_unknown(raw: dict[str, Any], known: frozenset[str], noted: set[str], name: str) -> None:
-    """Log every key that is not read, once a file."""
-    for key in raw.keys() - known - noted:
-        noted.add(key)
-        _logger.warning("%s: the key %r is not known and was left out", name, key[:50])
+    """Log the keys that are not read, each once a file."""
+    for key in raw:
+        if key not in known and key not in noted and len(noted) < MAX_NOTED_KEYS:
+            noted.add(key)
+            _logger.warning("%s: the key %r is not known and was left out", name, key[:50])
 
 
 @dataclass
@@ -151,11 +157,15 @@ class _DerivedIds:
 
     def of(self, title: str | None, started_at: datetime | None, messages: list[NewMessage | RejectedItem]) -> str:
         read = [message for message in messages if isinstance(message, NewMessage)]
-        first = read[0] if read else None
-        opening = derived_id("jsonl", title, started_at, first)
-        content = derived_id("", *read)
+        opening = derived_id("jsonl", title, started_at, *self._parts(read[:1]))
+        content = derived_id("", *self._parts(read))
         alike = self._seen[opening]
         if content not in alike:
             alike.append(content)
         number = alike.index(content) + 1
         return opening if number == 1 else f"{opening}-{number}"
+
+    @staticmethod
+    def _parts(messages: list[NewMessage]) -> Iterator[object]:
+        for message in messages:
+            yield from (message.role, message.author, message.content, message.external_id, message.occurred_at)
