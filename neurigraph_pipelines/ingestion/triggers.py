@@ -221,3 +221,12 @@ def queue(database: Database, user_id: UUID | None = None) -> Queue:
         row = tx.execute(_QUERIES["queue"], {"user_id": user_id}).fetchone()
     assert row is not None
     return Queue(**row)
+
+
+def count_undetected(database: Database) -> int:
+    """How many sources ended with something unstored that no trigger covers yet."""
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["undetected"]).fetchone()
+    assert row is not None
+    sources: int = row["sources"]
+    return sources

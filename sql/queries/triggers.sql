@@ -222,3 +222,9 @@ SELECT
     min(t.next_attempt_at) FILTER (WHERE t.state = 'pending') AS next_attempt_at
 FROM neurigraph.storage_triggers AS t
 WHERE %(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid;
+
+-- name: undetected
+-- Sources that ended with something unstored that no trigger covers yet.
+SELECT count(*) AS sources
+FROM neurigraph.sources AS s
+WHERE s.ended_at IS NOT NULL AND s.triggered_through < s.last_message;

