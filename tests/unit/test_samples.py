@@ -1,4 +1,4 @@
-"""The samples can be read, and their questions point at messages that exist."""
+"""The samples and the examples of the documentation can be read, and the questions point at messages that exist."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.ingestion.hygiene import validate_message
-from neurigraph_pipelines.ingestion.imports import detect_format, read_conversations
+from neurigraph_pipelines.ingestion.imports import FORMATS, detect_format, read_conversations
 from neurigraph_pipelines.model import NewConversation, Role
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 BOB = SAMPLES / "bob.jsonl"
+DOCUMENTATION = SAMPLES.parent / "docs" / "import.md"
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +65,13 @@ def test_questions_point_at_messages(conversations: dict[str, NewConversation]) 
             ids = {message.external_id for message in conversations[evidence["conversation"]].messages}
             assert set(evidence["messages"]) <= ids
             assert evidence["messages"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_example_of_the_documentation_can_be_imported(name: str, tmp_path: Path) -> None:
+    section = DOCUMENTATION.read_text(encoding="utf-8").split(f"\n## {name}\n")[1]
+    example = section.split("```")[1].partition("\n")[2]
+    path = tmp_path / "example.txt"
+    path.write_text(example, encoding="utf-8")
+    assert detect_format(path) == name
+    assert [type(item) for item in read_conversations(path, name)] == [NewConversation]
