@@ -81,7 +81,9 @@ def require_current(database: Database) -> None:
     with database.owner() as tx:
         journal = tx.execute(_QUERIES["has_journal"]).fetchone()
         assert journal is not None
-        version = max((row["number"] for row in tx.execute(_QUERIES["applied"])), default=0) if journal["present"] else 0
+        version = (
+            max((row["number"] for row in tx.execute(_QUERIES["applied"])), default=0) if journal["present"] else 0
+        )
     wanted = len(numbered("shared"))
     if version < wanted:
         raise ConfigurationError(
@@ -174,6 +176,4 @@ def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:
                 if attempt == _ROLE_ATTEMPTS - 1:
                     raise
                 time.sleep(0.05 * (attempt + 1))
-    connection.execute(
-        _QUERIES["set_dagster_search_path"].format(database=sql.Identifier(connection.info.dbname))
-    )
+    connection.execute(_QUERIES["set_dagster_search_path"].format(database=sql.Identifier(connection.info.dbname)))

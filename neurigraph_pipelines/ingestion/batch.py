@@ -5,9 +5,14 @@ Each function is one op. They take and give the values of ``records``; what a st
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from uuid import UUID
 
+from psycopg import OperationalError
+
+from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.assign import assign_batch
@@ -20,14 +25,12 @@ from neurigraph_pipelines.model import ItemFailure
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
 
-__all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "summarize"]
+__all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "run_due", "summarize"]
 
 STEPS = 5
 
 
-def assign_nodes(
-    adapters: Adapters, settings: Settings, batch_id: UUID, on_done: Progress | None = None
-) -> Assigned:
+def assign_nodes(adapters: Adapters, settings: Settings, batch_id: UUID, on_done: Progress | None = None) -> Assigned:
     """The first step: which node or nodes each segment of a batch belongs to.
 
     A batch that holds nothing any more, because its claim expired and somebody else took over, gives no plans.
@@ -56,9 +59,7 @@ def assign_nodes(
     )
 
 
-def run_batch(
-    adapters: Adapters, settings: Settings, batch_id: UUID, on_done: Progress | None = None
-) -> BatchResult:
+def run_batch(adapters: Adapters, settings: Settings, batch_id: UUID, on_done: Progress | None = None) -> BatchResult:
     """All five steps in this process.
 
     Args:
@@ -73,3 +74,37 @@ def run_batch(
     embedded = embed(adapters, settings, assigned, summarized, on_done)
     triggers.renew(adapters.database, batch_id, settings.claim_lease_seconds)
     return commit(adapters, settings, assigned, summarized, described, embedded, on_done)
+
+
+def run_due(
+    adapters: Adapters,
+    settings: Settings,
+    claimed_by: str,
+    user_id: UUID | None = None,
+    *,
+    on_batch: Callable[[triggers.Batch], None] | None = None,
+    on_done: Progress | None = None,
+) -> Iterator[BatchResult]:
+    """Store what has ended, batch after batch in this process, until nothing is due.
+
+    A batch that is cut off, by a person or by an error, goes back to the queue at once.
+
+    Args:
+        user_id: Only this user's, or everybody's.
+        on_batch: Told of each batch before it runs.
+        on_done: As for ``run_batch``.
+    """
+    while True:
+        triggers.detect_ended(adapters.database)
+        batch = triggers.claim(adapters.database, settings, claimed_by, user_id)
+        if batch is None:
+            return
+        if on_batch is not None:
+            on_batch(batch)
+        try:
+            result = run_batch(adapters, settings, batch.batch_id, on_done)
+        except BaseException:
+            with suppress(NeurigraphError, OperationalError):  # the first error is the one to tell of
+                triggers.release(adapters.database, batch.batch_id)
+            raise
+        yield result

@@ -132,6 +132,16 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
         return tx.execute(_QUERIES["renew"], {"batch_id": batch_id, "lease_seconds": lease_seconds}).rowcount
 
 
+def release(database: Database, batch_id: UUID) -> int:
+    """Let go of what a batch still holds, as if it had not been claimed.
+
+    Returns:
+        How many segments are due again.
+    """
+    with database.pipeline() as tx:
+        return tx.execute(_QUERIES["release"], {"batch_id": batch_id}).rowcount
+
+
 def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
     """The segments that a batch still holds, oldest first."""
     with database.pipeline() as tx:
@@ -184,7 +194,9 @@ def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
     return (load(database, ref) for ref in refs)
 
 
-def give_back(database: Database, settings: Settings, batch_id: UUID, failure: ItemFailure, attempts: int) -> str | None:
+def give_back(
+    database: Database, settings: Settings, batch_id: UUID, failure: ItemFailure, attempts: int
+) -> str | None:
     """Return a failed item to the queue, or to ``pipeline_failures`` when no attempt is left or could help.
 
     Returns:

@@ -120,6 +120,12 @@ RETURNING t.trigger_id;
 UPDATE neurigraph.storage_triggers SET claimed_until = now() + make_interval(secs => %(lease_seconds)s)
 WHERE batch_id = %(batch_id)s AND state = 'claimed';
 
+-- name: release
+-- The run was cut off before its end: its attempt does not count.
+UPDATE neurigraph.storage_triggers SET
+    state = 'pending', attempts = attempts - 1, batch_id = NULL, claimed_by = NULL, claimed_until = NULL
+WHERE batch_id = %(batch_id)s AND state = 'claimed';
+
 -- name: batch
 -- The segments that a batch still holds, oldest first.
 SELECT
