@@ -56,7 +56,9 @@ def import_file(
         if on_bytes is not None:
             on_bytes(more)
 
-    for item in read_conversations(path, format_name, on_bytes=count_bytes):
+    for item in read_conversations(
+        path, format_name, on_bytes=count_bytes, max_message_bytes=settings.max_message_bytes
+    ):
         if isinstance(item, RejectedItem):
             reject(item)
             continue
