@@ -119,5 +119,7 @@ def _database(server: ServerLease, administrator: psycopg.Connection, template: 
     administrator.execute(
         sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(identifier, sql.Identifier(template))
     )
+    if template == _TEMPLATE:  # a copy has everything but the rights on the database itself
+        administrator.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO neurigraph_owner").format(identifier))
     yield server.url(server.superuser, server.superuser_password, name)
     administrator.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(identifier))
