@@ -65,9 +65,7 @@ def empty_database_url(server: ServerLease, administrator: psycopg.Connection) -
 
 
 @pytest.fixture
-def database_url(
-    server: ServerLease, administrator: psycopg.Connection, template_database: str
-) -> Iterator[str]:
+def database_url(server: ServerLease, administrator: psycopg.Connection, template_database: str) -> Iterator[str]:
     """A new, migrated database."""
     yield from _database(server, administrator, template_database)
 
@@ -102,7 +100,12 @@ def installation(settings: Settings, session_home: Path) -> Iterator[Installatio
 def home_env(session_home: Path) -> dict[str, str]:
     """Environment of a subprocess that uses the embedded server of the session, as a newcomer's would."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
-    return {**kept, "NEURIGRAPH_HOME": str(session_home), "NEURIGRAPH_LANGUAGE_MODEL": "offline"}
+    return {
+        **kept,
+        "NEURIGRAPH_HOME": str(session_home),
+        "NEURIGRAPH_SECRET": SECRET,
+        "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+    }
 
 
 @pytest.fixture(scope="session")
@@ -116,9 +119,7 @@ def data_folder() -> Path:
 def _database(server: ServerLease, administrator: psycopg.Connection, template: str) -> Iterator[str]:
     name = f"test_{uuid4().hex}"
     identifier = sql.Identifier(name)
-    administrator.execute(
-        sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(identifier, sql.Identifier(template))
-    )
+    administrator.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(identifier, sql.Identifier(template)))
     if template == _TEMPLATE:  # a copy has everything but the rights on the database itself
         administrator.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO neurigraph_owner").format(identifier))
     yield server.url(server.superuser, server.superuser_password, name)
