@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-GRAPH_VERSION = 1
+GRAPH_VERSION = 2
 """Counts up when the graph changes, so that stored graphs of an older form are built again."""
 
 DIMENSIONS = 384
@@ -21,7 +21,7 @@ MAX_POSITIONS = 256
 _HEADS = 12
 _LAYERS = 6
 _EPSILON = 1e-12
-_QUANTISED_LIMIT = 63
+_WEIGHT_LIMIT = 63
 """Weights take 7 of 8 bits: processors without VNNI add pairs of products in 16 bits, which 8 would
 overflow."""
 
@@ -72,21 +72,25 @@ class _GraphBuilder:
         return self.node("Add", [product, self.constant(f"{output}.bias", bias)], output)
 
     def _product(self, value: str, weight: NDArray[np.float32], output: str) -> str:
-        """A matrix product; in 8 bits the activations are quantised as they come, the weights by column."""
+        """A matrix product; in 8 bits each token's activations have a scale of their own, and each column of weights.
+
+        One scale for the whole batch, as onnxruntime's own quantisation takes it, is half as fast again and makes a
+        text's vector depend on its neighbours (cosine 0.97 between two batches).
+        """
         if not self.quantised:
             return self.node("MatMul", [value, self.constant(f"{output}.weight", weight)], output)
-        scale = (np.abs(weight).max(axis=0) / _QUANTISED_LIMIT).astype(np.float32)
+        scale = (np.abs(weight).max(axis=0) / _WEIGHT_LIMIT).astype(np.float32)
         quantised = self.constant(f"{output}.weight", np.round(weight / scale).astype(np.int8))
-        bytes_, byte_scale, byte_zero = self.nodes_out(
-            "DynamicQuantizeLinear",
-            [value],
-            [f"{output}.bytes", f"{output}.byte_scale", f"{output}.byte_zero"],
-        )
-        zero = self.constant(f"{output}.zero", np.zeros(weight.shape[1], dtype=np.int8))
-        self.node("MatMulInteger", [bytes_, quantised, byte_zero, zero], f"{output}.integers")
+        self.node("Abs", [value], f"{output}.sizes")
+        self.node("ReduceMax", [f"{output}.sizes", "last_axis"], f"{output}.largest", keepdims=1)
+        self.node("Mul", [f"{output}.largest", "activation_step"], f"{output}.token_scale")
+        self.node("Div", [value, f"{output}.token_scale"], f"{output}.steps")
+        self.node("Add", [f"{output}.steps", "activation_zero_rounded"], f"{output}.shifted")
+        self.node("Cast", [f"{output}.shifted"], f"{output}.bytes", to=2)
+        self.node("MatMulInteger", [f"{output}.bytes", quantised, "activation_zero"], f"{output}.integers")
         self.node("Cast", [f"{output}.integers"], f"{output}.float", to=1)
-        self.node("Mul", [byte_scale, self.constant(f"{output}.scale", scale)], f"{output}.scales")
-        return self.node("Mul", [f"{output}.float", f"{output}.scales"], output)
+        self.node("Mul", [f"{output}.float", f"{output}.token_scale"], f"{output}.token_scaled")
+        return self.node("Mul", [f"{output}.token_scaled", self.constant(f"{output}.scale", scale)], output)
 
     def layer_norm(self, value: str, prefix: str, output: str) -> str:
         weight = self.constant(f"{output}.weight", self.weights[f"{prefix}.weight"])
@@ -134,8 +138,8 @@ def build_graph(weights: Weights, quantised: bool) -> bytes:
 
     Args:
         weights: Tensors by the names of the published safetensors file.
-        quantised: Whether matrix products run in 8 bits: 2.3 times the speed and a quarter of the size, for a
-            cosine of 0.99 to the exact vector.
+        quantised: Whether matrix products run in 8 bits: 1.7 to 1.9 times the speed and a quarter of the size, for a
+            cosine of 0.995 to the exact vector (0.97 for texts of one word).
 
     Returns:
         A serialised ONNX model: ``input_ids`` and ``attention_mask``, both int64 ``(texts, tokens)`` with at
@@ -147,6 +151,12 @@ def build_graph(weights: Weights, quantised: bool) -> bytes:
     graph = _GraphBuilder(weights, quantised)
     graph.constant("heads", np.array([0, 0, _HEADS, DIMENSIONS // _HEADS]))
     graph.constant("joined", np.array([0, 0, DIMENSIONS]))
+    graph.constant("last_axis", np.array([-1]))
+    if quantised:
+        # Activations become unsigned bytes around 128; the half makes the cut to whole numbers a rounding.
+        graph.constant("activation_step", np.array(1 / 127, dtype=np.float32))
+        graph.constant("activation_zero", np.array(128, dtype=np.uint8))
+        graph.constant("activation_zero_rounded", np.array(128.5, dtype=np.float32))
     graph.constant("attention_scale", np.array((DIMENSIONS / _HEADS) ** -0.5, dtype=np.float32))
 
     # A masked token is pushed so far down that softmax gives it nothing.
@@ -169,7 +179,7 @@ def build_graph(weights: Weights, quantised: bool) -> bytes:
         value = graph.encoder_layer(value, layer)
 
     # The mean over tokens and their sum point the same way, and only the direction is kept.
-    graph.node("Unsqueeze", ["mask", graph.constant("axis_last", np.array([-1]))], "mask_column")
+    graph.node("Unsqueeze", ["mask", "last_axis"], "mask_column")
     graph.node("Mul", [value, "mask_column"], "kept")
     graph.constant("axis_1", np.array([1]))
     graph.node("ReduceSum", ["kept", "axis_1"], "pooled", keepdims=0)

@@ -1,0 +1,166 @@
+"""The local embedder: nearness of meanings, exactness of 8 bits, long and hostile texts, its cache."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.errors import ConfigurationError
+from resources import embedder_minilm
+from resources.embedder_minilm import MAX_WINDOWS, MiniLmEmbedder, model_folder, open_session, read_weights
+from resources.minilm_graph import build_graph
+
+SENTENCES = [
+    "Caroline went to an adoption agency interview last Friday.",
+    "The remote control should cost no more than twelve euros to produce.",
+    "How do I reset the password of a Postgres role?",
+    "My grandmother's sourdough starter is older than I am!",
+    "We decided to postpone the release to the second week of March.",
+    "Dave works with me at the shop and is married to my sister.",
+    "Yes.",
+    "Das Wetter an der Ostsee war durchwachsen.",
+    "def merge(a, b): return sorted(a + b)",
+    "I've been feeling anxious since the move, so I started running again in the mornings before work, usually "
+    "about five kilometres along the canal, and it helps more than I expected it to.",
+]
+
+
+@pytest.fixture(scope="module")
+def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("minilm")
+
+
+@pytest.fixture(scope="module")
+def embedder(cache_dir: Path) -> MiniLmEmbedder:
+    return MiniLmEmbedder(cache_dir)
+
+
+def lengths(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    norms: NDArray[np.float32] = np.linalg.norm(vectors, axis=1)
+    return norms
+
+
+def test_it_says_what_it_is(embedder: MiniLmEmbedder) -> None:
+    assert (embedder.model, embedder.dimensions, embedder.max_tokens) == ("minilm-l6-v2", 384, 256)
+    assert embedder.prefix_trained is False
+
+
+def test_vectors_are_of_unit_length_and_do_not_depend_on_their_batch(embedder: MiniLmEmbedder) -> None:
+    together = embedder.embed(SENTENCES)
+    assert together.shape == (len(SENTENCES), 384)
+    assert together.dtype == np.float32
+    assert np.allclose(lengths(together), 1, atol=1e-5)
+    alone = np.vstack([embedder.embed([sentence]) for sentence in SENTENCES])
+    assert (together * alone).sum(axis=1).min() > 0.99999
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("Where did Caroline go last week?", SENTENCES[0], SENTENCES[2]),
+        ("When will the new version come out?", SENTENCES[4], SENTENCES[3]),
+        ("exercise and mental health", SENTENCES[9], SENTENCES[1]),
+        ("brother-in-law", SENTENCES[5], SENTENCES[8]),
+        ("baking bread", SENTENCES[3], SENTENCES[0]),
+    ],
+)
+def test_related_texts_are_nearer_than_unrelated(
+    embedder: MiniLmEmbedder, question: str, answer: str, other: str
+) -> None:
+    asked, near, far = embedder.embed([question, answer, other], kind="query")
+    assert asked @ near > asked @ far + 0.1
+
+
+def test_eight_bits_stay_close_to_the_exact_model(embedder: MiniLmEmbedder) -> None:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
+    tokenizer.no_padding()
+    exact = open_session(build_graph(read_weights(model_folder()), quantised=False), 1)
+    for sentence, vector in zip(SENTENCES, embedder.embed(SENTENCES), strict=True):
+        ids = np.array([tokenizer.encode(sentence).ids], dtype=np.int64)
+        reference = exact.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
+        assert vector @ reference > (0.99 if " " in sentence else 0.95)
+
+
+def test_no_texts_give_no_rows(embedder: MiniLmEmbedder) -> None:
+    assert embedder.embed([]).shape == (0, 384)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n\t", "\0", "\ud800 lone", "[PAD] [CLS] [SEP]", "中文 🎉", "'; DROP TABLE users; --", "a" * 2_000_000],
+    ids=["empty", "white", "nul", "surrogate", "marks", "wide", "sql", "long"],
+)
+def test_every_text_has_a_unit_vector(embedder: MiniLmEmbedder, text: str) -> None:
+    vectors = embedder.embed([text, "a neighbour"])
+    assert np.allclose(lengths(vectors), 1, atol=1e-5)
+    assert vectors[1] @ embedder.embed(["a neighbour"])[0] > 0.99999
+
+
+def test_the_end_of_a_long_text_counts(embedder: MiniLmEmbedder) -> None:
+    filler = "The committee discussed the agenda and the minutes of the previous meeting at length. "
+    plain, ending, topic = embedder.embed(
+        [
+            filler * 40,
+            filler * 20 + "Our dog caught a tennis ball on the beach. " * 40,
+            "Our dog caught a tennis ball on the beach.",
+        ]
+    )
+    assert ending @ topic > plain @ topic + 0.25
+
+
+def test_what_lies_beyond_the_stated_windows_is_not_read(embedder: MiniLmEmbedder) -> None:
+    filler = "The committee discussed the agenda of the meeting. " * (MAX_WINDOWS * 40)
+    one, two = embedder.embed([filler + "dogs", filler + "cats " * 500])
+    assert np.array_equal(one, two)
+
+
+def test_threads_share_one_embedder(cache_dir: Path) -> None:
+    shared = MiniLmEmbedder(cache_dir)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: shared.embed(SENTENCES), range(16)))
+    assert all(np.array_equal(results[0], other) for other in results)
+
+
+def test_processes_that_build_the_graph_at_once_all_succeed(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib; from resources.embedder_minilm import MiniLmEmbedder;"
+        "print(MiniLmEmbedder(pathlib.Path(sys.argv[1])).embed(['text']).shape)"
+    )
+    root = Path(__file__).parents[2]
+    builders = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / "new")], cwd=root, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    assert [builder.communicate(timeout=120)[0].strip() for builder in builders] == ["(1, 384)"] * 3
+    (graph,) = (tmp_path / "new").iterdir()
+    assert "53aa5117" in graph.name
+    assert graph.suffix == ".onnx"
+
+
+def test_files_that_are_not_the_pinned_ones_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(ConfigurationError, match="not the file this version was tested with"):
+        read_weights(tmp_path)
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        read_weights(tmp_path / "absent")
+
+
+def test_importing_and_making_it_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib; from resources.embedder_minilm import MiniLmEmbedder;"
+        "MiniLmEmbedder(pathlib.Path(sys.argv[1]));"
+        "print([m for m in ('onnx', 'onnxruntime', 'torch', 'tokenizers') if m in sys.modules])"
+    )
+    root = Path(embedder_minilm.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=root, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
