@@ -48,7 +48,7 @@ bench: $(READY)  ## Measure, and write docs/benchmarks.md
 docs: $(READY)  ## Write the generated pages again
 	$(BIN)/python docs/generate.py
 
-lock: $(READY)  ## Pin the newest versions that agree (needs uv)
+lock:  ## Pin the newest versions that agree (needs uv)
 	uv pip compile --quiet --generate-hashes --no-header --no-emit-index-url --no-annotate --no-strip-extras \
 		--python-version 3.11 --extra dev pyproject.toml -o requirements/lock.txt
 	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-emit-index-url --no-annotate \
