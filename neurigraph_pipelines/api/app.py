@@ -1,0 +1,71 @@
+"""The application: routers, limits and errors put together over one installation.
+
+Assembles and decides nothing. What an operation does stands in the router of its subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.concurrency import run_in_threadpool
+
+import neurigraph_pipelines
+from neurigraph_pipelines.api import conversations, files, health, nodes, search, users
+from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
+from neurigraph_pipelines.api.problems import add_problem_handlers, problem_definition
+from neurigraph_pipelines.wiring import Installation
+
+_DESCRIPTION = f"""
+Long-term memory for AI assistants: conversations go in, and questions are answered from what they said.
+
+Every call under `/v1` carries `Authorization: Bearer KEY`. Errors are problem details (RFC 9457,
+`application/problem+json`); what does not exist and what the key may not see give the same 404. A request body has
+at most {MAX_BODY_BYTES:,} bytes. Times are ISO 8601; one without a zone is taken as UTC.
+"""
+
+
+class _Application(FastAPI):
+    """FastAPI, with the definition of a problem among the documented ones."""
+
+    def openapi(self) -> dict[str, Any]:
+        documented = self.openapi_schema is not None
+        description = super().openapi()
+        if not documented:
+            description["components"]["schemas"]["Problem"] = problem_definition()
+        return description
+
+
+def create_app(installation: Installation) -> FastAPI:
+    """Build the application over a migrated installation, which whoever calls this also closes."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(_connect, installation)
+        yield
+
+    app = _Application(
+        title="Neurigraph",
+        version=neurigraph_pipelines.__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        redoc_url=None,
+    )
+    app.state.installation = installation
+    app.add_middleware(BodyLimit, limit=MAX_BODY_BYTES)
+    add_problem_handlers(app)
+    version_1 = APIRouter(prefix="/v1")
+    for subject in (users, conversations, search, files, nodes):
+        version_1.include_router(subject.router)
+    app.include_router(version_1)
+    app.include_router(health.router)
+    return app
+
+
+def _connect(installation: Installation) -> None:
+    """Make what requests share before the first one comes: they come in several threads at once."""
+    for part in ("database", "objects", "tokens", "embedder"):
+        getattr(installation, part)

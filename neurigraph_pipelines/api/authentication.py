@@ -1,0 +1,81 @@
+"""Who is calling: API keys for users, the admin key for those who make users.
+
+What a caller may see is decided in the database by the claims that are made here.
+"""
+
+from __future__ import annotations
+
+import hmac
+from ipaddress import ip_address
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from neurigraph_pipelines.access import authenticate
+from neurigraph_pipelines.errors import ForbiddenError, UnauthenticatedError
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+
+_Credentials = Annotated[
+    HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False, scheme_name="API key"))
+]
+_AdminCredentials = Annotated[
+    HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False, scheme_name="Admin key"))
+]
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+
+def _installation(request: Request) -> Installation:
+    installation: Installation = request.app.state.installation
+    return installation
+
+
+Here = Annotated[Installation, Depends(_installation)]
+"""The installation that the application was made for."""
+
+
+def _caller(installation: Here, credentials: _Credentials) -> Claims:
+    if credentials is None:
+        raise UnauthenticatedError("this call needs `Authorization: Bearer` and an API key")
+    return authenticate(installation.database, credentials.credentials)
+
+
+Caller = Annotated[Claims, Depends(_caller)]
+"""Claims of whoever calls, by the API key of the request."""
+
+
+def require_administrator(request: Request, installation: Here, credentials: _AdminCredentials) -> None:
+    """Let the holder of the admin key pass; without one set, whoever sits at this machine.
+
+    Raises:
+        UnauthenticatedError: The admin key is missing or wrong.
+        ForbiddenError: No admin key is set, and the caller is elsewhere or the server is not the embedded one.
+    """
+    settings = installation.settings
+    if settings.admin_key is None:
+        if settings.database_url is None and _is_local(request):
+            return
+        raise ForbiddenError("no admin key is set, so nobody may create users here: set NEURIGRAPH_ADMIN_KEY")
+    if credentials is None:
+        raise UnauthenticatedError("this call needs `Authorization: Bearer` and the admin key")
+    expected = settings.admin_key.get_secret_value().encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(credentials.credentials.encode("utf-8", "surrogatepass"), expected):
+        raise UnauthenticatedError("this is not the admin key")
+
+
+def _is_local(request: Request) -> bool:
+    """Whether a program of this machine calls us by a name of this machine.
+
+    A forwarded call may come from anywhere, and a page in a browser may have had its own name point here.
+    """
+    if request.client is None or any(name in request.headers for name in _FORWARDED):
+        return False
+    return _is_loopback(request.client.host) and _is_loopback(request.url.hostname or "")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,174 @@
+"""Errors as the caller sees them: problem details of RFC 9457, whatever went wrong and wherever.
+
+The one place that knows which error has which HTTP status.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from psycopg import OperationalError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from neurigraph_pipelines.errors import (
+    ConfigurationError,
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NeurigraphError,
+    NotFoundError,
+    ProviderError,
+    StorageError,
+    TransientError,
+    UnauthenticatedError,
+)
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+MAX_ERRORS_SHOWN = 20
+DEFAULT_RETRY_AFTER_SECONDS = 5
+
+_STATUS: dict[type[NeurigraphError], int] = {
+    InvalidInputError: 422,
+    UnauthenticatedError: 401,
+    ForbiddenError: 403,
+    NotFoundError: 404,
+    ConflictError: 409,
+    TransientError: 503,
+    ConfigurationError: 503,
+    ProviderError: 502,
+    StorageError: 500,
+}
+_DESCRIPTIONS = {
+    401: "No valid key came with the request.",
+    403: "The key does not allow this operation.",
+    404: "It does not exist, or the key may not see it.",
+    409: "It contradicts what is stored.",
+    413: "The body is too long.",
+    422: "The request cannot be accepted; nothing was stored.",
+    503: "A part of the service cannot be reached right now; `Retry-After` says when to try again.",
+}
+_UNTOLD = "the service cannot answer: its log says why"
+_NOT_FOUND = "not found"
+_log = logging.getLogger("neurigraph.api")
+
+
+class InvalidPart(BaseModel):
+    """One thing that is wrong with a request: ``pointer`` into the body (RFC 6901), or the name of a parameter."""
+
+    detail: str
+    pointer: str | None = None
+    parameter: str | None = None
+
+
+class Problem(BaseModel):
+    """Problem details (RFC 9457)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"type": "about:blank", "title": "Not Found", "status": 404}}
+    )
+
+    type: str = "about:blank"
+    title: str = Field(description="The phrase of the HTTP status.")
+    status: int
+    detail: str | None = Field(default=None, description="One sentence for a person, with the remedy.")
+    errors: list[InvalidPart] | None = Field(
+        default=None, description=f"What is wrong with which part of the request; at most {MAX_ERRORS_SHOWN}."
+    )
+
+
+def problem_definition() -> dict[str, Any]:
+    """JSON schema of ``Problem``, for the OpenAPI document."""
+    return Problem.model_json_schema(ref_template="#/components/schemas/Problem/$defs/{model}")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The ``responses`` of an operation that may end in these problems."""
+    reference = {"$ref": "#/components/schemas/Problem"}
+    return {
+        status: {"description": _DESCRIPTIONS[status], "content": {PROBLEM_MEDIA_TYPE: {"schema": reference}}}
+        for status in statuses
+    }
+
+
+def problem(
+    status: int,
+    detail: str | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    errors: Sequence[InvalidPart] = (),
+) -> Response:
+    """A problem as a response."""
+    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors) or None)
+    # Escaped to ASCII: what the caller sent is quoted here, and may hold what UTF-8 cannot say.
+    content = json.dumps(body.model_dump(exclude_none=True))
+    return Response(content, status, headers, media_type=PROBLEM_MEDIA_TYPE)
+
+
+def add_problem_handlers(app: FastAPI) -> None:
+    """Make every error of the application a problem."""
+    app.add_exception_handler(NeurigraphError, _intended)
+    app.add_exception_handler(OperationalError, _database_lost)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _of_framework)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+async def _intended(_: Request, error: Exception) -> Response:
+    status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
+    if status >= 500:
+        _log.error("%s: %s", type(error).__name__, error)
+    if isinstance(error, NotFoundError):
+        return problem(status, _NOT_FOUND)
+    if isinstance(error, UnauthenticatedError):
+        return problem(status, str(error), headers={"WWW-Authenticate": 'Bearer realm="neurigraph"'})
+    if isinstance(error, TransientError):
+        return problem(status, str(error), headers=_retry_after(error.retry_after))
+    if isinstance(error, ConfigurationError):
+        return problem(status, _UNTOLD)  # it names hosts and folders, for the operator alone
+    return problem(status, str(error))
+
+
+async def _database_lost(_: Request, error: Exception) -> Response:
+    _log.error("%s: %s", type(error).__name__, error)
+    return problem(503, "the database did not answer", headers=_retry_after(None))
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    for found in error.errors():
+        if found["type"] == "json_invalid":
+            return problem(400, f"the body is not JSON: {found['ctx']['error']} at character {found['loc'][1]}")
+    parts = [_invalid_part(found) for found in error.errors()[:MAX_ERRORS_SHOWN]]
+    return problem(422, "the request is not of the documented form", errors=parts)
+
+
+async def _of_framework(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    detail = _NOT_FOUND if error.status_code == 404 else error.detail
+    return problem(error.status_code, detail, headers=error.headers)
+
+
+async def _unforeseen(_: Request, __: Exception) -> Response:
+    # The framework logs the error with its traceback once this is sent, and the server hangs up.
+    return problem(500, _UNTOLD, headers={"Connection": "close"})
+
+
+def _retry_after(seconds: float | None) -> dict[str, str]:
+    return {"Retry-After": str(math.ceil(seconds) if seconds is not None else DEFAULT_RETRY_AFTER_SECONDS)}
+
+
+def _invalid_part(found: Mapping[str, Any]) -> InvalidPart:
+    place, *steps = [str(step)[:100] for step in found["loc"]] or ["body"]
+    if place == "body":
+        pointer = "#" + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+        return InvalidPart(detail=found["msg"][:500], pointer=pointer)
+    return InvalidPart(detail=found["msg"][:500], parameter=steps[-1] if steps else place)

@@ -1,0 +1,81 @@
+"""Bodies of requests: their form and their bounds.
+
+Only the form is checked here; texts, times and sizes are settled by the domain, which also mends what no database
+stores. Lengths of texts are therefore stated, not enforced: a bound of Pydantic refuses text that could be mended.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS
+from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
+
+MAX_MESSAGES = 1_000
+"""Most messages in one request."""
+
+MAX_TOOL_CALLS = 1_000
+"""Most tool calls of one message."""
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewUser(_Request):
+    """A user to make."""
+
+    slug: str = Field(
+        description="1 to 63 characters of `a-z 0-9 _ -`, with a letter or digit at both ends.",
+        json_schema_extra={"maxLength": 63},
+    )
+
+
+class NewConversation(_Request):
+    """A conversation to open. With an `external_id` that exists, the existing one is meant and left as it is."""
+
+    title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
+    external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
+    started_at: datetime | None = Field(default=None, description="Unset: now.")
+
+
+class NewMessage(_Request):
+    """A message to append. Sent again with the same `external_id`, it is recognised and not added twice."""
+
+    role: Role
+    content: str = Field(description="At most 4,000,000 bytes of UTF-8 with its tool calls, unless set otherwise.")
+    author: str | None = Field(
+        default=None, description="Name of whoever speaks.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
+    )
+    external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
+    occurred_at: datetime | None = None
+    tool_calls: list[dict[str, Any]] = Field(default_factory=list, max_length=MAX_TOOL_CALLS)
+
+
+class NewMessages(_Request):
+    """Messages to append, in order; all of them or none."""
+
+    messages: list[NewMessage] = Field(max_length=MAX_MESSAGES)
+
+
+class End(_Request):
+    """The end of a conversation."""
+
+    ended_at: datetime | None = Field(default=None, description="Unset: now.")
+
+
+class Search(_Request):
+    """A question."""
+
+    query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
+    limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="Most records.")
+    message_limit: int = Field(default=50, ge=0, le=MAX_MESSAGE_LIMIT, description="Most single messages.")
+    node_id: UUID | None = Field(default=None, description="Search only this node and what lies below it.")
+    at: datetime | None = Field(default=None, description="Only what was stored by this moment.")
+    explain: bool = Field(default=False, description="Return the components of every score.")

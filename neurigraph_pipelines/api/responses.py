@@ -1,0 +1,207 @@
+"""Bodies of responses, as the OpenAPI document shows them.
+
+The values come from the domain as they are; these say what they mean.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.model import CompressionState, ConceptKind, ContentType, NodeType, SourceKind, TriggerType
+
+
+class User(BaseModel):
+    """A user that was made, with the only copy of a first API key."""
+
+    user_id: UUID
+    slug: str
+    root_node_id: UUID
+    api_key: str
+
+
+class Conversation(BaseModel):
+    """A conversation of the inbox."""
+
+    conversation_id: UUID
+
+
+class Appended(BaseModel):
+    """What became of the messages."""
+
+    added: int = Field(description="Newly in the inbox.")
+    known: int = Field(description="Were there already, word for word.")
+    conflicts: list[str] = Field(description="External ids that are there with other words, which were kept.")
+    repaired: int = Field(description="Had text that no database stores, replaced by U+FFFD.")
+    tokens: int = Field(description="Of the added ones.")
+
+
+class Ended(BaseModel):
+    """A conversation that has ended."""
+
+    conversation_id: UUID
+    ended_at: datetime
+
+
+class Source(BaseModel):
+    """Where a record comes from."""
+
+    kind: SourceKind
+    id: UUID
+    external_id: str | None
+
+
+class FileState(BaseModel):
+    """The file behind a record."""
+
+    file_id: UUID | None
+    state: CompressionState | None
+
+
+class Hit(BaseModel):
+    """A record that answers the question."""
+
+    record_id: UUID
+    node_id: UUID
+    node_path: str
+    title: str
+    summary: str
+    score: float
+    occurred_at: datetime
+    source: Source
+    file: FileState
+    explain: dict[str, float | None] | None = Field(default=None, description="Components of the score, if asked for.")
+
+
+class MessageHit(BaseModel):
+    """A single message that answers the question; `seq` is its number in its conversation."""
+
+    record_id: UUID
+    external_id: str | None
+    seq: int
+    score: float
+    explain: dict[str, float | None] | None = Field(default=None, description="Components of the score, if asked for.")
+
+
+class Anchor(BaseModel):
+    """A node that was searched, and why."""
+
+    node_id: UUID
+    node_path: str
+    reason: str
+    score: float
+
+
+class Found(BaseModel):
+    """An answer of phase one."""
+
+    hits: list[Hit] = Field(description="Records, best first.")
+    messages: list[MessageHit] = Field(description="One ranking of single messages over all records, best first.")
+    anchors: list[Anchor]
+    warmed: int = Field(description="Nodes that were staged for what may be asked next.")
+
+
+class Message(BaseModel):
+    """One message of a file."""
+
+    file_id: UUID
+    seq: int
+    author: str | None
+    text: str
+
+
+class Child(BaseModel):
+    """A node directly below another."""
+
+    node_id: UUID
+    node_name: str
+    node_type: NodeType
+    concept_kind: ConceptKind
+    compression_state: CompressionState
+    record_count: int
+
+
+class Edge(BaseModel):
+    """A relation, with the node at its other end."""
+
+    relation: str
+    strength: float
+    evidence_count: int
+    node_id: UUID
+    node_name: str
+    compression_state: CompressionState
+    direction: Literal["in", "out"]
+
+
+class Shell(BaseModel):
+    """What is always open of a node."""
+
+    node_id: UUID
+    node_name: str
+    node_type: NodeType
+    kind: ConceptKind
+    layer_depth: int
+    node_path: str
+    parent_node_id: UUID | None
+    schema_name: str
+    compression_state: CompressionState
+    keywords: list[str]
+    aliases: list[str]
+    summary: str | None
+    record_count: int
+    last_accessed_at: datetime
+    created_at: datetime
+    children: list[Child]
+    edges: list[Edge]
+
+
+class Record(BaseModel):
+    """One row of a node's metadata layer, with its file."""
+
+    record_id: UUID
+    title: str
+    summary: str
+    content_type: ContentType
+    trigger_type: TriggerType | None
+    embedding_pending: bool
+    kw_entities: list[str]
+    kw_topics: list[str]
+    kw_dates: list[str]
+    kw_relationships: list[str]
+    occurred_at: datetime
+    created_at: datetime
+    file_id: UUID | None
+    file_name: str | None
+    compression_state: CompressionState | None
+    size_bytes: int | None
+    stored_bytes: int | None
+
+
+class Records(BaseModel):
+    """A page of records, newest first."""
+
+    records: list[Record]
+    next_offset: int | None = Field(description="Where the next page begins; null on the last one.")
+
+
+class TreeNode(BaseModel):
+    """A node with everything below it."""
+
+    node_id: UUID
+    name: str
+    kind: ConceptKind
+    layer_depth: int
+    state: CompressionState
+    record_count: int
+    summary: str
+    children: list[TreeNode]
+    links: list[str] = Field(description="Relations to other nodes, such as `coworker → Business/Ana`.")
+
+
+class Status(BaseModel):
+    """How the service is."""
+
+    status: Literal["ok", "ready"]

@@ -1,0 +1,22 @@
+"""Users. Making one is for whoever holds the admin key."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Depends
+
+from neurigraph_pipelines.api import requests, responses
+from neurigraph_pipelines.api.authentication import Here, require_administrator
+from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.graph import provisioning
+
+router = APIRouter(tags=["users"], responses=documented(401, 403, 409, 413, 422, 503))
+
+
+@router.post("/users", status_code=201, response_model=responses.User, dependencies=[Depends(require_administrator)])
+def create_user(body: requests.NewUser, installation: Here) -> dict[str, Any]:
+    """Make a user, the root of their graph and a first API key, which is shown here only."""
+    user, key = provisioning.create_user(installation.database, body.slug)
+    return {**asdict(user), "api_key": key}

@@ -1,0 +1,514 @@
+"""The HTTP face: a real server, a real client, a real database."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID, uuid4
+
+import httpx
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES
+from neurigraph_pipelines.api.requests import MAX_MESSAGES
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ADMIN_KEY, SECRET
+from tests.support.api_server import serving
+
+TALK = [
+    {"role": "user", "content": "Dave and I went fishing at Lake Orrin.", "author": "Bob", "external_id": "m1"},
+    {"role": "assistant", "content": "How many trout did you catch?", "external_id": "m2"},
+    {"role": "user", "content": "Seven, and Dave fell into the water.", "author": "Bob", "external_id": "m3"},
+]
+
+
+@pytest.fixture
+def base(installation: Installation) -> Iterator[str]:
+    with serving(installation) as address:
+        yield address
+
+
+@pytest.fixture
+def client(base: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=base, timeout=60.0) as made:
+        yield made
+
+
+def admin() -> dict[str, str]:
+    return {"Authorization": f"Bearer {ADMIN_KEY}"}
+
+
+def new_user(client: httpx.Client, slug: str) -> dict[str, str]:
+    """Make a user; gives the headers of their calls."""
+    response = client.post("/v1/users", json={"slug": slug}, headers=admin())
+    assert response.status_code == 201, response.text
+    return {"Authorization": f"Bearer {response.json()['api_key']}"}
+
+
+def remember(client: httpx.Client, headers: dict[str, str], messages: list[dict[str, Any]], **conversation: Any) -> str:
+    """Hand in a whole conversation and end it."""
+    opened = client.post("/v1/conversations", json=conversation, headers=headers)
+    assert opened.status_code == 201, opened.text
+    conversation_id: str = opened.json()["conversation_id"]
+    added = client.post(f"/v1/conversations/{conversation_id}/messages", json={"messages": messages}, headers=headers)
+    assert added.status_code == 200, added.text
+    assert client.post(f"/v1/conversations/{conversation_id}/end", headers=headers).status_code == 200
+    return conversation_id
+
+
+def store(installation: Installation) -> int:
+    """Run the pipeline until nothing is due."""
+    return sum(len(result.stored) for result in run_due(installation.adapters, installation.settings, "tests"))
+
+
+def assert_problem(response: httpx.Response, status: int) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    body: dict[str, Any] = response.json()
+    assert body["type"] == "about:blank"
+    assert body["status"] == status
+    assert body["title"]
+    return body
+
+
+def test_a_conversation_is_remembered_and_found(client: httpx.Client, installation: Installation) -> None:
+    bob = new_user(client, "bob")
+    conversation_id = remember(client, bob, TALK, title="Fishing", external_id="c1")
+    assert store(installation) == 1
+
+    found = client.post(
+        "/v1/search", json={"query": "How many trout did Bob catch?", "explain": True}, headers=bob
+    ).json()
+    (hit,) = found["hits"]
+    assert hit["source"] == {"kind": "conversation", "id": conversation_id, "external_id": "c1"}
+    assert hit["node_path"].startswith("bob")
+    assert hit["explain"]["passage"] is not None
+    assert {message["external_id"] for message in found["messages"]} == {"m1", "m2", "m3"}
+    assert {message["record_id"] for message in found["messages"]} == {hit["record_id"]}
+    scores = [message["score"] for message in found["messages"]]
+    assert scores == sorted(scores, reverse=True)
+    assert found["anchors"]
+
+    file_id = hit["file"]["file_id"]
+    opened = client.post(f"/v1/files/{file_id}/open", headers=bob)
+    assert opened.status_code == 200
+    lines = [json.loads(line) for line in opened.content.splitlines()]
+    assert [line["content"] for line in lines] == [message["content"] for message in TALK]
+    assert opened.headers["content-type"] == "application/jsonl"
+    assert opened.headers["etag"] == f'"{file_id}"'
+    assert opened.headers["content-disposition"].startswith("attachment; filename=")
+    assert "filename*=UTF-8''" in opened.headers["content-disposition"]
+    assert client.post(f"/v1/files/{file_id}/open", params={"message": 3}, headers=bob).json() == {
+        "file_id": file_id,
+        "seq": 3,
+        "author": "Bob",
+        "text": TALK[2]["content"],
+    }
+    assert_problem(client.post(f"/v1/files/{file_id}/open", params={"message": 4}, headers=bob), 404)
+
+    node_id = hit["node_id"]
+    shell = client.get(f"/v1/nodes/{node_id}", headers=bob).json()
+    assert shell["node_path"] == hit["node_path"]
+    assert shell["record_count"] == 1
+    records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
+    assert [record["record_id"] for record in records["records"]] == [hit["record_id"]]
+    assert records["next_offset"] is None
+    tree = client.get("/v1/tree", headers=bob).json()
+    assert tree["name"] == "bob"
+    assert node_id in _node_ids(tree)
+
+
+def _node_ids(node: dict[str, Any]) -> set[str]:
+    return {node["node_id"]}.union(*map(_node_ids, node["children"]))
+
+
+def test_search_without_explain_gives_the_documented_fields_alone(
+    client: httpx.Client, installation: Installation
+) -> None:
+    bob = new_user(client, "bob")
+    remember(client, bob, TALK)
+    store(installation)
+    found = client.post("/v1/search", json={"query": "trout", "limit": 1, "message_limit": 2}, headers=bob).json()
+    assert set(found) == {"hits", "messages", "anchors", "warmed"}
+    assert set(found["hits"][0]) == {
+        "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source", "file",
+    }  # fmt: skip
+    assert [set(message) for message in found["messages"]] == [{"record_id", "external_id", "seq", "score"}] * 2
+
+
+def test_pages_of_records_meet(client: httpx.Client, installation: Installation) -> None:
+    bob = new_user(client, "bob")
+    for number in range(3):
+        remember(client, bob, [{"role": "user", "content": f"Note {number} about the weather."}])
+    store(installation)
+    root = client.get("/v1/tree", headers=bob).json()
+    (node_id,) = [node["node_id"] for node in _nodes(root) if node["record_count"] == 3]
+    first = client.get(f"/v1/nodes/{node_id}/records", params={"limit": 2}, headers=bob).json()
+    assert first["next_offset"] == 2
+    second = client.get(f"/v1/nodes/{node_id}/records", params={"limit": 2, "offset": 2}, headers=bob).json()
+    assert second["next_offset"] is None
+    assert len({record["record_id"] for record in first["records"] + second["records"]}) == 3
+
+
+def _nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
+    return [node, *(below for child in node["children"] for below in _nodes(child))]
+
+
+def test_what_belongs_to_somebody_else_is_as_absent_as_what_never_was(
+    client: httpx.Client, installation: Installation
+) -> None:
+    bob, eve = new_user(client, "bob"), new_user(client, "eve")
+    conversation_id = remember(client, bob, TALK)
+    store(installation)
+    hit = client.post("/v1/search", json={"query": "trout"}, headers=bob).json()["hits"][0]
+    for method, path, there, body in [
+        ("GET", "/v1/nodes/{}", hit["node_id"], None),
+        ("GET", "/v1/nodes/{}/records", hit["node_id"], None),
+        ("POST", "/v1/files/{}/open", hit["file"]["file_id"], None),
+        ("POST", "/v1/files/{}/open?message=1", hit["file"]["file_id"], None),
+        ("POST", "/v1/conversations/{}/messages", conversation_id, {"messages": TALK}),
+        ("POST", "/v1/conversations/{}/end", conversation_id, None),
+    ]:
+        denied = client.request(method, path.format(there), headers=eve, json=body)
+        absent = client.request(method, path.format(uuid4()), headers=eve, json=body)
+        assert_problem(denied, 404)
+        assert denied.content == absent.content
+    denied = client.post("/v1/search", json={"query": "trout", "node_id": hit["node_id"]}, headers=eve)
+    absent = client.post("/v1/search", json={"query": "trout", "node_id": str(uuid4())}, headers=eve)
+    assert assert_problem(denied, 404) == assert_problem(absent, 404)
+    assert client.post("/v1/search", json={"query": "trout"}, headers=eve).json()["hits"] == []
+
+
+def test_the_inbox_takes_every_message_once(client: httpx.Client) -> None:
+    bob = new_user(client, "bob")
+    first = client.post("/v1/conversations", json={"external_id": "c1", "title": "A talk"}, headers=bob)
+    again = client.post("/v1/conversations", json={"external_id": "c1"}, headers=bob)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json() == again.json()
+    path = f"/v1/conversations/{first.json()['conversation_id']}"
+    added = client.post(f"{path}/messages", json={"messages": TALK}, headers=bob).json()
+    assert added["tokens"] > 10
+    assert {**added, "tokens": 0} == {"added": 3, "known": 0, "conflicts": [], "repaired": 0, "tokens": 0}
+    changed = [TALK[0], {**TALK[1], "content": "Something else"}, {"role": "user", "content": "New.", "author": None}]
+    repeated = client.post(f"{path}/messages", json={"messages": changed}, headers=bob).json()
+    assert (repeated["added"], repeated["known"], repeated["conflicts"]) == (1, 1, ["m2"])
+    ended = client.post(f"{path}/end", json={"ended_at": "2025-01-14T10:00:00+01:00"}, headers=bob)
+    assert ended.json() == {"conversation_id": first.json()["conversation_id"], "ended_at": "2025-01-14T09:00:00Z"}
+    assert client.post(f"{path}/end", headers=bob).json() == ended.json()
+    assert client.post(f"{path}/end", json={}, headers=bob).json() == ended.json()
+
+
+def test_text_that_no_database_stores_is_mended(client: httpx.Client, installation: Installation) -> None:
+    bob = new_user(client, "bob")
+    headers = {**bob, "Content-Type": "application/json"}
+    opened = client.post(
+        "/v1/conversations", content=rb'{"title": "a\u0000b\ud800", "external_id": "x\udfff\u0000"}', headers=headers
+    )
+    assert opened.status_code == 201
+    message = rb"""{"messages": [{"role": "user", "content": "NUL \u0000 and half a pair \ud83d", "author": "\udc00",
+        "external_id": "\u0000", "tool_calls": [{"na\u0000me": "\ud800", "number": NaN}]}]}"""
+    path = f"/v1/conversations/{opened.json()['conversation_id']}"
+    added = client.post(f"{path}/messages", content=message, headers=headers)
+    assert (added.status_code, added.json()["added"], added.json()["repaired"]) == (200, 1, 1)
+    client.post(f"{path}/end", headers=bob)
+    assert store(installation) == 1
+    found = client.post("/v1/search", content=rb'{"query": "half\u0000 a pair \ud800"}', headers=headers)
+    assert found.status_code == 200
+    file_id = found.json()["hits"][0]["file"]["file_id"]
+    opened_file = client.post(f"/v1/files/{file_id}/open", params={"message": 1}, headers=bob)
+    assert opened_file.json()["text"] == "NUL \ufffd and half a pair \ufffd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'; DROP SCHEMA neurigraph CASCADE; --",
+        "记忆是一座图书馆 🐟🎣 मछली",
+        "%s %(query)s {schema} \\x00 \\' \" & | ! :* <-> ()",
+        "x" * 4_000,
+        "\t \u2028 \u202e abc \x1b[31m",
+        "---",
+        "<script>alert(1)</script>",
+    ],
+)
+def test_hostile_text_goes_in_and_is_found_again(client: httpx.Client, installation: Installation, text: str) -> None:
+    bob = new_user(client, "bob")
+    remember(
+        client,
+        bob,
+        [{"role": "user", "content": text, "author": text[:300], "external_id": text[:300]}],
+        title=text[:500],
+        external_id=text[:300],
+    )
+    assert store(installation) == 1
+    found = client.post("/v1/search", json={"query": text}, headers=bob)
+    assert found.status_code == 200, found.text
+    file_id = found.json()["hits"][0]["file"]["file_id"]
+    assert client.post(f"/v1/files/{file_id}/open?message=1", headers=bob).json()["text"] == text
+    opened = client.post(f"/v1/files/{file_id}/open", headers=bob)
+    assert json.loads(opened.content)["content"] == text
+    assert client.get("/v1/tree", headers=bob).status_code == 200
+
+
+INVALID = [
+    ("/v1/search", {}),
+    ("/v1/search", {"query": ""}),
+    ("/v1/search", {"query": " \n"}),
+    ("/v1/search", {"query": "x" * 4_001}),
+    ("/v1/search", {"query": 7}),
+    ("/v1/search", {"query": "x", "limit": 0}),
+    ("/v1/search", {"query": "x", "limit": 10**30}),
+    ("/v1/search", {"query": "x", "message_limit": -1}),
+    ("/v1/search", {"query": "x", "node_id": "'; --"}),
+    ("/v1/search", {"query": "x", "at": "yesterday"}),
+    ("/v1/search", {"query": "x", "unknown": 1}),
+    ("/v1/search", {"query": "x", "un/kn~own\ud800": 1}),
+    ("/v1/search", ["query"]),
+    ("/v1/conversations", {"external_id": ""}),
+    ("/v1/conversations", {"external_id": "x" * 301}),
+    ("/v1/conversations", {"title": "x" * 501}),
+    ("/v1/conversations", {"started_at": "0001-01-01T00:00:00Z"}),
+    ("/v1/conversations", {"started_at": "9999-12-31T23:59:59-14:00"}),
+    ("/v1/conversations", {"started_at": 1e300}),
+    ("/v1/conversations/no-uuid/end", {}),
+    ("/v1/conversations/{}/messages", {"messages": [{"role": "robot", "content": "x"}]}),
+    ("/v1/conversations/{}/messages", {"messages": [{"role": "\ud800", "content": "x"}]}),
+    ("/v1/conversations/{}/messages", {"messages": [{"role": "user"}]}),
+    ("/v1/conversations/{}/messages", {"messages": [{"role": "user", "content": "x", "author": "x" * 301}]}),
+    ("/v1/conversations/{}/messages", {"messages": [{"role": "user", "content": "x" * 4_000_001}]}),
+    ("/v1/conversations/{}/messages", {"messages": [{"role": "user", "content": "x"}] * (MAX_MESSAGES + 1)}),
+    ("/v1/conversations/{}/messages", {"messages": [{"role": "user", "content": "x", "tool_calls": ["x"]}]}),
+]
+
+
+def test_what_cannot_be_accepted_is_a_problem_and_changes_nothing(
+    client: httpx.Client, installation: Installation
+) -> None:
+    bob = new_user(client, "bob")
+    opened = client.post("/v1/conversations", json={}, headers=bob).json()["conversation_id"]
+    for path, body in INVALID:
+        response = client.post(
+            path.format(opened), content=json.dumps(body), headers={**bob, "Content-Type": "application/json"}
+        )
+        assert assert_problem(response, 422)["detail"], (path, body)
+        assert "x" * 600 not in response.text
+    with installation.database.pipeline() as tx:
+        row = tx.execute(sql.SQL("SELECT count(*) AS sources FROM neurigraph.sources")).fetchone()
+        assert row == {"sources": 1}
+        row = tx.execute(sql.SQL("SELECT count(*) AS messages FROM neurigraph.messages")).fetchone()
+        assert row == {"messages": 0}
+
+
+def test_problems_say_which_part_is_wrong(client: httpx.Client) -> None:
+    bob = new_user(client, "bob")
+    body = {"messages": [{"role": "user", "content": "good"}, {"role": "user", "content": 1, "a/b": 2}]}
+    problem = assert_problem(client.post(f"/v1/conversations/{uuid4()}/messages", json=body, headers=bob), 422)
+    assert {error["pointer"] for error in problem["errors"]} == {"#/messages/1/content", "#/messages/1/a~1b"}
+    problem = assert_problem(client.get(f"/v1/nodes/{uuid4()}/records", params={"limit": 201}, headers=bob), 422)
+    assert [error["parameter"] for error in problem["errors"]] == ["limit"]
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"", 422),
+        (b"{", 400),
+        (b"\xff\xfe", 400),
+        (b"[" * 200_000, 400),
+        (b'{"query": ' + b"9" * 10_000 + b"}", 400),
+        (b"null", 422),
+    ],
+)
+def test_bodies_that_are_not_json(client: httpx.Client, content: bytes, status: int) -> None:
+    headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
+    assert_problem(client.post("/v1/search", content=content, headers=headers), status)
+
+
+def test_json_under_another_name_is_refused(client: httpx.Client) -> None:
+    """What a page of another site may send without asking first never counts as JSON."""
+    headers = {**new_user(client, "bob"), "Content-Type": "text/plain"}
+    assert_problem(client.post("/v1/search", content=b'{"query": "x"}', headers=headers), 422)
+
+
+def test_too_long_a_body_is_refused_before_it_was_sent(client: httpx.Client, base: str) -> None:
+    address = urlsplit(base)
+    for path in ("/v1/search", "/healthz", "/nowhere"):
+        with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+            connection.sendall(
+                f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {MAX_BODY_BYTES + 1}\r\n\r\n{{".encode()
+            )
+            answer = connection.recv(4_096)
+        assert answer.startswith(b"HTTP/1.1 413 "), answer
+        assert b"application/problem+json" in answer
+
+
+def test_too_long_a_chunked_body_is_refused_while_it_is_sent(client: httpx.Client, base: str) -> None:
+    bob = new_user(client, "bob")
+    address = urlsplit(base)
+    chunk = b" " * 65_536
+    sent = 0
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(
+            "POST /v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            f"Authorization: {bob['Authorization']}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        )
+        with suppress(ConnectionError):  # the server hangs up
+            while sent < 3 * MAX_BODY_BYTES:
+                connection.sendall(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+                sent += len(chunk)
+    assert sent < 3 * MAX_BODY_BYTES
+    assert client.get("/healthz").status_code == 200
+
+
+def test_a_chunked_body_within_the_limit_is_taken(client: httpx.Client) -> None:
+    headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
+
+    def chunks() -> Iterator[bytes]:
+        yield b'{"query":'
+        yield b' "anything"}'
+
+    assert client.post("/v1/search", content=chunks(), headers=headers).status_code == 200
+
+
+def test_calls_without_a_valid_key_are_refused(client: httpx.Client) -> None:
+    bob = new_user(client, "bob")
+    key = bob["Authorization"].removeprefix("Bearer ")
+    for authorization in [None, "", "Bearer", "Basic abc", f"Bearer {key}x", f"Bearer {ADMIN_KEY}", key]:
+        headers = {} if authorization is None else {"Authorization": authorization}
+        response = client.get("/v1/tree", headers=headers)
+        assert_problem(response, 401)
+        assert response.headers["www-authenticate"].startswith("Bearer")
+        assert_problem(client.post("/v1/search", json={"query": "x"}, headers=headers), 401)
+    assert client.get("/v1/tree", headers={"Authorization": f"bearer {key}"}).status_code == 200
+    assert_problem(client.get("/v1/tree", headers={b"Authorization": b"Bearer \xff\xc3\xa4"}), 401)
+
+
+def test_a_revoked_key_opens_nothing(client: httpx.Client, installation: Installation) -> None:
+    bob = new_user(client, "bob")
+    with installation.database.owner() as tx:
+        tx.execute(sql.SQL("UPDATE neurigraph.api_keys SET revoked_at = now()"))
+    assert_problem(client.get("/v1/tree", headers=bob), 401)
+
+
+def test_users_are_made_by_the_administrator_alone(client: httpx.Client) -> None:
+    bob = new_user(client, "bob")
+    assert_problem(client.post("/v1/users", json={"slug": "eve"}), 401)
+    assert_problem(client.post("/v1/users", json={"slug": "eve"}, headers=bob), 401)
+    assert_problem(client.post("/v1/users", json={"slug": "bob"}, headers=admin()), 409)
+    for slug in ["", "Bob", "a b", "-a", "ä", "x" * 64, "a;drop", "a\ud800", "pg\u0000"]:
+        body = json.dumps({"slug": slug})
+        response = client.post("/v1/users", content=body, headers={**admin(), "Content-Type": "application/json"})
+        assert_problem(response, 422)
+    made = client.post("/v1/users", json={"slug": "eve"}, headers=admin()).json()
+    assert set(made) == {"user_id", "slug", "root_node_id", "api_key"}
+    assert UUID(made["root_node_id"]) != UUID(made["user_id"])
+
+
+def test_without_an_admin_key_a_server_of_ones_own_database_makes_no_users(
+    installation: Installation, settings: Settings
+) -> None:
+    keyless = Installation(settings.model_copy(update={"admin_key": None}))
+    with keyless, serving(keyless) as address:
+        assert_problem(httpx.post(f"{address}/v1/users", json={"slug": "bob"}), 403)
+
+
+def test_on_loopback_with_the_embedded_server_no_admin_key_is_needed(session_home: Any, server: Any) -> None:
+    slug = f"user-{uuid4().hex[:8]}"
+    own = Installation(Settings.model_validate({"home": session_home, "secret": SECRET, "embedder": "minilm"}))
+    with own:
+        own.migrate()
+        with serving(own) as address:
+            url = f"{address}/v1/users"
+            for header in [{"X-Forwarded-For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}, {"Host": "evil.example"}]:
+                assert_problem(httpx.post(url, json={"slug": slug}, headers=header), 403)
+            assert httpx.post(url, json={"slug": slug}).status_code == 201
+
+
+def test_every_error_of_the_framework_is_a_problem_too(client: httpx.Client) -> None:
+    assert_problem(client.get("/v1/nowhere"), 404)
+    assert_problem(client.get("/v1/tree/"), 404)
+    refused = client.delete("/v1/search")
+    assert_problem(refused, 405)
+    assert refused.headers["allow"] == "POST"
+
+
+def test_health_and_readiness_need_no_key(client: httpx.Client, installation: Installation) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+    with installation.database.owner() as tx:
+        tx.execute(sql.SQL("DELETE FROM neurigraph.schema_migrations WHERE number = 2"))
+        tx.execute(sql.SQL("DELETE FROM neurigraph.schema_migrations WHERE number > 2"))
+    assert_problem(client.get("/readyz"), 503)
+    assert client.get("/healthz").status_code == 200
+
+
+def test_an_unforeseen_error_tells_nothing(client: httpx.Client, installation: Installation) -> None:
+    bob = new_user(client, "bob")
+    with installation.database.owner() as tx:
+        tx.execute(sql.SQL("ALTER TABLE neurigraph.node_edges RENAME TO gone"))
+    problem = assert_problem(client.get("/v1/tree", headers=bob), 500)
+    assert "node_edges" not in str(problem)
+    assert client.get(f"/v1/nodes/{uuid4()}", headers=bob).status_code == 404
+
+
+def test_connections_that_were_cut_are_replaced(
+    client: httpx.Client, installation: Installation, administrator: psycopg.Connection
+) -> None:
+    bob = new_user(client, "bob")
+    with installation.database.owner() as tx:
+        row = tx.execute(sql.SQL("SELECT current_database() AS name")).fetchone()
+    assert row is not None
+    administrator.execute(
+        sql.SQL("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = {}").format(row["name"])
+    )
+    assert client.get("/v1/tree", headers=bob).status_code == 200
+
+
+def test_a_statement_that_takes_too_long_is_a_passing_fault(installation: Installation, settings: Settings) -> None:
+    hurried = Installation(settings.model_copy(update={"statement_timeout_seconds": 0.2}))
+    with hurried, serving(hurried) as address, httpx.Client(base_url=address) as client:
+        bob = new_user(client, "bob")
+        with installation.database.owner() as tx:
+            tx.execute(sql.SQL("LOCK TABLE neurigraph.graph_index"))
+            response = client.get("/v1/tree", headers=bob)
+        assert_problem(response, 503)
+        assert int(response.headers["retry-after"]) > 0
+
+
+def test_a_file_whose_object_is_gone_or_damaged_is_not_served(client: httpx.Client, installation: Installation) -> None:
+    bob = new_user(client, "bob")
+    remember(client, bob, TALK)
+    store(installation)
+    hit = client.post("/v1/search", json={"query": "trout"}, headers=bob).json()["hits"][0]
+    (key,) = installation.objects.keys("durable/")
+    installation.objects.put(key, [gzip.compress(b'{"content": "forged"}\n')])
+    response = client.post(f"/v1/files/{hit['file']['file_id']}/open", headers=bob)
+    assert_problem(response, 500)
+    assert b"forged" not in response.content
+
+
+def test_the_openapi_document_describes_every_operation(client: httpx.Client) -> None:
+    described = client.get("/openapi.json").json()
+    assert set(described["paths"]) == {
+        "/v1/users", "/v1/conversations", "/v1/conversations/{conversation_id}/messages",
+        "/v1/conversations/{conversation_id}/end", "/v1/search", "/v1/files/{file_id}/open", "/v1/nodes/{node_id}",
+        "/v1/nodes/{node_id}/records", "/v1/tree", "/healthz", "/readyz",
+    }  # fmt: skip
+    assert "HTTPValidationError" not in described["components"]["schemas"]
+    for operations in described["paths"].values():
+        for operation in operations.values():
+            assert operation["summary"]
+            for status, response in operation["responses"].items():
+                if int(status) >= 400:
+                    assert list(response["content"]) == ["application/problem+json"]
+    assert client.get("/docs").status_code == 200
