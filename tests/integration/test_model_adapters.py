@@ -226,10 +226,22 @@ def test_a_long_text_is_embedded_in_windows_and_averaged_by_their_tokens(
     assert long @ apple > long @ banana > abs(long @ other) + 0.2
 
 
+@pytest.mark.parametrize("unit", ["नमस्ते दुनिया ", "வணக்கம் உலகம் ", "ไทย", "中文", "😀", "!@#$%^&*", "xqzjvkw", "aB3-"])
+def test_windows_of_any_script_stay_below_what_the_services_take(
+    provider: ModelProvider, client: ProviderClient, unit: str
+) -> None:
+    make_embedder(client).embed([unit * (40_000 // len(unit))])
+    for request in provider.requests:
+        for window in request.body["input"]:
+            # No encoding takes more tokens than bytes, and none of these scripts more than two for three of them.
+            bytes_ = len(window.encode())
+            assert bytes_ / 1.5 < 8_191 if not window.isascii() else TOKENS.count(window) <= WINDOW_TOKENS
+
+
 def test_requests_stay_within_the_token_budget(provider: ModelProvider, client: ProviderClient) -> None:
-    make_embedder(client).embed(["word " * 4_000] * 50)
+    make_embedder(client).embed(["word " * 1_900] * 100)
     assert len(provider.requests) == 3
-    assert sum(len(r.body["input"]) for r in provider.requests) == 50
+    assert sum(len(r.body["input"]) for r in provider.requests) == 100
 
 
 def test_concurrency_is_used_and_never_exceeded_over_all_threads(provider: ModelProvider) -> None:
