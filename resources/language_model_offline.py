@@ -16,8 +16,8 @@ from resources.offline.prose import Prose
 class OfflineLanguageModel:
     """Implements ``neurigraph_pipelines.ports.LanguageModel``."""
 
-    name = "offline"
-    concurrency = 1
+    name: str = "offline"
+    concurrency: int = 1
 
     def __init__(self, embedder: Embedder | None, language: str = "english") -> None:
         """Load what is needed on first use.

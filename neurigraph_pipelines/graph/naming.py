@@ -35,8 +35,12 @@ def display_name(name: str) -> str:
 @lru_cache(maxsize=65_536)
 def name_key(name: str) -> str:
     """What two names that mean the same share: NFKC, case folded, tidied like ``display_name``."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return _tidy(folded)
+    return _tidy(fold(name))
+
+
+def fold(text: str) -> str:
+    """``text`` without the differences that names do not know: of case and of width."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def presentable(name: str) -> bool:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from neurigraph_pipelines.model import Keywords, Role
 from resources.offline.dates import foreign_dates, resolve_dates
 from resources.offline.names import Names, find_names
-from resources.offline.prose import Prose, Word, spaced
+from resources.offline.prose import Prose, Word, spaced, without_spaces
 
 MAX_ENTITIES = 20
 MAX_TOPICS = 15
@@ -116,14 +116,14 @@ def _candidates(words: Sequence[Word]) -> Iterable[tuple[int, tuple[Word, ...]]]
         if word.content:
             yield position, (word,)
     for position, (first, second) in enumerate(pairwise(words)):
-        if first.content and second.content and first.stem != second.stem:
+        if first.content and second.content and first.stem != second.stem and not without_spaces(first.text):
             yield position, (first, second)
 
 
 def _score(key: tuple[str, ...], count: float, nouns: int, verbs: int, messages: int, surfaces: Counter[str]) -> float:
     surface = _surface(surfaces)
     last = surface.split()[-1]
-    if last.endswith(_VERBAL_ENDINGS) or (len(key) == 1 and len(surface) < 3):
+    if last.endswith(_VERBAL_ENDINGS) or (len(surface) < 3 and not (without_spaces(surface) and count >= 2)):
         return 0.0
     if len(key) == 2 and (count < 2 and not nouns):
         return 0.0

@@ -7,7 +7,6 @@ What a word means is no business of this module.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,10 +22,14 @@ MAX_SENTENCE = 320
 MAX_WORD = 40
 """Characters of a word that are looked at; longer ones are data."""
 
+MAX_MEANINGFUL = 25
+"""Characters from which a word is taken for data: an identifier, a hash, a scream."""
+
 _MARKER = re.compile(r"\{(?:vocalsound|disfmarker|gap|pause|comment|nonvocalsound|qualifier|language)\}", re.I)
 _HESITATION = re.compile(r"(?<![\w'])(?:u+m+|u+h+|e+r+m*|h+m+|m+hm+|mm-hmm)(?![\w'])\s*,?\s*", re.I)
 _LOOSE_PUNCTUATION = re.compile(r"\s+([,.!?;:])(?=\s|$)|(?<=\w)\s+('(?:s|re|ve|ll|d|m|t)\b|n't\b)")
 _REPEATED = re.compile(r"\b([A-Za-z']{1,20})(?:,? \1\b)+", re.I)
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPELT = re.compile(r"\b(?:[A-Z]_)+")
 _SENTENCE_BREAK = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]”’]))\s+|(?<=[。！？])|\n+")
 _ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|prof|hon|st|vs|no|e\.g|i\.e|approx|dept|fig)|\b[A-Z])\.$", re.I)
@@ -132,7 +135,8 @@ class Reader:
         return word
 
     def _carries(self, lower: str) -> bool:
-        return lower not in self._common and (len(lower) > 2 or bool(_CJK.match(lower))) and not lower[0].isdigit()
+        long_enough = 2 < len(lower) <= MAX_MEANINGFUL or without_spaces(lower)
+        return long_enough and lower not in self._common and not lower[0].isdigit()
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -151,12 +155,17 @@ def tidy(text: str) -> str:
     plain = _HESITATION.sub("", _MARKER.sub(" ", text)) if len(text) < 100_000 else text
     plain = _LOOSE_PUNCTUATION.sub(lambda match: match[1] or match[2], " ".join(plain.split()))
     plain = _SPELT.sub(lambda match: match.group().replace("_", ""), _REPEATED.sub(r"\1", plain))
-    return "".join(c for c in plain if unicodedata.category(c) not in {"Cc", "Cs"}).strip(" ,")
+    return _UNSEEN.sub("", plain).strip(" ,")
 
 
 def spaced(words: Sequence[str]) -> str:
     """Words as one phrase; pairs of Chinese characters are not spaced."""
-    return "".join(words) if all(_CJK.match(word) for word in words) else " ".join(words)
+    return "".join(words) if all(map(without_spaces, words)) else " ".join(words)
+
+
+def without_spaces(word: str) -> bool:
+    """Whether ``word`` is from a script that is written without spaces."""
+    return bool(_CJK.match(word))
 
 
 def _pieces(run: str) -> Iterator[str]:

@@ -16,34 +16,19 @@ from neurigraph_pipelines.model import Role, Summary
 from resources.offline.keywords import ASSISTANT_WEIGHT, telling_phrases
 from resources.offline.lexicon import english
 from resources.offline.names import Names, find_names
-from resources.offline.prose import Prose, Sentence
+from resources.offline.prose import Prose, Sentence, tidy
 
 MAX_WORDS = 180
 """The local embedder cuts at 256 tokens; more words than this would not reach it."""
 
 MAX_TITLE = 80
+FIGURE_WEIGHT = 0.6
 
 _DANGLING = frozenset(
-    (
-        "it",
-        "that",
-        "this",
-        "these",
-        "those",
-        "they",
-        "he",
-        "she",
-        "him",
-        "them",
-        "and",
-        "but",
-        "so",
-        "or",
-        "which",
-        "then",
-    )
+    ["it", "that", "this", "these", "those", "they", "he", "she", "him", "them", "and", "but", "so", "or", "which"]
 )
 _CHEERS = frozenset(["you", "you're", "your", "you've", "you'll"])
+_OWN = frozenset(["i", "we", "my", "our", "i'm", "i've"])
 
 
 def summarize(prose: Prose, words: int) -> Summary:
@@ -96,7 +81,10 @@ def _term_weights(prose: Prose, names: Names) -> dict[str, float]:
         stems = [word.stem for sentence in sentences for word in sentence.content]
         counts.update(stems)
         spread.update(set(stems))
-    weights = {stem: math.log1p(counts[stem]) * (1 + 0.3 * math.log1p(spread[stem])) for stem in counts}
+    # A figure not yet shown is news, even in a sentence that is otherwise known.
+    figures = {word.stem for sentence in prose.sentences for word in sentence.words if word.text[0].isdigit()}
+    weights = dict.fromkeys(figures, FIGURE_WEIGHT)
+    weights |= {stem: math.log1p(counts[stem]) * (1 + 0.3 * math.log1p(spread[stem])) for stem in counts}
     speakers = {stem for name in names.speakers.values() for stem in prose.stems(name)}
     for one in (*names.persons, *names.projects, *names.others):
         for stem in prose.stems(one.name):
@@ -130,7 +118,9 @@ def _gain(prose: Prose, number: int, weights: dict[str, float], covered: set[str
         gain *= 0.6
     if lowers[0] in lexicon.filler and len(sentence.content) < 4:
         gain *= 0.6
-    if _CHEERS.intersection(lowers) and not {"i", "we", "my", "our", "i'm", "i've"}.intersection(lowers):
+    if _OWN.intersection(lowers):
+        gain *= 1.2
+    elif _CHEERS.intersection(lowers):
         gain *= 0.6
     if prose.message(sentence).role is Role.ASSISTANT:
         gain *= ASSISTANT_WEIGHT
@@ -155,9 +145,9 @@ def _speaker(prose: Prose, names: Names, sentence: Sentence) -> str:
 def _fallback(prose: Prose, title: str) -> str:
     """What to say of content in which no sentence tells anything: its beginning, or that there is no text."""
     for message in prose.segment.messages:
-        beginning = " ".join(message.content.split())[:200]
+        beginning = tidy(message.content[:400])[:200]
         if beginning:
-            return f"{message.speaker.capitalize()[:60]}: {beginning}"
+            return f"{message.author or message.role.value.capitalize()}: {beginning}"
     return f"{title}: no text."
 
 

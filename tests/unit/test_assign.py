@@ -1,0 +1,362 @@
+"""The rules of filing, against models whose answers are written down."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.ingestion.assign import assign_batch, file_segment
+from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    ConceptKind,
+    Filing,
+    ItemFailure,
+    Message,
+    NodeProposal,
+    Outline,
+    OutlineNode,
+    Placement,
+    PlannedEdge,
+    Relation,
+    Role,
+    Segment,
+    SegmentRef,
+    SourceKind,
+    TriggerType,
+)
+from resources.language_model_offline import OfflineLanguageModel
+
+USER = UUID(int=1)
+START = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def segment_of(authors: Sequence[str | None], *, at: datetime = START, first: int = 1, user: UUID = USER) -> Segment:
+    messages = tuple(
+        Message(first + i, Role.USER, f"message {i}", 2, at + timedelta(minutes=i), author=author)
+        for i, author in enumerate(authors)
+    )
+    last = first + len(messages) - 1
+    return Segment(
+        SegmentRef(
+            trigger_id=uuid4(),
+            user_id=user,
+            user_slug="bob",
+            source_kind=SourceKind.CONVERSATION,
+            source_id=uuid4(),
+            source_external_id=None,
+            title=None,
+            trigger_type=TriggerType.CONVERSATION_END,
+            first_message=first,
+            last_message=last,
+            token_count=1,
+            attempts=0,
+        ),
+        messages,
+    )
+
+
+def topic(
+    name: str, confidence: float = 0.9, keywords: tuple[str, ...] = (), aliases: tuple[str, ...] = ()
+) -> NodeProposal:
+    return NodeProposal(name, ConceptKind.TOPIC, confidence, keywords=keywords, aliases=aliases)
+
+
+def person(
+    name: str, confidence: float = 0.9, keywords: tuple[str, ...] = (), aliases: tuple[str, ...] = ()
+) -> NodeProposal:
+    return NodeProposal(name, ConceptKind.PERSON, confidence, keywords=keywords, aliases=aliases)
+
+
+def placed(*steps: NodeProposal, first: int = 1, last: int = 4, relations: tuple[Relation, ...] = ()) -> Placement:
+    return Placement(steps, first, last, relations)
+
+
+def outline(*paths: str, kinds: dict[str, ConceptKind] | None = None) -> Outline:
+    kinds = kinds or {}
+    return Outline(tuple(OutlineNode(tuple(p.split("/")), kinds.get(p, ConceptKind.TOPIC)) for p in paths))
+
+
+def one(placement: Placement, nodes: Outline | None = None, threshold: float = 0.75) -> Filing:
+    filings = file_segment(segment_of([None] * 4), [placement], nodes or Outline(), threshold)
+    assert len(filings) == 1
+    return filings[0]
+
+
+def test_confident_steps_become_nodes_shallowest_first() -> None:
+    filing = one(placed(topic("Business"), person("Dave")))
+    assert filing.path == ("Business", "Dave")
+    assert [(node.path, node.kind) for node in filing.new_nodes] == [
+        (("Business",), ConceptKind.TOPIC),
+        (("Business", "Dave"), ConceptKind.PERSON),
+    ]
+
+
+@pytest.mark.parametrize("name", ["business", " BUSINESS ", "Ｂusiness", "Busi\x00ness"])
+def test_what_exists_is_used_however_it_is_written_and_whatever_the_confidence(name: str) -> None:
+    filing = one(placed(topic(name, 0.0)), outline("Business"))
+    assert filing.path == ("Business",)
+    assert filing.new_nodes == ()
+
+
+def test_an_alias_finds_the_node_from_either_side() -> None:
+    known = Outline((OutlineNode(("Work",), ConceptKind.TOPIC, aliases=("Job",)),))
+    assert one(placed(topic("Job", 0.0)), known).path == ("Work",)
+    assert one(placed(topic("Business", 0.0, aliases=("work",))), known).path == ("Work",)
+
+
+def test_doubt_about_a_deeper_step_files_at_the_deepest_sure_one() -> None:
+    filing = one(placed(topic("Business"), person("Dave", 0.74)))
+    assert filing.path == ("Business",)
+    assert "Dave" in filing.notes[0]
+
+
+def test_the_threshold_itself_is_enough_and_no_number_is_not() -> None:
+    assert one(placed(topic("Business", 0.75))).path == ("Business",)
+    assert one(placed(topic("Business", float("nan")))).path == ()
+
+
+def test_doubt_about_the_first_step_files_at_the_nearest_topic_or_the_root() -> None:
+    nodes = Outline(
+        (
+            OutlineNode(("Home",), ConceptKind.TOPIC, keywords=("garden", "kitchen")),
+            OutlineNode(("Business",), ConceptKind.TOPIC, keywords=("budget", "launch")),
+        )
+    )
+    doubtful = topic("Finance", 0.4, keywords=("budget", "tax"))
+    assert one(placed(doubtful), nodes).path == ("Business",)
+    assert one(placed(topic("Astronomy", 0.4)), nodes).path == ()
+    assert one(placed()).path == ()
+
+
+def test_no_node_below_the_depth_limit() -> None:
+    steps = [topic(f"Level {depth}") for depth in range(1, MAX_LAYER_DEPTH + 3)]
+    filing = one(placed(*steps))
+    assert filing.path == tuple(f"Level {depth}" for depth in range(1, MAX_LAYER_DEPTH + 1))
+    assert any("Depth limit" in note for note in filing.notes)
+
+
+@pytest.mark.parametrize("name", ["", "<b>x</b>", "'; DROP TABLE users; --", "9999", "y" * 300, "\x00", "💥"])
+def test_junk_never_becomes_a_node(name: str) -> None:
+    assert one(placed(topic(name, 1.0))).path == ()
+    filing = one(placed(topic("Business"), person(name, 1.0)))
+    assert filing.path == ("Business",)
+    assert all(node.path == ("Business",) for node in filing.new_nodes)
+
+
+def test_keywords_and_aliases_of_a_new_node_are_bounded_and_clean() -> None:
+    many = tuple(f"word {i}" for i in range(500))
+    node = one(placed(topic("Business", keywords=("a" * 500, *many), aliases=("Work", "work", "<i>", "BUSINESS"))))
+    assert len(node.new_nodes[0].keywords) <= 24
+    assert max(map(len, node.new_nodes[0].keywords)) <= 60
+    assert [alias.lower() for alias in node.new_nodes[0].aliases] == ["work"]
+
+
+KNOWN_DAVE = outline("Business", "Business/Dave", "Hobbies", kinds={"Business/Dave": ConceptKind.PERSON})
+
+
+def test_a_person_met_in_a_second_topic_is_linked_not_copied() -> None:
+    filing = one(placed(topic("Hobbies"), person("dave")), KNOWN_DAVE)
+    assert filing.path == ("Hobbies",)
+    assert filing.new_nodes == ()
+    assert filing.edges == (PlannedEdge(("Hobbies",), ("Business", "Dave"), "mentions"),)
+
+
+def test_the_link_bears_the_stated_relation() -> None:
+    stated = (Relation("Dave", "fishing buddy", 0.8),)
+    filing = one(placed(topic("Hobbies"), topic("Fishing"), person("Dave"), relations=stated), KNOWN_DAVE)
+    assert filing.path == ("Hobbies", "Fishing")
+    assert PlannedEdge(("Hobbies", "Fishing"), ("Business", "Dave"), "fishing buddy", 0.8) in filing.edges
+    assert "mentions" not in {edge.relation for edge in filing.edges}
+
+
+def test_a_person_without_a_topic_is_found_where_it_is() -> None:
+    assert one(placed(person("Dave", 0.1)), KNOWN_DAVE).path == ("Business", "Dave")
+
+
+def test_relations_hang_on_the_topic_when_they_are_the_users() -> None:
+    stated = (Relation("Dave", "coworker"), Relation("Lena", "boss", of_user=True), Relation("Nobody", "friend"))
+    nodes = outline("Family", "Family/Lena", kinds={"Family/Lena": ConceptKind.PERSON})
+    filing = one(placed(topic("Business"), person("Dave"), relations=stated), nodes)
+    assert {(edge.from_path, edge.to_path, edge.relation) for edge in filing.edges} == {
+        (("Business",), ("Business", "Dave"), "coworker"),
+        (("Business",), ("Family", "Lena"), "boss"),
+    }
+
+
+def test_a_relation_of_the_placed_person_starts_at_the_person() -> None:
+    nodes = outline("Family", "Family/Lena", kinds={"Family/Lena": ConceptKind.PERSON})
+    filing = one(placed(topic("Business"), person("Dave"), relations=(Relation("Lena", "wife"),)), nodes)
+    assert filing.edges == (PlannedEdge(("Business", "Dave"), ("Family", "Lena"), "wife"),)
+
+
+def test_speakers_who_are_nodes_talk_with_each_other() -> None:
+    nodes = outline("A", "A/Ann", "A/Ben", kinds={"A/Ann": ConceptKind.PERSON, "A/Ben": ConceptKind.PERSON})
+    filings = file_segment(segment_of(["Ben", "Ann", "Cid"]), [placed(topic("A"), last=3)], nodes, 0.75)
+    assert filings[-1].edges == (PlannedEdge(("A", "Ann"), ("A", "Ben"), "talks with"),)
+
+
+def test_what_no_placement_claims_goes_to_the_biggest() -> None:
+    filings = file_segment(
+        segment_of([None] * 10),
+        [placed(topic("A"), first=2, last=3), placed(topic("B"), first=5, last=9)],
+        Outline(),
+        0.75,
+    )
+    assert [(f.path, f.first_message, f.last_message) for f in filings] == [
+        (("B",), 1, 1),
+        (("A",), 2, 3),
+        (("B",), 4, 10),
+    ]
+    assert all(node.path == filing.path for filing in filings for node in filing.new_nodes)
+
+
+steps = st.lists(
+    st.builds(
+        NodeProposal,
+        name=st.one_of(st.sampled_from(["Business", "Dave", "Fishing", "business", "Ana"]), st.text(max_size=130)),
+        kind=st.sampled_from(ConceptKind),
+        confidence=st.floats(0, 1),
+    ),
+    max_size=7,
+).map(tuple)
+placements = st.lists(
+    st.builds(
+        Placement,
+        steps=steps,
+        first_message=st.integers(-3, 25),
+        last_message=st.integers(-3, 25),
+        relations=st.lists(
+            st.builds(Relation, other=st.sampled_from(["Dave", "Ana", "", "x"]), label=st.text(max_size=5)), max_size=3
+        ).map(tuple),
+    ),
+    max_size=6,
+)
+
+
+@given(placements, st.integers(1, 20), st.integers(1, 5))
+def test_filings_always_tile_the_segment(proposed: list[Placement], length: int, first: int) -> None:
+    segment = segment_of([None] * length, first=first)
+    filings = file_segment(segment, proposed, KNOWN_DAVE, 0.5)
+    covered = [seq for filing in filings for seq in range(filing.first_message, filing.last_message + 1)]
+    assert covered == [message.seq for message in segment.messages]
+    known = {node.path for node in KNOWN_DAVE.nodes} | {()}
+    for filing in filings:
+        assert len(filing.path) <= MAX_LAYER_DEPTH
+        assert [node.path for node in filing.new_nodes] == sorted({n.path for n in filing.new_nodes}, key=len)
+        assert all(filing.path[: len(node.path)] == node.path for node in filing.new_nodes)
+        assert filing.path in known | {node.path for node in filing.new_nodes}
+        assert all(edge.from_path != edge.to_path for edge in filing.edges)
+
+
+class Scripted(OfflineLanguageModel):
+    """Places by the time of the segment as written down, and keeps which outlines it was shown."""
+
+    def __init__(self, answers: dict[datetime, list[Placement] | Exception], concurrency: int = 1) -> None:
+        super().__init__(None)
+        self.concurrency = concurrency
+        self.seen: dict[datetime, Outline] = {}
+        self.threads: set[str] = set()
+        self._answers = answers
+
+    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
+        self.seen[segment.occurred_at] = outline
+        self.threads.add(threading.current_thread().name)
+        answer = self._answers[segment.occurred_at]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def days(*answers: list[Placement] | Exception) -> tuple[list[Segment], dict[datetime, list[Placement] | Exception]]:
+    times = [START + timedelta(days=n) for n in range(len(answers))]
+    return [segment_of([None] * 4, at=at) for at in times], dict(zip(times, answers, strict=True))
+
+
+def test_a_batch_goes_by_time_and_sees_what_it_planned() -> None:
+    segments, answers = days([placed(topic("Business"), person("Dave"))], [placed(topic("Hobbies"), person("Dave"))])
+    model = Scripted(answers)
+    done: list[UUID] = []
+    later, earlier = assign_batch(segments[::-1], {}, model, 0.75, lambda ref: done.append(ref.trigger_id))
+    assert isinstance(earlier, list)
+    assert isinstance(later, list)
+    assert earlier[0].path == ("Business", "Dave")
+    assert later[0].path == ("Hobbies",)
+    assert later[0].edges[0].to_path == ("Business", "Dave")
+    assert ("Business", "Dave") in {node.path for node in model.seen[segments[1].occurred_at].nodes}
+    assert done == [segment.ref.trigger_id for segment in segments]
+
+
+def test_a_filing_carries_the_nodes_that_its_neighbour_plans() -> None:
+    segments, answers = days([placed(topic("Business"))], [placed(topic("Business", 0.0), topic("Products"))])
+    _, second = assign_batch(segments, {}, Scripted(answers), 0.75)
+    assert isinstance(second, list)
+    assert [node.path for node in second[0].new_nodes] == [("Business",), ("Business", "Products")]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_one_failure_is_one_items_alone(concurrency: int) -> None:
+    segments, answers = days(
+        [placed(topic("Business"))],
+        TransientError("Asked to wait.", retry_after=7.0),
+        ProviderError("Refused."),
+        KeyError("surprise"),
+        [placed(topic("Business", 0.1))],
+    )
+    first, wait, refused, surprise, last = assign_batch(segments, {}, Scripted(answers, concurrency), 0.75)
+    assert isinstance(first, list)
+    assert isinstance(last, list)
+    assert last[0].path == ("Business",)
+    assert isinstance(wait, ItemFailure)
+    assert (wait.step, wait.transient, wait.retry_after) == ("assign_nodes", True, 7.0)
+    assert isinstance(refused, ItemFailure)
+    assert (refused.transient, refused.error) == (False, "Refused.")
+    assert isinstance(surprise, ItemFailure)
+    assert surprise.transient
+    assert surprise.error.startswith("KeyError")
+    assert wait.trigger_id == segments[1].ref.trigger_id
+
+
+def test_concurrent_calls_see_frozen_outlines_and_still_meet_in_one_person() -> None:
+    both = [placed(topic("Business"), person("Dave"))], [placed(topic("Hobbies"), person("Dave"))]
+    segments, answers = days(*both)
+    model = Scripted(answers, concurrency=4)
+    first, second = assign_batch(segments, {USER: outline("Home")}, model, 0.75)
+    assert all(len(seen.nodes) == 1 for seen in model.seen.values())
+    assert not any(name.startswith("MainThread") for name in model.threads)
+    assert isinstance(first, list)
+    assert isinstance(second, list)
+    assert second[0].path == ("Hobbies",)
+    assert first[0].path == ("Business", "Dave")
+
+
+def test_users_never_see_each_others_nodes() -> None:
+    segments, answers = days([placed(topic("Business"))], [placed(topic("Business", 0.1))])
+    stranger = segment_of([None] * 4, at=segments[1].occurred_at, user=UUID(int=2))
+    first, second = assign_batch([segments[0], stranger], {}, Scripted(answers), 0.75)
+    assert isinstance(first, list)
+    assert isinstance(second, list)
+    assert first[0].path == ("Business",)
+    assert second[0].path == ()
+
+
+def test_one_by_one_gives_the_tree_of_the_batch() -> None:
+    segments, answers = days(
+        [placed(topic("Business"), person("Dave"))],
+        [placed(topic("Hobbies"), person("Dave"))],
+        [placed(topic("Business", 0.2), topic("Products"))],
+    )
+    together = assign_batch(segments, {}, Scripted(answers), 0.75)
+    nodes: list[OutlineNode] = []
+    for segment, expected in zip(segments, together, strict=True):
+        (alone,) = assign_batch([segment], {USER: Outline(tuple(nodes))}, Scripted(answers), 0.75)
+        assert isinstance(alone, list)
+        assert isinstance(expected, list)
+        assert [(f.path, f.edges, f.notes) for f in alone] == [(f.path, f.edges, f.notes) for f in expected]
+        nodes += [OutlineNode(n.path, n.kind, n.summary, n.keywords, n.aliases) for f in alone for n in f.new_nodes]
