@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -27,6 +28,11 @@ LOGIN_ROLES = ("neurigraph_pipeline", "neurigraph_agent", "neurigraph_dagster")
 _QUERIES = statements("migrations")
 _ADMINISTRATOR_MIGRATIONS = 1  # only the first runs before neurigraph_owner exists
 _ROLE_ATTEMPTS = 20
+_ROLE_CONFLICTS = (
+    psycopg.errors.InternalError_,  # "tuple concurrently updated"
+    psycopg.errors.UniqueViolation,
+    psycopg.errors.DuplicateObject,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ def _apply_missing(
     for migration in files[:up_to]:
         before = known.get(migration.number)
         if before is None:
-            _apply(connection, migration)
+            _taking_turns(partial(_apply, connection, migration))
             applied.append(f"{migration.number:04d}_{migration.name}")
             if on_applied is not None:
                 on_applied(applied[-1])
@@ -163,17 +169,21 @@ def _apply(connection: Connection[dict[str, Any]], migration: Migration) -> None
 
 
 def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:
-    """Roles belong to the whole server: another database's migration may touch them at the same moment."""
     for role in LOGIN_ROLES:
         statement = _QUERIES["set_login"].format(
             role=sql.Identifier(role), password=sql.Literal(secret.role_password(role))
         )
-        for attempt in range(_ROLE_ATTEMPTS):
-            try:
-                connection.execute(statement)
-                break
-            except psycopg.errors.InternalError_:  # "tuple concurrently updated"
-                if attempt == _ROLE_ATTEMPTS - 1:
-                    raise
-                time.sleep(0.05 * (attempt + 1))
+        _taking_turns(partial(connection.execute, statement))
     connection.execute(_QUERIES["set_dagster_search_path"].format(database=sql.Identifier(connection.info.dbname)))
+
+
+def _taking_turns(change_roles: Callable[[], object]) -> None:
+    """Roles belong to the whole server: another database's migration may change them at the same moment."""
+    for attempt in range(1, _ROLE_ATTEMPTS + 1):
+        try:
+            change_roles()
+            return
+        except _ROLE_CONFLICTS:
+            if attempt == _ROLE_ATTEMPTS:
+                raise
+            time.sleep(0.05 * attempt)

@@ -9,15 +9,11 @@ BEGIN
     FOREACH wanted IN ARRAY ARRAY[
         'neurigraph_owner', 'neurigraph_pipeline', 'neurigraph_agent', 'neurigraph_dagster'
     ] LOOP
-        BEGIN
-            IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
-                EXECUTE format('CREATE ROLE %I NOINHERIT', wanted);
-            END IF;
-        EXCEPTION WHEN duplicate_object OR unique_violation THEN
-            -- Another database of this server was being migrated at the same moment.
-            NULL;
-        END;
-        IF NOT pg_catalog.pg_has_role(current_user, wanted, 'MEMBER') THEN
+        IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
+            EXECUTE format('CREATE ROLE %I NOINHERIT', wanted);
+        END IF;
+        -- From Postgres 16 on, whoever makes a role may administer it, yet not become it without this.
+        IF NOT pg_catalog.pg_has_role(current_user, wanted, 'USAGE') THEN
             EXECUTE format('GRANT %I TO %I', wanted, current_user);
         END IF;
     END LOOP;
