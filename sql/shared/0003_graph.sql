@@ -47,12 +47,19 @@ CREATE INDEX graph_index_next_recompress_at ON neurigraph.graph_index (next_reco
 WHERE next_recompress_at IS NOT NULL;
 CREATE INDEX graph_index_path ON neurigraph.graph_index USING gin (path);
 
--- Depth is the parent's plus one, so a cycle would have to grow deeper for ever: it cannot exist.
+-- Depth is the parent's plus one, so a cycle would have to grow deeper for ever: it cannot exist. That holds as long as
+-- no node moves from under its children, whose depth and path follow from its own.
 CREATE FUNCTION neurigraph.place_node() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     parent neurigraph.graph_index;
 BEGIN
+    IF TG_OP = 'UPDATE'
+        AND (NEW.parent_node_id, NEW.layer_depth) IS DISTINCT FROM (OLD.parent_node_id, OLD.layer_depth)
+        AND EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.parent_node_id = OLD.node_id)
+    THEN
+        RAISE check_violation USING MESSAGE = 'a node with children stays where it is';
+    END IF;
     IF NEW.parent_node_id IS NULL THEN
         NEW.path := ARRAY[NEW.node_id];
         RETURN NEW;
