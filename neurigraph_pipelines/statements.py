@@ -22,13 +22,20 @@ _MIGRATION_FILE = re.compile(r"^(?P<number>\d{4})_(?P<name>[a-z0-9_]+)\.sql$")
 
 
 class Statements(Mapping[str, sql.SQL]):
-    """The named queries of one file of ``sql/queries``."""
+    """The named queries of one file of ``sql/queries``.
+
+    Raises:
+        ValueError: Two queries of the file bear one name.
+    """
 
     def __init__(self, concern: str) -> None:
-        text = (SQL_ROOT / "queries" / f"{concern}.sql").read_text(encoding="utf-8")
-        parts = _NAME_LINE.split(text)
+        path = SQL_ROOT / "queries" / f"{concern}.sql"
+        parts = _NAME_LINE.split(path.read_text(encoding="utf-8"))
+        names, bodies = parts[1::2], parts[2::2]
+        if len(set(names)) < len(names):
+            raise ValueError(f"{path} gives one name to two queries")
         self._queries = {
-            name: _trusted(body.strip().removesuffix(";")) for name, body in zip(parts[1::2], parts[2::2], strict=True)
+            name: _trusted(body.strip().removesuffix(";")) for name, body in zip(names, bodies, strict=True)
         }
 
     def __getitem__(self, name: str) -> sql.SQL:
