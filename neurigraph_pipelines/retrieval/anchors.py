@@ -7,14 +7,16 @@ and what is searched in each anchor is for ``search``.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
 from rapidfuzz import fuzz
 
-from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.graph.naming import fold, name_key
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.lexemes import Lexer
 
@@ -40,7 +42,13 @@ class Anchor:
 
 
 def choose_anchors(
-    query: str, nodes: Sequence[Mapping[str, Any]], neighbours: Iterable[UUID], named: Mapping[UUID, float], lexer: Lexer, limit: int
+    query: str,
+    nodes: Sequence[Mapping[str, Any]],
+    neighbours: Iterable[UUID],
+    named: Mapping[UUID, float],
+    lexer: Lexer,
+    limit: int,
+    records: int,
 ) -> list[Anchor]:
     """The nodes to search, best first.
 
@@ -50,7 +58,8 @@ def choose_anchors(
         neighbours: Nodes that share an edge with a named one.
         named: What ``match_names`` found.
         lexer: Tokenises the question and the nodes' keywords alike.
-        limit: Most anchors; where a user has fewer nodes, all are searched.
+        limit: Most anchors, unless they hold too few records.
+        records: How many records are asked for: anchors are added until they hold so many, or all are searched.
     """
     asked = set(lexer.lexemes(query))
     linked = set(neighbours)
@@ -66,12 +75,12 @@ def choose_anchors(
             reason, score = "edge", max(EDGE_SCORE, score)
         if node["node_id"] in named:
             reason, score = "name", max(named[node["node_id"]], score)
-        anchors.append(
-            Anchor(node["node_id"], node["schema_name"], shown_path(node["names"]), reason, min(score, 1.0))
-        )
-    filled = {node["node_id"] for node in nodes if node["record_count"] > 0}
-    anchors = [anchor for anchor in anchors if anchor.node_id in filled]
-    return sorted(anchors, key=lambda anchor: (-anchor.score, anchor.node_path))[:limit]
+        anchors.append(Anchor(node["node_id"], node["schema_name"], shown_path(node["names"]), reason, min(score, 1.0)))
+    counts = {node["node_id"]: node["record_count"] for node in nodes}
+    anchors = [anchor for anchor in anchors if counts[anchor.node_id] > 0]
+    anchors.sort(key=lambda anchor: (-anchor.score, anchor.node_path))
+    held = list(accumulate(counts[anchor.node_id] for anchor in anchors))
+    return anchors[: max(limit, bisect_left(held, records) + 1)]
 
 
 def match_names(query: str, nodes: Sequence[Mapping[str, Any]]) -> dict[UUID, float]:
@@ -80,7 +89,7 @@ def match_names(query: str, nodes: Sequence[Mapping[str, Any]]) -> dict[UUID, fl
     Returns:
         Scores by node: ``NAME_SCORE`` for a name as it is, ``FUZZY_SCORE`` for one that is close.
     """
-    words = _WORD.findall(name_key(query))
+    words = _WORD.findall(fold(query))
     phrase = f" {' '.join(words)} "
     long_words = [word for word in words if len(word) >= _FUZZY_LENGTH]
     found: dict[UUID, float] = {}

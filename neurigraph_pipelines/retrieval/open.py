@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -81,7 +82,7 @@ def open_message(
     length = passages[-1]["byte_offset"] + passages[-1]["byte_length"] - start
     try:
         text = passage_text(_range(objects, manifest, start, length))
-    except ValueError as error:
+    except (ValueError, zlib.error) as error:
         raise StorageError(f"the object of file {file_id} is damaged: it is not served") from error
     return OpenedMessage(file_id, message, passages[0]["author"], text)
 

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-
 from pgvector import HalfVector, Vector
 from psycopg import sql
 
@@ -37,11 +36,11 @@ NAME_BOOST = 0.15
 """Added to the records of a node that the question names, on a scale where a perfect hit has about 1."""
 
 WEIGHTS = {
-    "lexical_weight": 0.20,
-    "window_lexical_weight": 0.32,
-    "session_lexical_weight": 0.13,
-    "dense_weight": 0.15,
-    "window_dense_weight": 0.20,
+    "lexical_weight": 0.10,
+    "window_lexical_weight": 0.25,
+    "session_lexical_weight": 0.22,
+    "dense_weight": 0.22,
+    "window_dense_weight": 0.21,
     "best_passage_weight": 0.70,
     "summary_dense_weight": 0.15,
     "summary_lexical_weight": 0.15,
@@ -81,9 +80,7 @@ class Answer:
     warmed: int = 0
 
 
-def search(
-    database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question
-) -> Answer:
+def search(database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question) -> Answer:
     """Answer a question from what the claims may see.
 
     When the embedder cannot be reached the answer comes from words alone: late is worse than lexical.
@@ -172,10 +169,10 @@ def _anchors(
     if not nodes and question.node_id is not None:
         raise NotFoundError
     named = match_names(query, nodes)
-    neighbours = [
-        row["node_id"] for row in tx.execute(_QUERIES["neighbours"], {"node_ids": list(named)})
-    ] if named else []
-    return choose_anchors(query, nodes, neighbours, named, lexer, settings.max_anchors)
+    neighbours = (
+        [row["node_id"] for row in tx.execute(_QUERIES["neighbours"], {"node_ids": list(named)})] if named else []
+    )
+    return choose_anchors(query, nodes, neighbours, named, lexer, settings.max_anchors, question.limit)
 
 
 def _statement(anchors: Sequence[Anchor]) -> sql.Composed:
@@ -218,9 +215,7 @@ def _hit(found: dict[str, Any], paths: dict[UUID, str], explain: bool) -> dict[s
         "file": {"file_id": found["file_id"], "state": found["file_state"]},
     }
     if explain:
-        hit["explain"] = {
-            name: found[name] for name in ("passage", "summary_dense", "summary_lexical", "boost")
-        }
+        hit["explain"] = {name: found[name] for name in ("passage", "summary_dense", "summary_lexical", "boost")}
     return hit
 
 
@@ -232,5 +227,3 @@ def _message(found: dict[str, Any], explain: bool) -> dict[str, Any]:
             name: found[name] for name in ("lexical", "window_lexical", "session_lexical", "dense", "window_dense")
         }
     return message
-
-

@@ -384,9 +384,16 @@ SELECT
     ) AS messages;
 
 -- name: touch_nodes
--- Once a minute is often enough for a clock of days.
-UPDATE neurigraph.graph_index SET last_accessed_at = now()
-WHERE node_id = ANY(%(node_ids)s) AND last_accessed_at < now() - interval '1 minute';
+-- Once a minute is often enough for a clock of days. A node that is being written to is passed over: its writer moves
+-- the clock itself, and a question neither waits for it nor stands in its way.
+UPDATE neurigraph.graph_index AS g SET last_accessed_at = now()
+FROM (
+    SELECT i.node_id
+    FROM neurigraph.graph_index AS i
+    WHERE i.node_id = ANY(%(node_ids)s) AND i.last_accessed_at < now() - interval '1 minute'
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS idle
+WHERE g.node_id = idle.node_id;
 
 -- name: touch_records
 UPDATE {schema}.metadata_records SET last_accessed_at = now()
