@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.model import PlannedEdge
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+
+UNSTATED = "related to"
+"""The label of a relation that a model gave none."""
 
 _QUERIES = statements("graph")
 
@@ -29,8 +33,9 @@ def write_edges(tx: Transaction, user_id: UUID, user_slug: str, edges: Sequence[
         source = resolve_path(tx, user_id, user_slug, edge.from_path)
         target = resolve_path(tx, user_id, user_slug, edge.to_path)
         complete = len(source.names) == len(edge.from_path) and len(target.names) == len(edge.to_path)
+        relation = display_name(edge.relation) or UNSTATED
         if complete and source.node_id != target.node_id:
-            ends.add((source.node_id, target.node_id, edge.relation[:120], edge.strength))
+            ends.add((source.node_id, target.node_id, relation, edge.strength))
     for from_node, to_node, relation, strength in sorted(ends):
         tx.execute(
             _QUERIES["upsert_edge"],

@@ -154,7 +154,8 @@ def find_node(tx: Transaction, user_id: UUID, path: str) -> UUID:
     """
     keys = [name_key(part) for part in path.split(PATH_SEPARATOR) if part.strip()]
     row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys}).fetchone()
-    if row is None and keys:
+    root = tx.execute(_QUERIES["root_of_user"], {"user_id": user_id}).fetchone()
+    if row is None and root is not None and keys[:1] == [name_key(root["node_name"])]:
         row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys[1:]}).fetchone()
     if row is None:
         raise NotFoundError(f"there is no node {path!r}")

@@ -66,9 +66,7 @@ def create_user(database: Database, slug: str) -> tuple[User, str]:
         user_id: UUID = row["user_id"]
         root = PlannedNode(path=(slug,), kind=ConceptKind.USER, confidence=1.0, summary=f"Everything about {slug}.")
         node = _provision(tx, user_id, slug, None, root)
-        tx.execute(
-            _ACCESS["insert_api_key"], {"user_id": user_id, "key_hash": api_key_hash(key), "label": "first key"}
-        )
+        tx.execute(_ACCESS["insert_api_key"], {"user_id": user_id, "key_hash": api_key_hash(key), "label": "first key"})
     return User(user_id, slug, node.node_id), key
 
 
@@ -161,11 +159,11 @@ def upgrade_nodes(database: Database, limit: int = 100) -> int:
     return done
 
 
-def _provision(
-    tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef | None, plan: PlannedNode
-) -> NodeRef:
+def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef | None, plan: PlannedNode) -> NodeRef:
     node_id = uuid4()
     name = display_name(plan.path[-1])
+    if not name_key(name):
+        raise InvalidInputError("the name of a node has no visible character: give it one")
     names = (*parent.names, name) if parent is not None else ()
     depth = parent.layer_depth + 1 if parent is not None else 0
     schema = schema_name(user_slug, names)

@@ -28,7 +28,8 @@ ORDER BY u.slug;
 SELECT EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema_name)s) AS taken;
 
 -- name: insert_node
--- Waits for a concurrent provisioning of the same name, and then does nothing: one name, one node.
+-- Waits for a concurrent provisioning of the same name, and then does nothing: one name, one node. No index is named,
+-- because the same name also means the same schema, and either may be met first.
 INSERT INTO neurigraph.graph_index (
     node_id, user_id, node_name, name_key, node_type, concept_kind, layer_depth, parent_node_id, schema_name,
     node_keywords, aliases, node_summary, node_ddl_version
@@ -37,7 +38,7 @@ VALUES (
     %(node_id)s, %(user_id)s, %(node_name)s, %(name_key)s, %(node_type)s, %(concept_kind)s, %(layer_depth)s,
     %(parent_node_id)s, %(schema_name)s, %(node_keywords)s, %(aliases)s, %(node_summary)s, %(node_ddl_version)s
 )
-ON CONFLICT (user_id, parent_node_id, name_key) DO NOTHING
+ON CONFLICT DO NOTHING
 RETURNING node_id;
 
 -- name: child_by_key
