@@ -102,7 +102,7 @@ def extract_keywords(
     context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned
 ) -> dg.Output[Described]:
     started = time.monotonic()
-    described = batch.extract_keywords(installation.adapters, assigned)
+    described = batch.extract_keywords(installation.adapters, installation.settings, assigned)
     plans = {plan.record_id: plan for plan in assigned.plans}
     entities = Counter(entity for found in described.keywords.values() for entity in found.entities)
     return dg.Output(
@@ -127,7 +127,9 @@ def extract_keywords(
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY, description="Embeds summaries and passages; a provider that is down leaves them pending.")
+@dg.op(
+    retry_policy=RETRY_POLICY, description="Embeds summaries and passages; a provider that is down leaves them pending."
+)
 def embed(
     context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned, summarized: Summarized
 ) -> dg.Output[Embedded]:
@@ -170,9 +172,7 @@ def commit(
     embedded: Embedded,
 ) -> dg.Output[BatchResult]:
     started = time.monotonic()
-    result = batch.commit(
-        installation.adapters, installation.settings, assigned, summarized, described, embedded
-    )
+    result = batch.commit(installation.adapters, installation.settings, assigned, summarized, described, embedded)
     for failure, state in result.returned:
         context.log.error("segment %s is %s after %s: %s", failure.trigger_id, state, failure.step, failure.error)
     tokens = {plan.ref.trigger_id: plan.ref.token_count for plan in assigned.plans}

@@ -13,9 +13,9 @@ from dataclasses import replace
 from itertools import combinations, groupby
 from uuid import UUID
 
-from neurigraph_pipelines.errors import NeurigraphError, TransientError
 from neurigraph_pipelines.graph.entities import OutlineIndex
 from neurigraph_pipelines.graph.naming import display_name, name_key, presentable
+from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
     ConceptKind,
@@ -112,7 +112,7 @@ def assign_batch(
         try:
             return model.place(segment, current[segment.ref.user_id])
         except Exception as error:  # an item's fault must not reach its neighbours
-            return _failure(segment.ref, error)
+            return failure_of(segment.ref.trigger_id, STEP, error)
 
     def resolve(number: int, answer: Sequence[Placement] | ItemFailure) -> None:
         ref = segments[number].ref
@@ -125,7 +125,7 @@ def assign_batch(
         try:
             filings = file_segment(segments[number], placements, current[ref.user_id], threshold)
         except Exception as error:  # such as an unusable answer of a model
-            return _failure(ref, error)
+            return failure_of(ref.trigger_id, STEP, error)
         known = planned[ref.user_id]
         new = {node.path: node for filing in filings for node in filing.new_nodes}
         known.update(new)
@@ -269,14 +269,6 @@ def _self_contained(filing: Filing, planned: Mapping[tuple[str, ...], PlannedNod
 
 def _as_outline_node(node: PlannedNode) -> OutlineNode:
     return OutlineNode(node.path, node.kind, node.summary, node.keywords, node.aliases)
-
-
-def _failure(ref: SegmentRef, error: Exception) -> ItemFailure:
-    if isinstance(error, TransientError):
-        return ItemFailure(ref.trigger_id, STEP, str(error), transient=True, retry_after=error.retry_after)
-    if isinstance(error, NeurigraphError):
-        return ItemFailure(ref.trigger_id, STEP, str(error), transient=False)
-    return ItemFailure(ref.trigger_id, STEP, f"{type(error).__name__}: {error}", transient=True)
 
 
 def _shown(path: tuple[str, ...]) -> str:

@@ -35,18 +35,18 @@ def assign_nodes(adapters: Adapters, settings: Settings, batch_id: UUID, on_done
 
     A batch that holds nothing any more, because its claim expired and somebody else took over, gives no plans.
     """
-    triggers.renew(adapters.database, batch_id, settings.claim_lease_seconds)
-    refs = triggers.segments_of(adapters.database, batch_id)
-    segments = list(triggers.load_each(adapters.database, refs))
-    with adapters.database.pipeline() as tx:
-        outlines = {user_id: outline(tx, user_id) for user_id in {ref.user_id for ref in refs}}
-    answers = assign_batch(
-        segments,
-        outlines,
-        adapters.language_model,
-        settings.node_creation_confidence,
-        None if on_done is None else lambda _: on_done(1),
-    )
+    with triggers.held(adapters.database, settings, batch_id):
+        refs = triggers.segments_of(adapters.database, batch_id)
+        segments = list(triggers.load_each(adapters.database, refs))
+        with adapters.database.pipeline() as tx:
+            outlines = {user_id: outline(tx, user_id) for user_id in {ref.user_id for ref in refs}}
+        answers = assign_batch(
+            segments,
+            outlines,
+            adapters.language_model,
+            settings.node_creation_confidence,
+            None if on_done is None else lambda _: on_done(1),
+        )
     return Assigned(
         batch_id,
         tuple(
@@ -67,12 +67,10 @@ def run_batch(adapters: Adapters, settings: Settings, batch_id: UUID, on_done: P
     """
     assigned = assign_nodes(adapters, settings, batch_id, on_done)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="keywords") as beside:
-        describing = beside.submit(extract_keywords, adapters, assigned, on_done)
+        describing = beside.submit(extract_keywords, adapters, settings, assigned, on_done)
         summarized = summarize(adapters, settings, assigned, on_done)
         described = describing.result()
-    triggers.renew(adapters.database, batch_id, settings.claim_lease_seconds)
     embedded = embed(adapters, settings, assigned, summarized, on_done)
-    triggers.renew(adapters.database, batch_id, settings.claim_lease_seconds)
     return commit(adapters, settings, assigned, summarized, described, embedded, on_done)
 
 

@@ -7,7 +7,7 @@ invisible and swept later; a row without its object cannot come to be.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from uuid import UUID, uuid5
@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.graph.edges import write_edges
+from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
@@ -99,17 +100,18 @@ def commit(
     zone = _AtomicZone(adapters, settings, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
     stored: list[Committed] = []
-    for trigger_id, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
-        plans = list(group)
-        if trigger_id not in failed:
-            try:
-                stored.extend(zone.store(plans))
-            except _LostClaimError:
-                pass
-            except Exception as error:  # one poisoned item must not take its neighbours down
-                failed[trigger_id] = failure_of(trigger_id, STEP, error)
-        if on_done is not None:
-            on_done(len(plans))
+    with triggers.held(adapters.database, settings, assigned.batch_id):
+        for trigger_id, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
+            plans = list(group)
+            if trigger_id not in failed:
+                try:
+                    stored.extend(zone.store(plans))
+                except _LostClaimError:
+                    pass
+                except Exception as error:  # one poisoned item must not take its neighbours down
+                    failed[trigger_id] = failure_of(trigger_id, STEP, error)
+            if on_done is not None:
+                on_done(len(plans))
     attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(adapters.database, assigned.batch_id)}
     for trigger_id in attempts.keys() - failed.keys():
         failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
@@ -117,11 +119,7 @@ def commit(
         (failure, state)
         for trigger_id, failure in failed.items()
         if trigger_id in attempts
-        and (
-            state := triggers.give_back(
-                adapters.database, settings, assigned.batch_id, failure, attempts[trigger_id]
-            )
-        )
+        and (state := triggers.give_back(adapters.database, settings, assigned.batch_id, failure, attempts[trigger_id]))
     ]
     return BatchResult(assigned.batch_id, tuple(stored), tuple(returned))
 
@@ -154,28 +152,27 @@ class _AtomicZone:
             _LostClaimError: The batch does not hold the segment any more.
         """
         segment = triggers.load(self._adapters.database, plans[0].ref)
-        written: list[_Written] = []
+        # Nodes are made and locked in one order everywhere, so that two commits cannot wait for each other.
+        plans = sorted(plans, key=lambda plan: (tuple(map(name_key, plan.filing.path)), plan.part))
+        keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, self._batch_id) for p in plans]
         try:
-            for plan in plans:
-                written.append(self._write(plan, segment))
+            written = [self._write(plan, segment, key) for plan, key in zip(plans, keys, strict=True)]
             with self._adapters.database.pipeline() as tx:
-                committed = self._commit(tx, plans, written)
+                committed = self._commit(tx, written)
         except OperationalError:
             # The connection broke: the transaction may have been committed all the same, so its objects must stay
             # until somebody can look.
             raise
         except BaseException:
-            self._remove(written)
+            self._remove(keys)
             raise
-        if any(record.already_stored for record in committed):
-            self._remove(written)
+        self._remove(key for key, record in zip(keys, committed, strict=True) if record.already_stored)
         return committed
 
-    def _write(self, plan: RecordPlan, segment: Segment) -> _Written:
+    def _write(self, plan: RecordPlan, segment: Segment, key: str) -> _Written:
         """Put the durable object and the working copy in place, and read the object back."""
         objects = self._adapters.objects
         part = segment.within(plan.filing.first_message, plan.filing.last_message)
-        key = durable_key(plan.ref.user_slug, plan.filing.path, plan.record_id, self._batch_id)
         layout = Layout()
         members: list[bytes] = list(self._writer.members(part, layout))
         durable = objects.put(key, members)
@@ -183,28 +180,24 @@ class _AtomicZone:
         for chunk in objects.get(key):
             found.update(chunk)
         if found.hexdigest() != durable.sha256:
-            objects.delete(key)
             raise StorageError(f"{key} reads back differently from what was written")
         text = read_text(members)
         objects.put(active_key(key), [text])
         return _Written(plan, part, durable, layout, hashlib.sha256(text).digest())
 
-    def _remove(self, written: Sequence[_Written]) -> None:
-        for item in written:
-            self._adapters.objects.delete(active_key(item.durable.key))
-            self._adapters.objects.delete(item.durable.key)
+    def _remove(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._adapters.objects.delete(active_key(key))
+            self._adapters.objects.delete(key)
 
-    def _commit(
-        self, tx: Transaction, plans: Sequence[RecordPlan], written: Sequence[_Written]
-    ) -> list[Committed]:
-        ref = plans[0].ref
+    def _commit(self, tx: Transaction, written: Sequence[_Written]) -> list[Committed]:
+        ref = written[0].plan.ref
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
         committed = [self._insert(tx, item) for item in written]
-        if not any(record.already_stored for record in committed):
-            for plan in plans:
-                write_edges(tx, ref.user_id, ref.user_slug, plan.filing.edges)
+        new = [item.plan for item, record in zip(written, committed, strict=True) if not record.already_stored]
+        write_edges(tx, ref.user_id, ref.user_slug, [edge for plan in new for edge in plan.filing.edges])
         tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id})
         tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
         if self._settings.inbox_retention_days == 0:
@@ -299,9 +292,7 @@ class _AtomicZone:
             },
         )
 
-    def _insert_passages(
-        self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None
-    ) -> int:
+    def _insert_passages(self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None) -> int:
         if not self._settings.passages:
             return 0
         rows = []
@@ -363,7 +354,9 @@ class _AtomicZone:
             centroid = Vector((before * count + vectors.summary) / (count + 1))
             count += 1
         words = dict.fromkeys(shell["node_keywords"] or ())
-        words.update(dict.fromkeys((*keywords.entities[:KEYWORDS_FROM_RECORD], *keywords.topics[:KEYWORDS_FROM_RECORD])))
+        words.update(
+            dict.fromkeys((*keywords.entities[:KEYWORDS_FROM_RECORD], *keywords.topics[:KEYWORDS_FROM_RECORD]))
+        )
         tx.execute(
             _GRAPH["update_shell"],
             {

@@ -13,7 +13,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
@@ -63,14 +63,13 @@ def embed(
     vectors: dict[UUID, Vectors] = {}
     pending: list[tuple[UUID, str]] = []
     failures: list[ItemFailure] = []
-    for group in _groups(_texts(adapters, settings, plans, summarized, failures)):
-        try:
-            for texts, found in zip(group, _embed_group(adapters.embedder, group), strict=True):
-                vectors[texts.plan.record_id] = found
-        except NeurigraphError as error:
-            pending.extend((texts.plan.record_id, str(error)) for texts in group)
-        if on_done is not None:
-            on_done(len(group))
+    with triggers.held(adapters.database, settings, assigned.batch_id):
+        for group in _groups(_texts(adapters, settings, plans, summarized, failures)):
+            found = _embed_group(adapters.embedder, group)
+            vectors.update((record_id, result) for record_id, result in found if isinstance(result, Vectors))
+            pending.extend((record_id, result) for record_id, result in found if isinstance(result, str))
+            if on_done is not None:
+                on_done(len(group))
     return Embedded(adapters.embedder.model, vectors, tuple(pending), tuple(failures))
 
 
@@ -145,11 +144,19 @@ def _groups(items: Iterator[_Texts]) -> Iterator[list[_Texts]]:
         yield group
 
 
-def _embed_group(embedder: Embedder, group: Sequence[_Texts]) -> Iterator[Vectors]:
+def _embed_group(embedder: Embedder, group: Sequence[_Texts]) -> list[tuple[UUID, Vectors | str]]:
+    """The vectors of each record, or why there are none for now."""
+    try:
+        return [(texts.plan.record_id, found) for texts, found in zip(group, _vectors(embedder, group), strict=True)]
+    except Exception as error:  # one poisoned text must not leave its neighbours without vectors
+        if len(group) == 1 or isinstance(error, TransientError):
+            return [(texts.plan.record_id, str(error)) for texts in group]
+        return [found for texts in group for found in _embed_group(embedder, [texts])]
+
+
+def _vectors(embedder: Embedder, group: Sequence[_Texts]) -> Iterator[Vectors]:
     flat = [text for texts in group for text in (texts.summary, *texts.passages, *texts.windows)]
-    matrix = np.concatenate(
-        [embedder.embed(flat[i : i + _TEXTS_AT_ONCE]) for i in range(0, len(flat), _TEXTS_AT_ONCE)]
-    )
+    matrix = np.concatenate([embedder.embed(flat[i : i + _TEXTS_AT_ONCE]) for i in range(0, len(flat), _TEXTS_AT_ONCE)])
     start = 0
     for texts in group:
         middle, end = start + 1 + len(texts.passages), start + len(texts)

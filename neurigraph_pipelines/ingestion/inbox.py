@@ -131,7 +131,7 @@ class Inbox:
             seq += 1
             # A message without a time is as old as the one before it; in a conversation going on, that is now.
             clock = message.occurred_at or (datetime.now(UTC) if live else clock)
-            external_id = message.external_id or f"#{seq}"
+            external_id = message.external_id or str(uuid4())
             rows.add(seq, message, external_id, self._tokens.count(message.content), digest, clock)
             known[external_id] = digest
             repaired += mended
@@ -146,9 +146,7 @@ class Inbox:
             )
         return AppendResult(len(rows.seqs), already, tuple(conflicts), repaired, sum(rows.token_counts))
 
-    def end(
-        self, tx: Transaction, kind: SourceKind, source_id: UUID, ended_at: datetime | None = None
-    ) -> datetime:
+    def end(self, tx: Transaction, kind: SourceKind, source_id: UUID, ended_at: datetime | None = None) -> datetime:
         """Say that a source has ended; ending it again changes nothing.
 
         Returns:

@@ -6,6 +6,7 @@ from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan, map_items
 from neurigraph_pipelines.model import ItemFailure, Keywords
 from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.settings import Settings
 
 STEP = "extract_keywords"
 MAX_KEYWORDS = 64
@@ -13,7 +14,9 @@ MAX_KEYWORDS = 64
 MAX_KEYWORD_LENGTH = 120
 
 
-def extract_keywords(adapters: Adapters, assigned: Assigned, on_done: Progress | None = None) -> Described:
+def extract_keywords(
+    adapters: Adapters, settings: Settings, assigned: Assigned, on_done: Progress | None = None
+) -> Described:
     """Describe every record of a batch, several at once; a failure stays with its item."""
 
     def one(plan: RecordPlan) -> Keywords:
@@ -24,14 +27,15 @@ def extract_keywords(adapters: Adapters, assigned: Assigned, on_done: Progress |
             _bounded(found.entities), _bounded(found.topics), _bounded(found.dates), _bounded(found.relationships)
         )
 
-    results = map_items(
-        STEP,
-        one,
-        assigned.plans,
-        lambda plan: plan.ref.trigger_id,
-        adapters.language_model.concurrency,
-        on_done,
-    )
+    with triggers.held(adapters.database, settings, assigned.batch_id):
+        results = map_items(
+            STEP,
+            one,
+            assigned.plans,
+            lambda plan: plan.ref.trigger_id,
+            adapters.language_model.concurrency,
+            on_done,
+        )
     pairs = list(zip(assigned.plans, results, strict=True))
     return Described(
         {plan.record_id: result for plan, result in pairs if not isinstance(result, ItemFailure)},

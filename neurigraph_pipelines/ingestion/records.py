@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.errors import NeurigraphError, TransientError
+from neurigraph_pipelines.errors import NeurigraphError, StorageError, TransientError
 from neurigraph_pipelines.model import Filing, ItemFailure, Keywords, SegmentRef, Summary
 
 _RECORD_NAMESPACE = UUID("6a0f6c1e-2f0b-5d5e-9a44-6d1f6b1f7a10")
@@ -149,6 +149,8 @@ def failure_of(trigger_id: UUID, step: str, error: Exception) -> ItemFailure:
     """How an error is carried beside the items: what we raised on purpose says itself whether it may pass."""
     if isinstance(error, TransientError):
         return ItemFailure(trigger_id, step, str(error), transient=True, retry_after=error.retry_after)
+    if isinstance(error, StorageError):  # a disk that is full now may have room later
+        return ItemFailure(trigger_id, step, str(error), transient=True)
     if isinstance(error, NeurigraphError):
         return ItemFailure(trigger_id, step, str(error), transient=False)
     # An error nobody foresaw may be a passing one; attempts are bounded either way.

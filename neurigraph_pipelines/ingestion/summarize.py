@@ -29,14 +29,15 @@ def summarize(
             raise ProviderError(f"{adapters.language_model.name} gave an empty summary")
         return Summary(_title(summary.title, plan), summary.text.strip())
 
-    results = map_items(
-        STEP,
-        one,
-        assigned.plans,
-        lambda plan: plan.ref.trigger_id,
-        adapters.language_model.concurrency,
-        on_done,
-    )
+    with triggers.held(adapters.database, settings, assigned.batch_id):
+        results = map_items(
+            STEP,
+            one,
+            assigned.plans,
+            lambda plan: plan.ref.trigger_id,
+            adapters.language_model.concurrency,
+            on_done,
+        )
     pairs = list(zip(assigned.plans, results, strict=True))
     return Summarized(
         {plan.record_id: result for plan, result in pairs if not isinstance(result, ItemFailure)},

@@ -7,11 +7,16 @@ command line; what happens to a claimed segment is for the other modules of this
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from psycopg import OperationalError
+
+from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
@@ -83,9 +88,9 @@ def claim(database: Database, settings: Settings, claimed_by: str, user_id: UUID
     Returns:
         The batch, or None when nothing is due.
     """
+    expire(database, settings)
     batch_id = uuid4()
     with database.pipeline() as tx:
-        tx.execute(_QUERIES["expire_claims"], {"max_attempts": settings.max_attempts})
         tx.execute(
             _QUERIES["claim"],
             {
@@ -101,6 +106,19 @@ def claim(database: Database, settings: Settings, claimed_by: str, user_id: UUID
     return next((Batch(**row) for row in rows if row["batch_id"] == batch_id), None)
 
 
+def expire(database: Database, settings: Settings) -> int:
+    """Return segments whose claim ran out without a sign of life to the queue, or to a person after the last attempt.
+
+    Returns:
+        How many there were.
+    """
+    with database.pipeline() as tx:
+        row = tx.execute(_QUERIES["expire_claims"], {"max_attempts": settings.max_attempts}).fetchone()
+    assert row is not None
+    expired: int = row["expired"]
+    return expired
+
+
 def open_batches(database: Database, claimed_by: str) -> list[Batch]:
     """Batches claimed and not finished, oldest first."""
     with database.pipeline() as tx:
@@ -113,6 +131,7 @@ def claim_for_runs(database: Database, settings: Settings, claimed_by: str) -> l
     A batch that was claimed but whose run was never asked for, because the sensor died between the two, is listed
     again; a run that exists already is recognised by its run key.
     """
+    expire(database, settings)  # first, or batches whose runs died would keep every place for ever
     batches = open_batches(database, claimed_by)
     while len(batches) < settings.batches_in_flight:
         batch = claim(database, settings, claimed_by)
@@ -130,6 +149,26 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
     """
     with database.pipeline() as tx:
         return tx.execute(_QUERIES["renew"], {"batch_id": batch_id, "lease_seconds": lease_seconds}).rowcount
+
+
+@contextmanager
+def held(database: Database, settings: Settings, batch_id: UUID) -> Iterator[None]:
+    """Keep a batch claimed for as long as the block runs, however long a step takes."""
+    done = threading.Event()
+
+    def give_signs_of_life() -> None:
+        while not done.wait(settings.claim_lease_seconds / 3):
+            with suppress(NeurigraphError, OperationalError):  # the next sign may get through
+                renew(database, batch_id, settings.claim_lease_seconds)
+
+    renew(database, batch_id, settings.claim_lease_seconds)
+    beside = threading.Thread(target=give_signs_of_life, name="claim", daemon=True)
+    beside.start()
+    try:
+        yield
+    finally:
+        done.set()
+        beside.join()
 
 
 def release(database: Database, batch_id: UUID) -> int:
