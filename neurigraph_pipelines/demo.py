@@ -65,21 +65,17 @@ def run(installation: Installation, listener: Listener) -> None:
         questions = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))[:QUESTIONS_ASKED]
         for asked in questions:
             question = Question(asked["question"], limit=6, message_limit=3)
-            answer = search(
-                installation.database, installation.embedder, installation.settings, claims, question
-            )
+            answer = search(installation.database, installation.embedder, installation.settings, claims, question)
             listener.show_answer(asked["question"], answer)
     settings = installation.settings
     listener.say(
-        f"All is stopped again. `make up` keeps it running: Dagster's UI at http://{settings.ui_host}:{settings.ui_port}, "
-        f"the API at http://{settings.api_host}:{settings.api_port}/docs."
+        "All is stopped again. `make up` keeps it running: "
+        f"Dagster's UI at http://{settings.ui_host}:{settings.ui_port}, the API at http://{settings.api_host}:{settings.api_port}/docs."
     )
 
 
 def _import(installation: Installation, claims: Claims, path: Path, listener: Listener) -> None:
-    report = import_file(
-        installation.database, installation.tokens, installation.settings, claims, path, "jsonl"
-    )
+    report = import_file(installation.database, installation.tokens, installation.settings, claims, path, "jsonl")
     if report.messages_added:
         counter = installation.tokens
         listener.say(

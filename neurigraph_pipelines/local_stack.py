@@ -5,6 +5,7 @@ Starts, watches and stops processes; what they do is theirs. Used by `neurigraph
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -103,10 +104,8 @@ class LocalStack:
             _signal_group(child.process, signal.SIGINT)
         deadline = time.monotonic() + STOP_SECONDS
         for child in self._children:
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 child.process.wait(max(deadline - time.monotonic(), 0.1))
-            except subprocess.TimeoutExpired:
-                pass
             _signal_group(child.process, signal.SIGKILL)  # what a child left behind in its group goes too
             child.process.wait()
         self._children.clear()
@@ -173,9 +172,7 @@ class LocalStack:
                 time.sleep(0.2)
 
 
-def _popen(
-    command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
-) -> subprocess.Popen[bytes]:
+def _popen(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
     """A child in a session of its own, so that a Ctrl-C reaches it through us, in order."""
     return subprocess.Popen(  # noqa: S603 - our own programs, by their full path
         command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
@@ -198,10 +195,8 @@ def _free_address(host: str, port: int) -> Address:
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _tail(log: Path, lines: int = 15) -> str:

@@ -104,8 +104,12 @@ class Settings(BaseSettings):
     chunk_watch_tokens: int = Field(default=480_000, ge=1, description="Unstored tokens from which a break is sought.")
     chunk_target_tokens: int = Field(default=500_000, ge=1, description="Tokens nearest to which a chunk ends.")
     chunk_limit_tokens: int = Field(default=620_000, ge=1, description="Tokens that no chunk exceeds.")
-    batch_max_segments: int = Field(default=100, ge=1, description="Segments in one run; a run costs one to two seconds.")
-    batch_max_tokens: int = Field(default=1_000_000, ge=1, description="Tokens in one run, unless one segment has more.")
+    batch_max_segments: int = Field(
+        default=100, ge=1, description="Segments in one run; a run costs one to two seconds."
+    )
+    batch_max_tokens: int = Field(
+        default=1_000_000, ge=1, description="Tokens in one run, unless one segment has more."
+    )
     batches_in_flight: int = Field(
         default=4, ge=1, description="Batches claimed for Dagster at one time; more would only wait in its queue."
     )
@@ -116,7 +120,9 @@ class Settings(BaseSettings):
     retry_base_seconds: float = Field(
         default=30.0, gt=0, description="Wait before the second attempt; doubles with each, with jitter."
     )
-    sensor_interval_seconds: int = Field(default=5, ge=1, description="Seconds between two looks for ended conversations.")
+    sensor_interval_seconds: int = Field(
+        default=5, ge=1, description="Seconds between two looks for ended conversations."
+    )
     inbox_retention_days: float = Field(
         default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
     )
@@ -146,7 +152,9 @@ class Settings(BaseSettings):
     )
 
     # Lifecycle
-    dormancy_days: float = Field(default=30.0, gt=0, description="Days without access after which a file is compressed.")
+    dormancy_days: float = Field(
+        default=30.0, gt=0, description="Days without access after which a file is compressed."
+    )
     recompress_ttl_minutes: float = Field(
         default=15.0, gt=0, description="Minutes after which a file opened for a question is compressed again."
     )
@@ -154,7 +162,10 @@ class Settings(BaseSettings):
 
     # Retrieval
     max_anchors: int = Field(
-        default=50, ge=1, le=500, description="Nodes searched for one question; the first touch of each costs about 3 ms."
+        default=50,
+        ge=1,
+        le=500,
+        description="Nodes searched for one question; the first touch of each costs about 3 ms.",
     )
 
     # Faces

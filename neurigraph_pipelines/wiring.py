@@ -78,7 +78,9 @@ class Installation:
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise ConfigurationError(f"cannot use {home} as home folder: {error.strerror}. Set NEURIGRAPH_HOME.") from error
+            raise ConfigurationError(
+                f"cannot use {home} as home folder: {error.strerror}. Set NEURIGRAPH_HOME."
+            ) from error
         return home
 
     @cached_property

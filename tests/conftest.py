@@ -31,6 +31,7 @@ def session_home() -> Iterator[Path]:
     """A home folder that an unprivileged server can reach, for the whole session."""
     home = Path(tempfile.mkdtemp(prefix="neurigraph-test-"))
     home.chmod(0o711)
+    (home / "models").mkdir()  # the local model is built once and linked into every other home
     yield home
     shutil.rmtree(home)
 
@@ -88,10 +89,8 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
 @pytest.fixture
 def installation(settings: Settings, session_home: Path) -> Iterator[Installation]:
     """An installation, migrated and empty; the local model is built once a session and linked into its home."""
-    models = session_home / "models"
-    models.mkdir(exist_ok=True)
     settings.home.mkdir(parents=True)
-    (settings.home / "models").symlink_to(models)
+    (settings.home / "models").symlink_to(session_home / "models")
     with Installation(settings) as made:
         yield made
 

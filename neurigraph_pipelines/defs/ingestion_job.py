@@ -44,10 +44,11 @@ class BatchConfig(dg.Config):
     batch_id: str
 
 
-@dg.op(retry_policy=RETRY_POLICY, description="Says which node or nodes each segment belongs to.")
+@dg.op(retry_policy=RETRY_POLICY)
 def assign_nodes(
     context: dg.OpExecutionContext, config: BatchConfig, installation: InstallationResource
 ) -> dg.Output[Assigned]:
+    """Says which node or nodes each segment belongs to."""
     started = time.monotonic()
     adapters = installation.adapters
     assigned = batch.assign_nodes(adapters, installation.settings, UUID(config.batch_id))
@@ -70,10 +71,11 @@ def assign_nodes(
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY, description="Writes the summary that stands for each record in every search.")
+@dg.op(retry_policy=RETRY_POLICY)
 def summarize(
-    context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned
+    installation: InstallationResource, assigned: Assigned
 ) -> dg.Output[Summarized]:
+    """Writes the summary that stands for each record in every search."""
     started = time.monotonic()
     summarized = batch.summarize(installation.adapters, installation.settings, assigned)
     plans = {plan.record_id: plan for plan in assigned.plans}
@@ -97,10 +99,11 @@ def summarize(
     )
 
 
-@dg.op(retry_policy=RETRY_POLICY, description="Extracts entities, topics, dates and relationships.")
+@dg.op(retry_policy=RETRY_POLICY)
 def extract_keywords(
-    context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned
+    installation: InstallationResource, assigned: Assigned
 ) -> dg.Output[Described]:
+    """Extracts entities, topics, dates and relationships."""
     started = time.monotonic()
     described = batch.extract_keywords(installation.adapters, installation.settings, assigned)
     plans = {plan.record_id: plan for plan in assigned.plans}
@@ -127,12 +130,11 @@ def extract_keywords(
     )
 
 
-@dg.op(
-    retry_policy=RETRY_POLICY, description="Embeds summaries and passages; a provider that is down leaves them pending."
-)
+@dg.op(retry_policy=RETRY_POLICY)
 def embed(
     context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned, summarized: Summarized
 ) -> dg.Output[Embedded]:
+    """Embeds summaries and passages; a provider that is down leaves them pending."""
     started = time.monotonic()
     embedded = batch.embed(installation.adapters, installation.settings, assigned, summarized)
     for record_id, error in embedded.pending:
@@ -159,10 +161,7 @@ def embed(
     )
 
 
-@dg.op(
-    retry_policy=RETRY_POLICY,
-    description="The atomic zone: each segment is stored completely or leaves no trace.",
-)
+@dg.op(retry_policy=RETRY_POLICY)
 def commit(
     context: dg.OpExecutionContext,
     installation: InstallationResource,
@@ -171,6 +170,7 @@ def commit(
     described: Described,
     embedded: Embedded,
 ) -> dg.Output[BatchResult]:
+    """The atomic zone: each segment is stored completely or leaves no trace."""
     started = time.monotonic()
     result = batch.commit(installation.adapters, installation.settings, assigned, summarized, described, embedded)
     for failure, state in result.returned:
@@ -202,12 +202,9 @@ def commit(
     )
 
 
-@dg.job(
-    description="Stores a batch of segments: assign, summarise and describe, embed, commit.",
-    tags=RUN_TAGS,
-    executor_def=dg.in_process_executor,
-)
+@dg.job(tags=RUN_TAGS, executor_def=dg.in_process_executor)
 def ingestion_job() -> None:
+    """Stores a batch of segments: assign, summarise and describe, embed, commit."""
     assigned = assign_nodes()
     summarized = summarize(assigned)
     described = extract_keywords(assigned)

@@ -15,8 +15,9 @@ RUN_OUTPUT_DAYS = 1.0
 _SEGMENTS_AT_ONCE = 1_000
 
 
-@dg.op(description="Removes message bodies whose segments were stored longer ago than the retention allows.")
+@dg.op
 def purge_inbox(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
+    """Removes message bodies whose segments were stored longer ago than the retention allows."""
     age_seconds = installation.settings.inbox_retention_days * SECONDS_PER_DAY
     removed = 0
     while True:
@@ -29,8 +30,9 @@ def purge_inbox(context: dg.OpExecutionContext, installation: InstallationResour
     return dg.Output(removed, metadata={"bodies removed": removed, "retention in days": age_seconds / SECONDS_PER_DAY})
 
 
-@dg.op(description="Removes what the steps of finished runs handed to each other, which Dagster itself never does.")
+@dg.op
 def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
+    """Removes what the steps of finished runs handed to each other, which Dagster itself never does."""
     oldest = time.time() - RUN_OUTPUT_DAYS * SECONDS_PER_DAY
     removed = 0
     for folder in Path(context.instance.storage_directory()).glob("*"):
@@ -41,11 +43,9 @@ def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
     return dg.Output(removed, metadata={"runs cleaned up": removed})
 
 
-@dg.job(
-    description="Keeps raw text out of the inbox once it is stored, and old outputs off the disk.",
-    executor_def=dg.in_process_executor,
-)
+@dg.job(executor_def=dg.in_process_executor)
 def retention_job() -> None:
+    """Keeps raw text out of the inbox once it is stored, and old outputs off the disk."""
     purge_inbox()
     purge_run_outputs()
 

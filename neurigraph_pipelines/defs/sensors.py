@@ -18,11 +18,11 @@ CLAIMED_BY = "dagster"
     job=ingestion_job,
     minimum_interval_seconds=5,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Finds conversations that ended with something unstored, and launches their ingestion in batches.",
 )
 def conversation_end_sensor(
     context: dg.SensorEvaluationContext, installation: InstallationResource
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """Finds conversations that ended with something unstored, and launches their ingestion in batches."""
     database = installation.opened.database
     found = triggers.detect_ended(database)
     batches = triggers.claim_for_runs(database, installation.settings, CLAIMED_BY)

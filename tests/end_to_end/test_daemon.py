@@ -1,0 +1,133 @@
+"""A real Dagster daemon and webserver: the sensor finds an ended conversation, the job stores it, a search finds it."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.local_stack import LocalStack
+from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.wiring import Installation
+from tests.support.embedded_server import new_home
+
+pytestmark = pytest.mark.end_to_end
+
+PATIENCE_SECONDS = 120.0
+MESSAGES = (
+    "We chose the copper gutters for the boathouse, not the zinc ones.",
+    "Noted: copper gutters for the boathouse.",
+    "The roofer Ilse comes on Friday to measure.",
+)
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch, session_home: Path, tmp_path: Path) -> Iterator[Installation]:
+    """An installation as a newcomer has it, on an embedded server of its own; children read the same environment."""
+    with new_home(tmp_path) as home:
+        home.mkdir()
+        (home / "models").symlink_to(session_home / "models")
+        monkeypatch.setenv("NEURIGRAPH_HOME", str(home))
+        monkeypatch.setenv("NEURIGRAPH_LANGUAGE_MODEL", "offline")
+        monkeypatch.setenv("NEURIGRAPH_EMBEDDER", "minilm")
+        monkeypatch.setenv("NEURIGRAPH_UI_PORT", "0")
+        monkeypatch.setenv("NEURIGRAPH_API_PORT", "0")
+        with Installation() as installation:
+            installation.migrate()
+            yield installation
+
+
+def end_conversation(installation: Installation, user: User, external_id: str) -> None:
+    """Put a conversation into the inbox and end it, as an application would."""
+    inbox = Inbox(installation.tokens, installation.settings)
+    roles = (Role.USER, Role.ASSISTANT, Role.USER)
+    conversation = NewConversation(
+        external_id,
+        tuple(
+            NewMessage(role, text, external_id=str(number))
+            for number, (role, text) in enumerate(zip(roles, MESSAGES, strict=True))
+        ),
+    )
+    claims = Claims.of_user(user.user_id)
+    with installation.database.agent(claims) as tx:
+        inbox.add_conversation(tx, user.user_id, conversation)
+        source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION, external_id=external_id)
+        inbox.end(tx, SourceKind.CONVERSATION, source_id)
+
+
+def await_stored(installation: Installation, stack: LocalStack, count: int) -> None:
+    """Wait until ``count`` segments are stored, watching that the stack lives."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (queue := triggers.queue(installation.database)).stored < count:
+        stack.check()
+        assert time.monotonic() < deadline, f"not stored in time: {queue}"
+        time.sleep(0.25)
+
+
+def graphql(stack: LocalStack, query: str) -> dict[str, Any]:
+    """Ask the webserver what a person would see in its pages."""
+    request = urllib.request.Request(
+        f"{stack.ui.url}/graphql",
+        data=json.dumps({"query": query}).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        answer: dict[str, Any] = json.load(response)
+    assert "errors" not in answer, answer
+    data: dict[str, Any] = answer["data"]
+    return data
+
+
+def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation) -> None:
+    user, _ = create_user(embedded.database, "ada")
+    with LocalStack(embedded, with_api=True) as stack:
+        assert stack.api is not None
+        end_conversation(embedded, user, "boathouse")
+        await_stored(embedded, stack, 1)
+        answer = search(
+            embedded.database,
+            embedded.embedder,
+            embedded.settings,
+            Claims.of_user(user.user_id),
+            Question("Which gutters does the boathouse get?"),
+        )
+        assert answer.hits[0]["source"]["external_id"] == "boathouse"
+        assert answer.messages[0]["external_id"] in {"0", "1"}
+        _assert_the_ui_tells(stack)
+        with urllib.request.urlopen(f"{stack.api.url}/healthz", timeout=10) as response:
+            assert response.status == 200
+
+
+def _assert_the_ui_tells(stack: LocalStack) -> None:
+    """One successful run of five steps, each with counts, tokens, seconds and a table of items."""
+    deadline = time.monotonic() + 60
+    while True:
+        runs = graphql(stack, _RUNS)["runsOrError"]["results"]
+        if runs and runs[0]["status"] == "SUCCESS":
+            break
+        assert time.monotonic() < deadline, runs
+        time.sleep(0.5)
+    assert len(runs) == 1
+    assert runs[0]["jobName"] == "ingestion_job"
+    found = {
+        event["stepKey"]: {entry["label"] for entry in event["metadataEntries"]}
+        for event in runs[0]["eventConnection"]["events"]
+        if event.get("__typename") == "ExecutionStepOutputEvent"
+    }
+    assert set(found) == {"assign_nodes", "summarize", "extract_keywords", "embed", "commit"}
+    for step, labels in found.items():
+        assert {"tokens", "seconds", "items", "failed"} <= labels, step
+
+
+_RUNS = """{ runsOrError { ... on Runs { results { runId status jobName
+    eventConnection(limit: 1000) { events { __typename
+        ... on ExecutionStepOutputEvent { stepKey metadataEntries { label } } } } } } } }"""
