@@ -160,8 +160,9 @@ class Installation:
         if chosen == "voyage":
             client = self._client("Voyage AI", settings.voyage_api_key, "VOYAGE_API_KEY", settings.voyage_base_url)
             return OpenAiEmbedder(settings.voyage_embedding_model, client, self.tokens, service="voyage")
-        client = self._client("OpenAI", settings.openai_api_key, "OPENAI_API_KEY", settings.openai_base_url)
-        return OpenAiEmbedder(settings.openai_embedding_model, client, self.tokens)
+        # Not every compatible server knows base64, a quarter of the size; OpenAI does.
+        compact = settings.openai_base_url is None
+        return OpenAiEmbedder(settings.openai_embedding_model, self._openai, self.tokens, compact=compact)
 
     @cached_property
     def language_model(self) -> LanguageModel:
@@ -176,8 +177,12 @@ class Installation:
             return OfflineLanguageModel(self.embedder, settings.language)
         from resources.language_model_openai import OpenAiLanguageModel
 
-        client = self._client("OpenAI", settings.openai_api_key, "OPENAI_API_KEY", settings.openai_base_url)
-        return OpenAiLanguageModel(settings.openai_model, client, self.tokens, settings.model_context_tokens)
+        return OpenAiLanguageModel(settings.openai_model, self._openai, self.tokens, settings.model_context_tokens)
+
+    @cached_property
+    def _openai(self) -> ProviderClient:
+        """One client for language model and embedder, so that their calls share one limit."""
+        return self._client("OpenAI", self.settings.openai_api_key, "OPENAI_API_KEY", self.settings.openai_base_url)
 
     def _client(self, service: str, key: SecretStr | None, variable: str, base_url: str | None) -> ProviderClient:
         from resources.provider_retries import ProviderClient
