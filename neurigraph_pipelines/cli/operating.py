@@ -1,0 +1,136 @@
+"""Commands of whoever runs an installation: ``migrate``, ``serve``, ``key`` and ``stats``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, installed, opened
+from neurigraph_pipelines.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import socket
+
+commands = typer.Typer()
+
+
+@commands.command()
+def migrate(as_json: Json = False) -> None:
+    """Bring the database up to date. With the embedded server every command does so by itself."""
+    output = Output(as_json)
+    with installed() as installation:
+        report = installation.migrate(lambda name: output.note(f"applied {name}"))
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.lines(f"The database is at migration {report.version}; {len(report.applied)} applied now.")
+
+    output.result(asdict(report), view)
+
+
+@commands.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Unset: the setting api_host.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one. Unset: the setting api_port.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Serve the HTTP API until interrupted."""
+    import uvicorn
+
+    from neurigraph_pipelines.api.app import create_app
+
+    with opened() as installation:
+        settings = installation.settings
+        with _listener(settings.api_host if host is None else host, settings.api_port if port is None else port) as at:
+            address = at.getsockname()
+            url = f"http://[{address[0]}]:{address[1]}" if ":" in address[0] else f"http://{address[0]}:{address[1]}"
+
+            def view() -> Any:
+                from neurigraph_pipelines.cli import views
+
+                return views.lines(f"The API runs at {url}, its documentation at {url}/docs.")
+
+            config = uvicorn.Config(create_app(installation), log_config=_log_config(), lifespan="on")
+            server = uvicorn.Server(config)
+            Output(as_json).result({"url": url}, view)
+            server.run(sockets=[at])
+            if not server.started:
+                raise ConfigurationError("the API did not start: the lines above say why")
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    import socket
+
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {host}, port {port}: {error.strerror}. Choose another with --host and --port."
+        ) from error
+
+
+def _log_config() -> dict[str, Any]:
+    """Uvicorn's own, with everything on stderr."""
+    from copy import deepcopy
+
+    from uvicorn.config import LOGGING_CONFIG
+
+    config: dict[str, Any] = deepcopy(LOGGING_CONFIG)
+    for handler in config["handlers"].values():
+        handler["stream"] = "ext://sys.stderr"
+    config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
+    return config
+
+
+@commands.command()
+def key(
+    user: UserSlug,
+    label: Annotated[str, typer.Option(help="What it is for, to recognise it by.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Give a user another API key. It is shown once."""
+    from neurigraph_pipelines.access import issue_api_key
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        made = issue_api_key(installation.database, claims.user_id, argument(label))
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.lines(made)
+
+    Output(as_json).result({"user": user, "label": label, "api_key": made}, view)
+
+
+@commands.command()
+def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
+    """Count what is stored, and what waits to be."""
+    from neurigraph_pipelines.graph import navigation, provisioning
+    from neurigraph_pipelines.ingestion import triggers
+    from neurigraph_pipelines.model import Claims
+
+    with opened() as installation:
+        database = installation.database
+        if user is not None:
+            users = [provisioning.find_user(database, argument(user))]
+        else:
+            users = provisioning.list_users(database)
+        rows: list[dict[str, Any]] = []
+        for each in users:
+            with database.agent(Claims.of_user(each.user_id)) as tx:
+                rows.append({"user": each.slug, **navigation.totals(tx, each.user_id)})
+        queue = triggers.queue(database, users[0].user_id if user is not None else None)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.table(rows) if rows else views.lines("There is no user yet: neurigraph import makes one.")
+
+    Output(as_json).result({"users": rows, "queue": asdict(queue)}, view)

@@ -1,0 +1,173 @@
+"""Commands that look at memories: ``search``, ``open``, ``tree`` and ``node``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, opened
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+
+commands = typer.Typer()
+
+
+@commands.command()
+def search(
+    query: Annotated[str, typer.Argument(help="A question in plain words.", show_default=False)],
+    user: UserSlug,
+    limit: Annotated[int, typer.Option(help="Most records.")] = 10,
+    node: Annotated[
+        str | None,
+        typer.Option(help="Search only this node and what lies below it, by path or id.", show_default=False),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the components of every score.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask a question; no file is opened for it."""
+    from neurigraph_pipelines.retrieval import search as phase_one
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        node_id = None
+        if node is not None:
+            with installation.database.agent(claims) as tx:
+                node_id = _node_id(tx, claims.user_id, node)
+        found = phase_one.search(
+            installation.database,
+            installation.embedder,
+            installation.settings,
+            claims,
+            phase_one.Question(argument(query), limit=limit, node_id=node_id, explain=explain),
+        )
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.answer(found, user)
+
+    Output(as_json).result(asdict(found), view)
+
+
+@commands.command("open")
+def open_file(
+    identifier: Annotated[str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="As search shows it.")],
+    user: UserSlug,
+    message: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Only this message.")] = None,
+    output_file: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the bytes there.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Open exactly one file, or one message of it."""
+    from neurigraph_pipelines.retrieval import open as phase_two
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        database, objects = installation.database, installation.objects
+        wanted = _uuid(identifier)
+        try:
+            file_id = phase_two.file_of_record(database, claims, wanted)
+        except NotFoundError:
+            file_id = wanted
+        try:
+            if message is not None:
+                one = phase_two.open_message(database, objects, claims, file_id, message)
+                content, data = one.text.encode(), asdict(one)
+            else:
+                file = phase_two.open_file(database, objects, claims, file_id)
+                content = file.content
+                messages = phase_two.speaker_lines(content)
+                data = {"file_id": file.file_id, "file_name": file.file_name, "messages": messages}
+        except NotFoundError:
+            raise NotFoundError(
+                f"there is no file or record {identifier}" + ("" if message is None else f" with a message {message}")
+            ) from None
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        if message is None:
+            return views.transcript(messages)
+        return views.lines(f"{one.author}: {one.text}" if one.author else one.text)
+
+    if output_file is None:
+        Output(as_json).result(data, view)
+        return
+    try:
+        output_file.write_bytes(content)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {output_file}: {error.strerror}") from error
+    _written(Output(as_json), output_file, file_id, len(content))
+
+
+def _written(output: Output, path: Path, file_id: UUID, size: int) -> None:
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.lines(f"{size:,} bytes written to {path}")
+
+    output.result({"file_id": file_id, "output": str(path), "bytes": size}, view)
+
+
+@commands.command()
+def tree(user: UserSlug, as_json: Json = False) -> None:
+    """Draw the whole graph of a user."""
+    from neurigraph_pipelines.graph import navigation
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        with installation.database.agent(claims) as tx:
+            root = navigation.tree(tx, claims.user_id)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.tree(root)
+
+    Output(as_json).result(asdict(root), view)
+
+
+@commands.command()
+def node(
+    place: Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="Such as Family/Dave.", show_default=False)],
+    user: UserSlug,
+    records: Annotated[int, typer.Option(min=0, max=10_000, help="Most records to show, newest first.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show one node: what it is, what it is related to, and its newest records."""
+    from neurigraph_pipelines.graph import navigation
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        with installation.database.agent(claims) as tx:
+            node_id = _node_id(tx, claims.user_id, place)
+            shell = navigation.shell(tx, node_id)
+            newest = navigation.records(tx, node_id, limit=records)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.node(shell, newest, user)
+
+    Output(as_json).result({**shell, "records": newest}, view)
+
+
+def _node_id(tx: Any, user_id: UUID, place: str) -> UUID:
+    from neurigraph_pipelines.graph.navigation import find_node
+
+    try:
+        return UUID(place)
+    except ValueError:
+        return find_node(tx, user_id, argument(place))
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidInputError(f"{text!r} is not the id of a file or record: search shows them") from None

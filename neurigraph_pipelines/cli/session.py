@@ -1,0 +1,86 @@
+"""Opening the installation for a command, and finding whom the command is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from neurigraph_pipelines.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.settings import Settings
+    from neurigraph_pipelines.wiring import Installation
+
+UserSlug = Annotated[str, typer.Option("--user", "-u", help="Whose memory, by slug.", show_default=False)]
+"""The option of commands about one user."""
+
+AnyUserSlug = Annotated[
+    str | None, typer.Option("--user", "-u", help="Whose memory, by slug. Unset: everybody's.", show_default=False)
+]
+"""The option of commands about one user or all."""
+
+
+@contextmanager
+def installed() -> Iterator[Installation]:
+    """The installation that the settings describe, as it stands."""
+    from neurigraph_pipelines.wiring import Installation
+
+    with Installation(_settings()) as installation:
+        yield installation
+
+
+@contextmanager
+def opened() -> Iterator[Installation]:
+    """The installation, ready for work: our own server is migrated on the way, another's must have been.
+
+    Raises:
+        ConfigurationError: The settings are wrong, or the schema is missing or of another version.
+    """
+    from neurigraph_pipelines.migrations import require_current
+
+    with installed() as installation:
+        if installation.settings.database_url is None:
+            installation.migrate()
+        else:
+            require_current(installation.database)
+        yield installation
+
+
+def claims_of(installation: Installation, slug: str) -> Claims:
+    """Claims of a user.
+
+    Raises:
+        NotFoundError: There is no such user.
+    """
+    from neurigraph_pipelines.graph.provisioning import find_user
+    from neurigraph_pipelines.model import Claims
+
+    return Claims.of_user(find_user(installation.database, argument(slug)).user_id)
+
+
+def argument(text: str) -> str:
+    """An argument as a database takes it: bytes that are no UTF-8 arrive as lone surrogates."""
+    from neurigraph_pipelines.ingestion.hygiene import clean_text
+
+    return clean_text(text, "repair")[0]
+
+
+def _settings() -> Settings:
+    from pydantic import ValidationError
+    from pydantic_settings import SettingsError
+
+    from neurigraph_pipelines.settings import Settings
+
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, found['loc'])) or 'settings'}: {found['msg']}" for found in error.errors()
+        )
+        raise ConfigurationError(f"the settings are not usable: {wrong} (see docs/settings.md)") from error
+    except (SettingsError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"the settings cannot be read: {error} (see docs/settings.md)") from error

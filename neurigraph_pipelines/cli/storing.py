@@ -1,0 +1,175 @@
+"""Commands that put memories in: ``import`` and ``ingest``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, opened
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.ingestion.records import BatchResult
+    from neurigraph_pipelines.ingestion.triggers import Queue
+    from neurigraph_pipelines.model import ImportReport
+    from neurigraph_pipelines.wiring import Installation
+
+commands = typer.Typer()
+
+_NOTHING_ACCEPTED = 2
+_NOTHING_STORED = 5
+
+
+@commands.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(help="An export: .json, .jsonl, .txt, .md, or the .zip it arrives as.")],
+    user: UserSlug,
+    format_name: Annotated[
+        str, typer.Option("--format", help="chatgpt, claude, locomo, jsonl or text; auto looks into the file.")
+    ] = "auto",
+    as_json: Json = False,
+) -> None:
+    """Take the conversations of a file into the inbox.
+
+    The user is made if need be. What is in the inbox already is not added again, so an import that was cut off is
+    finished by running it again.
+    """
+    from neurigraph_pipelines.graph.provisioning import ensure_user
+    from neurigraph_pipelines.ingestion import importing
+    from neurigraph_pipelines.ingestion.imports import detect_format
+    from neurigraph_pipelines.ingestion.imports.source import content_size
+    from neurigraph_pipelines.model import Claims
+
+    output = Output(as_json)
+    chosen = detect_format(file) if format_name == "auto" else format_name
+    total = content_size(file)
+    with opened() as installation:
+        owner, made = ensure_user(installation.database, argument(user))
+        if made:
+            output.note(f"made the user {owner.slug}")
+        with output.progress(in_bytes=True) as progress:
+            task = progress.add_task(f"importing {chosen}", total=total)
+            report = importing.import_file(
+                installation.database,
+                installation.tokens,
+                installation.settings,
+                Claims.of_user(owner.user_id),
+                file,
+                chosen,
+                on_bytes=lambda more: progress.advance(task, more),
+                on_rejected=lambda item: output.note(f"rejected: {item.where}: {item.reason}"),
+            )
+        estimated = not installation.tokens.exact
+    data = {"user": owner.slug, "user_created": made, "file": str(file), "format": chosen, **asdict(report)}
+    output.result(data, lambda: _import_view(report, estimated))
+    if report.rejected and not report.conversations_seen:
+        raise typer.Exit(_NOTHING_ACCEPTED)
+
+
+def _import_view(report: ImportReport, estimated: bool) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    about = "about " if estimated else ""
+    text = (
+        f"{report.messages_added:,} messages added ({about}{report.tokens_added:,} tokens) in "
+        f"{report.conversations_seen:,} conversations, {report.conversations_added:,} of them new; "
+        f"{report.messages_known:,} messages were known"
+    )
+    if report.messages_repaired:
+        text += f", {report.messages_repaired:,} had text repaired"
+    if report.rejected:
+        text += f", {len(report.rejected):,} items rejected"
+    return views.lines(text + ".", *(["Next: neurigraph ingest"] if report.messages_added else []))
+
+
+@commands.command()
+def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
+    """Store what has ended, until nothing is due: file, summarise, describe, embed and commit.
+
+    This runs in one process, without Dagster. Interrupted, it gives back what it held.
+    """
+    from neurigraph_pipelines.ingestion import triggers
+    from neurigraph_pipelines.ingestion.batch import STEPS, run_due
+
+    output = Output(as_json)
+    results: list[BatchResult] = []
+    with opened() as installation:
+        user_id = claims_of(installation, user).user_id if user is not None else None
+        adapters, settings = installation.adapters, installation.settings
+        with output.progress() as progress:
+            task = progress.add_task("storing", total=0)
+
+            def begin(batch: triggers.Batch) -> None:
+                progress.update(task, total=(progress.tasks[0].total or 0) + STEPS * batch.segments)
+
+            for result in run_due(
+                adapters,
+                settings,
+                "cli",
+                user_id,
+                on_batch=begin,
+                on_done=lambda done: progress.advance(task, done),
+            ):
+                results.append(result)
+                progress.update(task, completed=progress.tasks[0].total)
+        queue = triggers.queue(adapters.database, user_id)
+        data = _ingest_data(installation, results, queue)
+    output.result(data, lambda: _ingest_view(data, queue))
+    if data["returned"] and not data["stored"]:
+        raise typer.Exit(_NOTHING_STORED)
+
+
+def _ingest_data(installation: Installation, results: list[BatchResult], queue: Queue) -> dict[str, Any]:
+    stored = [record for result in results for record in result.stored]
+    adapters = installation.adapters
+    return {
+        "stored": len(stored),
+        "nodes": len({record.node_path for record in stored}),
+        "pending_embedding": sum(record.pending_embedding for record in stored),
+        "already_stored": sum(record.already_stored for record in stored),
+        "returned": [
+            {"trigger_id": failure.trigger_id, "step": failure.step, "error": failure.error, "state": state}
+            for result in results
+            for failure, state in result.returned
+        ],
+        "queue": asdict(queue),
+        "models": {
+            "language_model": adapters.language_model.name,
+            "embedder": adapters.embedder.model,
+            "tokens": adapters.tokens.name,
+            "tokens_exact": adapters.tokens.exact,
+        },
+    }
+
+
+def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    models = data["models"]
+    counted = f"tokens by {models['tokens']}" if models["tokens_exact"] else "token counts estimated"
+    told = [
+        f"{data['stored']:,} records stored in {data['nodes']:,} nodes "
+        f"({models['language_model']}, {models['embedder']}, {counted}).",
+    ]
+    if data["pending_embedding"]:
+        told.append(
+            f"{data['pending_embedding']:,} of them wait for their embedding and are found by words until then."
+        )
+    told += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
+    if queue.pending and queue.next_attempt_at is not None:
+        told.append(
+            f"{queue.pending:,} segments wait for another attempt, the next at {_clock(queue.next_attempt_at)}."
+        )
+    if queue.claimed:
+        told.append(f"{queue.claimed:,} segments are held by another run.")
+    if queue.failed:
+        told.append(f"{queue.failed:,} segments failed for good and need a person.")
+    return views.lines(*told)
+
+
+def _clock(moment: datetime) -> str:
+    return moment.astimezone().strftime("%H:%M:%S on %Y-%m-%d")

@@ -1,0 +1,170 @@
+"""How results look to a person in a terminal.
+
+Values of the domain in, things that rich draws out. Text of others goes through ``printable`` on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from neurigraph_pipelines.cli.output import printable
+from neurigraph_pipelines.graph.navigation import TreeNode
+from neurigraph_pipelines.retrieval.search import Answer
+
+EXCERPT_CHARACTERS = 300
+MESSAGES_SHOWN = 5
+LINKS_SHOWN = 5
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text of others, as it is but for what a terminal would obey."""
+    return Text(printable(text), style)
+
+
+def lines(*texts: str) -> Group:
+    """One below the other."""
+    return Group(*map(plain, texts))
+
+
+def tree(root: TreeNode) -> Tree:
+    """The graph: kind, number of records and links of every node."""
+    drawn = Tree(_label(root))
+    for link in root.links[:LINKS_SHOWN]:
+        drawn.add(plain(link, "dim"))
+    for child in root.children:
+        drawn.add(tree(child))
+    return drawn
+
+
+def _label(node: TreeNode) -> Text:
+    count = f"{node.record_count} record{'' if node.record_count == 1 else 's'}"
+    return Text.assemble((printable(node.name), "bold"), (f"  {node.kind}, {count}", "dim"))
+
+
+def answer(found: Answer, user: str) -> RenderableType:
+    """The hits of a question, each with its best messages and how to open it."""
+    if not found.hits:
+        return Text("Nothing found.")
+    parts: list[RenderableType] = []
+    for number, hit in enumerate(found.hits, start=1):
+        parts += _hit(number, hit, [m for m in found.messages if m["record_id"] == hit["record_id"]], user)
+    return Group(*parts)
+
+
+def _hit(
+    number: int, hit: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], user: str
+) -> Iterable[RenderableType]:
+    yield Text.assemble(
+        (f"{number}. {printable(hit['title'] or 'untitled')}", "bold"),
+        (f"  {printable(hit['node_path'])}  {_date(hit['occurred_at'])}  {hit['score']:.3f}", "dim"),
+    )
+    yield plain("   " + _excerpt(hit["summary"] or ""))
+    if messages:
+        best = ", ".join(_message(message) for message in messages[:MESSAGES_SHOWN])
+        yield plain(f"   best messages: {best}", "cyan")
+    if "explain" in hit:
+        yield plain(f"   score: {_components(hit['explain'])}", "dim")
+        for message in messages[:MESSAGES_SHOWN]:
+            yield plain(f"   message {message['seq']}: {_components(message['explain'])}", "dim")
+    first = f" --message {messages[0]['seq']}" if messages else ""
+    yield plain(f"   neurigraph open {hit['record_id']} --user {user}{first}", "dim")
+
+
+def _message(message: Mapping[str, Any]) -> str:
+    external_id = message["external_id"]
+    named = f" ({external_id})" if external_id and not external_id.startswith("#") else ""
+    return f"{message['seq']}{named} {message['score']:.2f}"
+
+
+def _components(explained: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in explained.items() if value is not None)
+
+
+def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: str) -> RenderableType:
+    """The shell of a node, and its newest records."""
+    title = Text.assemble((printable(shell["node_path"]), "bold"), (f"  {shell['kind']}", "dim"))
+    parts: list[RenderableType] = [title]
+    if shell["summary"]:
+        parts.append(plain(shell["summary"]))
+    parts.append(
+        fields(
+            {
+                "id": shell["node_id"],
+                "records": shell["record_count"],
+                "files": shell["compression_state"],
+                "last accessed": _date(shell["last_accessed_at"]),
+                "aliases": ", ".join(shell["aliases"]),
+                "keywords": ", ".join(shell["keywords"]),
+                "children": ", ".join(child["node_name"] for child in shell["children"]),
+                "edges": "; ".join(_edge(edge) for edge in shell["edges"]),
+            }
+        )
+    )
+    for record in records:
+        pending = "  embedding pending" if record["embedding_pending"] else ""
+        parts.append(
+            Text.assemble(
+                (f"{_date(record['occurred_at'])}  {printable(record['title'] or 'untitled')}", "bold"),
+                (f"{pending}  neurigraph open {record['record_id']} --user {user}", "dim"),
+            )
+        )
+        parts.append(plain("   " + _excerpt(record["summary"] or "")))
+    return Group(*parts)
+
+
+def _edge(edge: Mapping[str, Any]) -> str:
+    arrow = "→" if edge["direction"] == "out" else "←"
+    return f"{edge['relation']} {arrow} {edge['node_name']}"
+
+
+def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
+    """The messages of a file, in order."""
+    return Group(
+        *(
+            Text.assemble(
+                (f"{message['seq']}  {_date(message['occurred_at'])}  ", "dim"),
+                (f"{printable(message['author'] or message['role'])}: ", "bold"),
+                printable(message["content"]),
+            )
+            for message in messages
+        )
+    )
+
+
+def fields(values: Mapping[str, object]) -> Group:
+    """Names and values below each other; what is empty is left out."""
+    width = max(map(len, values)) + 2
+    return Group(
+        *(
+            Text.assemble((name.ljust(width), "dim"), printable(str(value)))
+            for name, value in values.items()
+            if value not in ("", None)
+        )
+    )
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> RenderableType:
+    """Rows of the same columns."""
+    drawn = Table(box=None, pad_edge=False)
+    for name in rows[0] if rows else ():
+        drawn.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
+    for row in rows:
+        drawn.add_row(*(plain(f"{value:,}" if isinstance(value, int) else str(value)) for value in row.values()))
+    return drawn
+
+
+def _date(moment: datetime | str) -> str:
+    at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return at.strftime("%Y-%m-%d %H:%M")
+
+
+def _excerpt(text: str) -> str:
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= EXCERPT_CHARACTERS else one_line[: EXCERPT_CHARACTERS - 1].rstrip() + "…"
