@@ -395,10 +395,6 @@ FROM (
 ) AS idle
 WHERE g.node_id = idle.node_id;
 
--- name: touch_records
-UPDATE {schema}.metadata_records SET last_accessed_at = now()
-WHERE record_id = ANY(%(record_ids)s) AND last_accessed_at < now() - interval '1 minute';
-
 -- name: locate_file
 SELECT
     i.file_id,
@@ -440,5 +436,13 @@ FROM {schema}.file_manifest AS f
 WHERE f.record_id = %(record_id)s;
 
 -- name: touch_file
-UPDATE {schema}.file_manifest SET last_accessed_at = now()
-WHERE file_id = %(file_id)s;
+-- The clocks of a file that is opened and of the record it belongs to.
+WITH opened AS (
+    UPDATE {schema}.file_manifest SET last_accessed_at = now()
+    WHERE file_id = %(file_id)s
+    RETURNING record_id
+)
+
+UPDATE {schema}.metadata_records AS r SET last_accessed_at = now()
+FROM opened AS o
+WHERE r.record_id = o.record_id AND r.last_accessed_at < now() - interval '1 minute';

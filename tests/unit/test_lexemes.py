@@ -1,0 +1,96 @@
+"""Words as lexical search counts them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neurigraph_pipelines.lexemes import MAX_FREQUENCY, MAX_LEXEME_LENGTH, Lexer
+
+LEXER = Lexer()
+anything = st.text(st.characters(), max_size=400)
+written = st.text("aeiknstv'’ -_.漢字かなé🦊\u200d0", max_size=200)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("running runs RAN", ["run", "run", "ran"]),
+        ("Dave's knees", ["dave", "knee"]),
+        ("Dave’s knees", ["dave", "knee"]),
+        ("The parents' house", ["parent", "hous"]),
+        ("O'Brien said", ["o'brien", "said"]),
+        ("What did we do there?", []),
+        ("it's", []),
+        ("2025-11-03", ["2025", "11", "03"]),
+        ("snake_case", ["snake", "case"]),
+        ("Ｗｉｄｅ ﬁsh", ["wide", "fish"]),
+        ("漢字", ["漢字"]),
+        ("漢字かな", ["漢字", "字か", "かな"]),
+        ("東京の天気", ["東京", "京の", "の天", "天気"]),
+        ("字", ["字"]),
+        ("iPhone充電器", ["iphone", "充電", "電器"]),
+        ("🦊🦊 👩‍👩‍👧", []),
+        ("", []),
+        ("\x00 \u2028", []),
+    ],
+)
+def test_what_is_counted(text: str, expected: list[str]) -> None:
+    assert LEXER.lexemes(text) == expected
+
+
+def test_words_that_mean_nothing_are_dropped_in_english_alone() -> None:
+    assert LEXER.lexemes("the") == []
+    assert Lexer("german").lexemes("the Häuser") == ["the", "haus"]
+
+
+def test_an_unknown_language_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ValueError, match="english"):
+        Lexer("klingon")
+
+
+def test_counting_gives_distinct_lexemes_in_order_with_their_numbers() -> None:
+    assert LEXER.count("Dave met Ana; Ana met DAVE's Dave") == (["ana", "dave", "met"], [2, 3, 2], 7)
+    assert LEXER.count("") == ([], [], 0)
+
+
+def test_a_frequency_fits_its_column_and_the_total_stays_true() -> None:
+    assert LEXER.count("fox " * 40_000) == (["fox"], [MAX_FREQUENCY], 40_000)
+
+
+@given(anything | written)
+def test_lexemes_are_short_and_never_empty(text: str) -> None:
+    found = LEXER.lexemes(text)
+    assert all(0 < len(lexeme) <= MAX_LEXEME_LENGTH for lexeme in found)
+    assert not any(character.isspace() or character == "\x00" for lexeme in found for character in lexeme)
+
+
+@given(written, written)
+def test_a_question_is_cut_up_as_the_document_was(before: str, asked: str) -> None:
+    document = LEXER.lexemes(f"{before}\n{asked}")
+    assert document[len(document) - len(LEXER.lexemes(asked)) :] == LEXER.lexemes(asked)
+    assert LEXER.lexemes(asked.upper()) == LEXER.lexemes(asked)
+
+
+@given(anything | written)
+def test_counts_agree_with_the_lexemes(text: str) -> None:
+    distinct, frequencies, total = LEXER.count(text)
+    assert distinct == sorted(set(LEXER.lexemes(text)))
+    assert sum(frequencies) == total == len(LEXER.lexemes(text))
+
+
+@pytest.mark.parametrize("unit", ["a", "漢", "a漢", "'", "a'", "🦊", "e\u0301", "_"])
+def test_megabytes_of_one_character_take_linear_time(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = unit * (length // len(unit))
+        started = time.perf_counter()
+        LEXER.lexemes(text)
+        return time.perf_counter() - started
+
+    seconds(1_000)
+    quarter = seconds(500_000)
+    # Quadratic work would take sixteen times as long; a busy machine may take twice its due.
+    assert seconds(2_000_000) < 8 * quarter + 0.5

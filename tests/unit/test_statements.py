@@ -1,0 +1,103 @@
+"""The SQL folder as the code reads it: names, placeholders, numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from neurigraph_pipelines import statements as module
+from neurigraph_pipelines.statements import SQL_ROOT, Migration, Statements, numbered, statements
+
+CONCERNS = sorted(path.stem for path in (SQL_ROOT / "queries").glob("*.sql"))
+PACKAGE = Path(module.__file__).parent
+
+
+@pytest.fixture
+def sql_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Another folder of SQL, read in place of the project's own."""
+    (tmp_path / "queries").mkdir()
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setattr(module, "SQL_ROOT", tmp_path)
+    numbered.cache_clear()
+    yield tmp_path
+    numbered.cache_clear()
+
+
+@pytest.mark.parametrize("concern", CONCERNS)
+def test_every_query_of_a_file_is_found_and_whole(concern: str) -> None:
+    text = (SQL_ROOT / "queries" / f"{concern}.sql").read_text()
+    queries = statements(concern)
+    assert list(queries) == re.findall(r"-- name: (\S+)", text)
+    for name, query in queries.items():
+        body = query.as_string()
+        assert body, name
+        assert not body.endswith(";"), name
+        assert ";" not in re.sub(r"--.*|'[^']*'", "", body), f"{name} holds two statements"
+
+
+@pytest.mark.parametrize("concern", CONCERNS)
+def test_placeholders_are_named(concern: str) -> None:
+    for name, query in statements(concern).items():
+        body = re.sub(r"--.*", "", query.as_string())
+        identifiers = [field for _, field, _, _ in Formatter().parse(body) if field is not None]
+        assert all(re.fullmatch(r"[a-z_]+", field) for field in identifiers), name
+        assert not re.search(r"%(?!\(\w+\)s|%)", body), f"{name} has a placeholder that is not %(name)s"
+
+
+def test_every_query_is_used_and_every_use_has_a_query() -> None:
+    sources = "\n".join(
+        path.read_text() for root in (PACKAGE, PACKAGE.parent / "resources") for path in root.rglob("*.py")
+    )
+    used = set(re.findall(r"_(?:[A-Z]+)\[\"(\w+)\"\]", sources))
+    existing = {name for concern in CONCERNS for name in statements(concern)}
+    assert used - existing == set()
+    assert existing - used == set()
+
+
+def test_two_queries_of_one_name_are_refused(sql_root: Path) -> None:
+    (sql_root / "queries" / "twice.sql").write_text("-- name: one\nSELECT 1;\n\n-- name: one\nSELECT 2;\n")
+    with pytest.raises(ValueError, match="one name to two queries"):
+        Statements("twice")
+
+
+def test_a_comment_before_the_first_name_is_no_query(sql_root: Path) -> None:
+    (sql_root / "queries" / "some.sql").write_text("-- What this file is for.\n\n-- name: one\n-- Why.\nSELECT 1;\n")
+    queries = Statements("some")
+    assert dict(queries.items()).keys() == {"one"}
+    assert queries["one"].as_string() == "-- Why.\nSELECT 1"
+    with pytest.raises(KeyError):
+        queries["What"]
+
+
+@pytest.mark.parametrize("folder", ["shared", "node"])
+def test_migrations_count_up_from_one(folder: str) -> None:
+    found = numbered(folder)
+    assert [migration.number for migration in found] == list(range(1, len(found) + 1))
+    assert len({migration.name for migration in found}) == len(found)
+    assert len({migration.checksum for migration in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [
+        (["0001_one.sql", "0003_three.sql"], "count up"),
+        (["0002_two.sql"], "count up"),
+        (["0001_one.sql", "0001_uno.sql"], "count up"),
+        (["1_one.sql"], "is not named"),
+        (["0001_One.sql"], "is not named"),
+    ],
+)
+def test_misnumbered_migrations_are_refused(sql_root: Path, names: list[str], complaint: str) -> None:
+    for name in names:
+        (sql_root / "shared" / name).write_text("SELECT 1;")
+    with pytest.raises(ValueError, match=complaint):
+        numbered("shared")
+
+
+def test_a_checksum_says_whether_a_file_was_changed() -> None:
+    assert Migration(1, "one", "SELECT 1").checksum == Migration(2, "two", "SELECT 1").checksum
+    assert Migration(1, "one", "SELECT 1").checksum != Migration(1, "one", "SELECT 1 ").checksum
