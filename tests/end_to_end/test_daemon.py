@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -87,7 +89,7 @@ def graphql(stack: LocalStack, query: str) -> dict[str, Any]:
     return data
 
 
-def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation) -> None:
+def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation, tmp_path: Path) -> None:
     user, _ = create_user(embedded.database, "ada")
     with LocalStack(embedded, with_api=True) as stack:
         assert stack.api is not None
@@ -102,12 +104,13 @@ def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation) 
         )
         assert answer.hits[0]["source"]["external_id"] == "boathouse"
         assert answer.messages[0]["external_id"] in {"0", "1"}
-        _assert_the_ui_tells(stack)
+        run_id = _assert_the_ui_tells(stack)
+        _assert_a_person_sees(stack, run_id, tmp_path)
         with urllib.request.urlopen(f"{stack.api.url}/healthz", timeout=10) as response:
             assert response.status == 200
 
 
-def _assert_the_ui_tells(stack: LocalStack) -> None:
+def _assert_the_ui_tells(stack: LocalStack) -> str:
     """One successful run of five steps, each with counts, tokens, seconds and a table of items."""
     deadline = time.monotonic() + 60
     while True:
@@ -126,6 +129,30 @@ def _assert_the_ui_tells(stack: LocalStack) -> None:
     assert set(found) == {"assign_nodes", "summarize", "extract_keywords", "embed", "commit"}
     for step, labels in found.items():
         assert {"tokens", "seconds", "items", "failed"} <= labels, step
+    run_id: str = runs[0]["runId"]
+    return run_id
+
+
+def _assert_a_person_sees(stack: LocalStack, run_id: str, profile: Path) -> None:
+    """The page of the run, in a real browser where there is one."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return
+    page = subprocess.run(
+        [
+            chromium,
+            *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+            *("--disable-component-update", "--no-first-run", f"--user-data-dir={profile / 'chromium'}"),
+            *("--window-size=1500,1100", "--virtual-time-budget=30000", "--dump-dom"),
+            f"{stack.ui.url}/runs/{run_id}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+    for shown in ("ingestion_job", "Success", "records stored", "RUN_SUCCESS"):
+        assert shown in page, f"{shown!r} is not on the page of the run"
 
 
 _RUNS = """{ runsOrError { ... on Runs { results { runId status jobName

@@ -1,0 +1,140 @@
+"""Every command that the pages show is run: in order, one shell a page, in a home of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support.embedded_server import new_home
+
+pytestmark = pytest.mark.end_to_end
+
+PAGES = ("README.md", "docs/quickstart.md", "docs/import.md", "docs/cli.md", "docs/api.md", "samples/README.md")
+PATIENCE_SECONDS = 240
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# `make test` is what runs this; `make demo` has a test of its own below.
+_NOT_AGAIN = {"make test", "make demo"}
+_UP = "make up"
+_API_PORT = "8400"
+
+
+def commands(page: str) -> list[str]:
+    """The lines of a page's console blocks that begin with a prompt, without their comments."""
+    lines = [line for block in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8")) for line in block.splitlines()]
+    return [re.sub(r"\s+# .*$", "", line[2:]) for line in lines if line.startswith("$ ")]
+
+
+def environment(home: Path, session_home: Path, api_port: int) -> dict[str, str]:
+    home.mkdir(exist_ok=True)
+    (home / "models").symlink_to(session_home / "models")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
+    return {
+        **kept,
+        "NEURIGRAPH_HOME": str(home),
+        "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+        "NEURIGRAPH_UI_PORT": "0",
+        "NEURIGRAPH_API_PORT": str(api_port),
+        "PATH": f"{ROOT / '.venv' / 'bin'}{os.pathsep}{kept.get('PATH', '')}",
+    }
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def await_api(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        assert process.poll() is None, "the stack ended by itself"
+        assert time.monotonic() < deadline, "the API did not come up"
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.3)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if (ROOT / page).is_file()])
+def test_the_commands_of_a_page_work(page: str, tmp_path: Path, session_home: Path) -> None:
+    shown = [command for command in commands(page) if command not in _NOT_AGAIN]
+    if any("curl" in command for command in shown) and shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    port = free_port()
+    with new_home(tmp_path) as home:
+        env = environment(home, session_home, port)
+        before = shown[: shown.index(_UP)] if _UP in shown else shown
+        run_in_one_shell(before, env, port)
+        if _UP in shown:
+            run_under_the_stack(shown[shown.index(_UP) + 1 :], env, port)
+
+
+def run_in_one_shell(shown: list[str], env: dict[str, str], port: int) -> None:
+    """Run commands one after the other; the first that fails ends it. Where memories are kept is ours to say."""
+    lines = [line for line in shown if not line.startswith("export NEURIGRAPH_HOME=") and "bin/activate" not in line]
+    script = "set -euo pipefail\n" + "\n".join(lines).replace(f":{_API_PORT}/", f":{port}/")
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+    assert '"status": 4' not in done.stdout, done.stdout
+
+
+def run_under_the_stack(shown: list[str], env: dict[str, str], port: int) -> None:
+    """Run commands while `neurigraph up` runs, and end it as a person would, with Ctrl-C."""
+    process = subprocess.Popen(
+        ["neurigraph", "up"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        await_api(port, process)
+        run_in_one_shell(shown, env, port)
+    finally:
+        process.send_signal(signal.SIGINT)
+        code = process.wait(timeout=60)
+    assert code in {0, 130}
+
+
+def test_the_demo_runs_to_its_end_and_leaves_nothing_running(tmp_path: Path, session_home: Path) -> None:
+    with new_home(tmp_path) as home:
+        env = environment(home, session_home, free_port())
+        for _ in range(2):  # a second run finds everything there
+            done = subprocess.run(
+                ["neurigraph", "demo"],
+                cwd=ROOT,
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert "everything about Dave" in done.stdout
+            for place in ("bob/Business", "bob/Family", "bob/Hobbies"):
+                assert place in done.stdout, f"Dave is not found in {place}:\n{done.stdout}"
+        assert left_running(home) == []
+
+
+def left_running(home: Path) -> list[str]:
+    """Processes that belong to an installation: they were told its home, or work in it."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+        except OSError:  # it ended meanwhile
+            continue
+        if str(home).encode() in told:
+            found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found
