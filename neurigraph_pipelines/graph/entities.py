@@ -12,9 +12,12 @@ from collections.abc import Iterable, Iterator
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import ConceptKind, NodeProposal, Outline, OutlineNode
 
+ENOUGH_SHARED_WORDS = 2
+"""One word in common, such as "with" in two descriptions, is chance."""
+
 Key = tuple[str, ...]
 
-_WORD = re.compile(r"\w{3,}")
+_WORD = re.compile(r"\w{4,}")
 
 
 class OutlineIndex:
@@ -57,13 +60,13 @@ class OutlineIndex:
         return self.person([name]) or self._anywhere.get(name_key(name))
 
     def nearest_topic(self, proposals: Iterable[NodeProposal]) -> OutlineNode | None:
-        """The layer-1 node that shares most words with ``proposals``; None when none shares any."""
+        """The layer-1 node that shares most words with ``proposals``; None when none shares enough."""
         wanted = _words(text for p in proposals for text in (p.name, p.summary, *p.keywords, *p.aliases))
         shares = [
             len(wanted & _words((node.path[-1], node.summary, *node.keywords, *node.aliases))) for node in self._top
         ]
         best = max(shares, default=0)
-        return self._top[shares.index(best)] if best else None
+        return self._top[shares.index(best)] if best >= ENOUGH_SHARED_WORDS else None
 
 
 def _key(path: Iterable[str]) -> Key:

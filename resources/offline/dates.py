@@ -253,7 +253,9 @@ def _rules() -> Iterator[tuple[re.Pattern[str], Resolver]]:
     )
     yield (
         re.compile(
-            rf"\b(?:(?P<word>last|past|next|this coming|this|by|until|till|before|on) )?{_WEEKDAY}\b(?!s)", flags
+            rf"\b(?:(?P<word>last|past|next|this coming|this|by|until|till|before|on) )?{_WEEKDAY}\b"
+            r"(?!s| \d{1,2}\b(?!:))",
+            flags,
         ),
         _weekday,
     )

@@ -20,14 +20,20 @@ from resources.offline.relations import StatedRelation, stated_relations
 MAX_NAMES = 200
 """Different names of one segment that are looked at, the most frequent first."""
 
+HEADLINE_MENTIONS = 3
+"""What a name in the title counts: who gave it said what the conversation is about."""
+
 _CAPITALISED = r"[A-Z][\w'’&+-]*"
 _RUN = re.compile(rf"{_CAPITALISED}(?:\s(?:of\s(?:the\s)?)?{_CAPITALISED}){{0,4}}")
 _OPENING = re.compile(r"(?:^|[:*#>|\"“(\[–—-])\s*$")
 _NOUNS_OF_PROJECTS = "project|launch|app|product|campaign|initiative|prototype|rollout|release|migration"
 _PROJECT = re.compile(
-    rf"\bProject\s({_CAPITALISED}(?:\s{_CAPITALISED})?)"
-    rf"|\b({_CAPITALISED}(?:\s{_CAPITALISED})?)\s(?:{_NOUNS_OF_PROJECTS})\b"
+    rf"\bProject\s(?P<named>{_CAPITALISED}(?:\s{_CAPITALISED})?)"
+    rf"|\b(?P<kind>{_CAPITALISED}(?:\s{_CAPITALISED})?)\s(?:{_NOUNS_OF_PROJECTS})\b"
+    rf"|\b(?P<launched>{_CAPITALISED})\s(?P<what>[a-z]{{3,}})\slaunch\b"
+    rf"|\b(?:launch|release)\sof\s(?:the\s|our\s|my\s)?(?P<object>{_CAPITALISED})"
 )
+_NO_PROJECT = frozenset(["new", "the", "android", "ios", "school", "mobile", "product"])
 _PERSON_AFTER = re.compile(
     r"\s(?:said|says|told|asked|asks|thinks|thought|wants|wanted|called|agreed|agrees|mentioned|suggested|promised|"
     r"texted|emailed|replied|invited|joined|lives|works|worked|loves|likes|hates|feels|felt|and\sI|"
@@ -148,6 +154,9 @@ class _Runs:
         self._lexicon = english()
         for number, sentence in enumerate(prose.sentences):
             self._read(number, sentence)
+        if prose.headline is not None:
+            for _ in range(HEADLINE_MENTIONS):
+                self._read(0, prose.headline)
         frequent = (self._middle + self._start).most_common(20 * MAX_NAMES)
         self.names = [name for name, _ in frequent if self._is_name(name)][:MAX_NAMES]
 
@@ -185,7 +194,12 @@ class _Runs:
                 if word.text in self._lexicon.first_names and word.text not in self._lexicon.common:
                     self._add(word.text.title(), number, middle=True)
         if len(words) >= 4 and capitals > 0.6 * len(words):
-            return  # a heading or shouting: its capitals say nothing
+            # A heading or shouting: its capitals say nothing, so only what is known as a name counts.
+            for word in sentence.words:
+                bare = word.text.removesuffix("'s")
+                if bare.istitle() and (bare.lower() in self._lexicon.first_names or self._middle[bare]):
+                    self._add(bare, number, middle=True)
+            return
         for match in _RUN.finditer(sentence.text):
             before = sentence.text[max(0, match.start() - 24) : match.start()]
             after = sentence.text[match.end() : match.end() + 24]
@@ -264,38 +278,30 @@ def _nicknames(runs: _Runs, speakers: list[str]) -> dict[str, tuple[str, ...]]:
 
 def _projects(prose: Prose, runs: _Runs, speakers: set[str]) -> list[Named]:
     lexicon = english()
-    kinds: dict[str, set[str]] = {}
-    for sentence in prose.sentences:
-        for match in _PROJECT.finditer(sentence.text):
-            name = match[1] or match[2]
-            words = [word for word in name.split() if word.lower() not in lexicon.junk | lexicon.stop | lexicon.filler]
-            kept = " ".join(words)
-            bad = not words or "'" in name or "’" in name or kept in speakers or kept == "Project"
-            bad = bad or kept.lower() in lexicon.common | lexicon.roles | {
-                "new",
-                "the",
-                "android",
-                "ios",
-                "school",
-                "mobile",
-                "product",
-            }
-            bad = bad or not re.fullmatch(r"[A-Za-z][\w -]{2,39}", kept) or kept.isupper()
-            bad = bad or (match[2] is not None and match.start() == 0 and not runs.in_middle(kept))
-            if not bad:
-                kinds.setdefault(kept.removeprefix("Project "), set()).add(
-                    match.group().split(name, 1)[-1].strip() or "Project"
-                )
+    empty = lexicon.junk | lexicon.stop | lexicon.filler
+    ordinary = empty | lexicon.common | lexicon.roles | _NO_PROJECT
+    names: dict[str, bool] = {}
+    for sentence in (prose.headline, *prose.sentences):
+        for match in _PROJECT.finditer(sentence.text if sentence else ""):
+            written = match["named"] or match["kind"] or match["launched"] or match["object"]
+            name = " ".join(word for word in written.split() if word.lower() not in empty)
+            opening = match["kind"] is not None and match.start() == 0
+            if (
+                re.fullmatch(r"[A-Za-z][\w -]{2,39}", name)
+                and not name.isupper()
+                and name.lower() not in ordinary
+                and name not in speakers
+                and runs.person_signs(name) < 2
+                and (match["what"] or "").lower() not in ordinary
+                and (not opening or runs.in_middle(name))
+            ):
+                bare = name.removeprefix("Project ")
+                names[bare] = names.get(bare, False) or match["named"] is not None
     found = []
-    for bare, nouns in kinds.items():
-        name = f"Project {bare}" if "Project" in nouns else bare
-        aliases = {
-            bare,
-            f"Project {bare}",
-            f"{bare} project",
-            *(f"{bare} {noun}" for noun in nouns if noun != "Project"),
-        }
-        found.append(runs.named(name, sorted(aliases - {name})))
+    for bare, titled in names.items():
+        forms = [f"Project {bare}", bare, f"{bare} project", f"{bare} launch"]
+        own = forms.pop(0 if titled else 1)
+        found.append(runs.named(own, forms))
     return sorted(found, key=lambda project: (-project.mentions, project.name))
 
 

@@ -24,18 +24,14 @@ from neurigraph_pipelines.model import (
     OutlineNode,
     Placement,
     Relation,
-    Role,
 )
 from neurigraph_pipelines.ports import Embedder
-from resources.offline.keywords import ASSISTANT_WEIGHT, telling_phrases
+from resources.offline.cues import HINT_WEIGHT, CueScores, Phrase
+from resources.offline.keywords import telling_phrases
 from resources.offline.lexicon import english, topics
 from resources.offline.names import Named, Names, find_names
-from resources.offline.prose import Prose, Reader, Word
+from resources.offline.prose import Prose, Reader
 from resources.offline.summaries import summarize
-
-HINT_WEIGHT = 0.35
-MESSAGE_CAP = 2.0
-"""Most that one message adds to a topic, so that a list of ingredients does not outweigh a conversation."""
 
 COSINE_FLOOR = 0.15
 """Cosine of a summary and an unrelated description with MiniLM: below it says nothing."""
@@ -45,7 +41,6 @@ CLOSE_ENOUGH = 0.2
 """Scaled closeness from which a topic without a single cue is considered: a cosine of 0.4."""
 
 CENTROID_WEIGHT = 0.15
-SUBTOPIC_SHARE = 0.5
 MAX_TALKERS = 4
 """Speakers from which a segment is a meeting that is about none of them."""
 
@@ -53,8 +48,6 @@ MIN_SPEAKER_SHARE = 0.2
 STRENGTH_OF_STATED = 0.8
 STRENGTH_OF_MENTION = 0.3
 MAX_MENTIONED = 8
-
-Phrase = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +73,8 @@ class Placer:
         names = find_names(prose)
         first, last = prose.segment.messages[0].seq, prose.segment.messages[-1].seq
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
-        cues = _CueScores(prose, self._cues(tops), self._subtopic_cues)
-        known = _known_project(names, outline)
+        cues = CueScores(prose, self._cues(tops), self._subtopic_cues)
+        known = _known_project(prose, names, outline)
         if known is not None:
             steps = _steps_to(known, outline)
             return Placement(tuple(steps), first, last, _relations(names, None))
@@ -149,7 +142,7 @@ class Placer:
     def _stems(self, text: str) -> Phrase:
         return tuple(word.stem for word in self._reader.words(text))
 
-    def _rank(self, prose: Prose, cues: _CueScores, tops: Mapping[str, OutlineNode]) -> dict[str, float]:
+    def _rank(self, prose: Prose, cues: CueScores, tops: Mapping[str, OutlineNode]) -> dict[str, float]:
         """Topics with their confidence, the best first."""
         similar = self._similarities(prose, tops)
         total = sum(cues.topics.values())
@@ -189,82 +182,13 @@ class Placer:
         return self._embedder.embed([f"{topic.name}: {topic.description}" for topic in self._topics.values()])
 
     def _topic_step(
-        self, name: str, confidence: float, cues: _CueScores, tops: Mapping[str, OutlineNode]
+        self, name: str, confidence: float, cues: CueScores, tops: Mapping[str, OutlineNode]
     ) -> NodeProposal:
         topic = self._topics.get(name)
         if topic is None:
             return NodeProposal(name, tops[name_key(name)].kind if name_key(name) in tops else ConceptKind.TOPIC, 1.0)
         found = [word for word, _ in cues.words[name].most_common(8)]
         return NodeProposal(name, ConceptKind.TOPIC, confidence, topic.description, tuple(found), topic.aliases)
-
-
-class _CueScores:
-    """What the cue words of a segment speak for.
-
-    Attributes:
-        topics: Evidence for each topic; a message with one cue counts 1.
-        by_message: The same for each message by its position.
-        words: The cues met for each topic, as they were written.
-    """
-
-    def __init__(
-        self,
-        prose: Prose,
-        cues: Mapping[Phrase, Sequence[tuple[str, float]]],
-        subtopic_cues: Mapping[tuple[str, Phrase], Sequence[str]],
-    ) -> None:
-        self.topics: defaultdict[str, float] = defaultdict(float)
-        self.by_message: dict[int, dict[str, float]] = {}
-        self.words: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._subtopics: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        longest = max(map(len, cues), default=1)
-        for number, sentences in prose.by_message.items():
-            here: defaultdict[str, float] = defaultdict(float)
-            for sentence in sentences:
-                words = sentence.words
-                position = 0
-                while position < len(words):
-                    length = _match(cues, words[position : position + longest])
-                    if not length:
-                        position += 1
-                        continue
-                    phrase = tuple(word.stem for word in words[position : position + length])
-                    written = " ".join(word.lower for word in words[position : position + length])
-                    for topic, weight in cues[phrase]:
-                        here[topic] += weight
-                        if weight > HINT_WEIGHT:
-                            self.words[topic][written] += 1
-                        for subtopic in subtopic_cues.get((topic, phrase), ()):
-                            self._subtopics[topic][subtopic] += 1
-                    position += length
-            factor = ASSISTANT_WEIGHT if prose.segment.messages[number].role is Role.ASSISTANT else 1.0
-            self.by_message[number] = {topic: factor * min(MESSAGE_CAP, weight) for topic, weight in here.items()}
-            for topic, weight in self.by_message[number].items():
-                self.topics[topic] += weight
-
-    def subtopic(self, topic: str) -> NodeProposal | None:
-        """The narrower topic that dominates ``topic`` here, if one does."""
-        counts = self._subtopics[topic]
-        if not counts:
-            return None
-        name, count = max(counts.items(), key=lambda item: item[1])
-        share = count / max(sum(counts.values()), sum(self.words[topic].values()))
-        if share < SUBTOPIC_SHARE or count < 2:
-            return None
-        confidence = min(0.95, 0.55 + 0.1 * min(3, count) + 0.1 * share)
-        found = tuple(word for word, _ in self.words[topic].most_common(6))
-        return NodeProposal(name, ConceptKind.TOPIC, confidence, f"{name}, a part of {topic.lower()}.", found)
-
-
-def _match(cues: Mapping[Phrase, object], words: Sequence[Word]) -> int:
-    """Length of the longest cue at the start of ``words``; 0 when there is none.
-
-    A word on its own must carry meaning: the stem of ``rights`` is also that of ``right``.
-    """
-    for length in range(len(words), 0, -1):
-        if tuple(word.stem for word in words[:length]) in cues:
-            return length if length > 1 or not words[0].empty else 0
-    return 0
 
 
 def _candidates(prose: Prose, names: Names, topic: str) -> list[_Candidate]:
@@ -292,7 +216,7 @@ def _candidates(prose: Prose, names: Names, topic: str) -> list[_Candidate]:
 
 
 def _subject(
-    prose: Prose, names: Names, candidates: Sequence[_Candidate], cues: _CueScores, topic: str
+    prose: Prose, names: Names, candidates: Sequence[_Candidate], cues: CueScores, topic: str
 ) -> _Candidate | None:
     """Whom or what the segment is most about within ``topic``."""
     mentioned = candidates[0] if candidates and candidates[0].confidence >= 0.6 else None
@@ -304,7 +228,7 @@ def _subject(
     return speaker
 
 
-def _main_speaker(prose: Prose, names: Names, cues: _CueScores, topic: str) -> _Candidate | None:
+def _main_speaker(prose: Prose, names: Names, cues: CueScores, topic: str) -> _Candidate | None:
     """The speaker who says most on ``topic``; None when the account's user or a whole meeting is speaking."""
     persons = {author: name for author, name in names.speakers.items() if author != names.owner and presentable(name)}
     authors = {message.author for message in prose.segment.messages if message.author}
@@ -353,8 +277,8 @@ def _relations(names: Names, subject: _Candidate | None) -> tuple[Relation, ...]
     return (*stated, *(Relation(name, "mentions", STRENGTH_OF_MENTION, of_user=True) for name in mentioned))
 
 
-def _known_project(names: Names, outline: Outline) -> OutlineNode | None:
-    """The project of the outline that the segment names most, if more than once."""
+def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode | None:
+    """The project of the outline that the title names, or the content no less than any person."""
     projects = {
         name_key(name): node
         for node in reversed(outline.nodes)
@@ -364,12 +288,15 @@ def _known_project(names: Names, outline: Outline) -> OutlineNode | None:
     if not projects:
         return None
     counts: Counter[tuple[str, ...]] = Counter()
+    headline = {name_key(word.text) for word in prose.headline.words} if prose.headline else set()
+    least = max((one.mentions for one in names.persons if one.name not in names.speakers.values()), default=0)
     for one in (*names.projects, *names.others):
-        node = next((projects[key] for key in map(name_key, (one.name, *one.aliases)) if key in projects), None)
+        forms = [name_key(form) for form in (one.name, *one.aliases)]
+        node = next((projects[form] for form in forms if form in projects), None)
         if node is not None:
-            counts[node.path] += one.mentions
-    path, mentions = max(counts.items(), key=lambda item: item[1], default=((), 0))
-    return next(node for node in projects.values() if node.path == path) if mentions >= 2 else None
+            counts[node.path] += one.mentions + (least if headline.intersection(forms) else 0)
+    path, weight = max(counts.items(), key=lambda item: item[1], default=((), 0))
+    return next(node for node in projects.values() if node.path == path) if weight >= max(2, least) else None
 
 
 def _steps_to(node: OutlineNode, outline: Outline) -> list[NodeProposal]:

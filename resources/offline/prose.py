@@ -75,7 +75,11 @@ class Sentence:
 
 
 class Prose:
-    """A segment as sentences, in order."""
+    """A segment as sentences, in order.
+
+    Attributes:
+        headline: The title that the conversation came with; it is not among the sentences.
+    """
 
     def __init__(self, segment: Segment, language: str = "english") -> None:
         """Read ``segment``.
@@ -92,6 +96,8 @@ class Prose:
             if message.role not in (Role.SYSTEM, Role.TOOL)
             for text in sentences(message.content)
         ]
+        title = tidy(segment.ref.title or "")[:MAX_SENTENCE]
+        self.headline = Sentence(0, title, self._reader.words(title)) if title else None
 
     @cached_property
     def by_message(self) -> dict[int, list[Sentence]]:

@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 
 from resources.offline.lexicon import english
 from resources.offline.prose import Prose
+
+MAX_RELATIONS = 20
 
 _KEPT_WITH = {"friend", "buddy", "pal", "partner", "teammate", "mate", "boss", "manager", "coach"}
 _NO_QUALIFIER = {
@@ -125,7 +128,11 @@ def stated_relations(prose: Prose, speakers: dict[str, str], owner: str | None) 
                 found[StatedRelation(in_law, person, speaker)] += 1
                 if match["spouse"]:
                     found[StatedRelation("spouse", person, match["spouse"])] += 1
-    return tuple(relation for relation, _ in found.most_common(20))
+    for first, second in product(list(found)[:MAX_RELATIONS], repeat=2):
+        through = _IN_LAWS.get(f"{first.label} {second.label}")
+        if through and second.whose == first.person:
+            found[StatedRelation(through, second.person, first.whose)] += 1
+    return tuple(relation for relation, _ in found.most_common(MAX_RELATIONS))
 
 
 def _acceptable(whose: str, written: str) -> bool:

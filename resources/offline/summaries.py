@@ -166,8 +166,8 @@ def _title(prose: Prose, names: Names) -> str:
         if meeting or len(speakers) > 1
         else [one.name for one in (*names.projects, *names.persons) if one.mentions >= 2][:1]
     )
-    if not subjects and names.persons and len(speakers) < 2 and not meeting:
-        subjects = [names.persons[0].name]
+    if not subjects and not meeting and len(speakers) < 2:
+        subjects = [relation.person for relation in names.relations if relation.whose is None][:1]
     parts = [*subjects, *phrases[: 3 - len(subjects)]]
     if parts:
         listed = _listed(parts)

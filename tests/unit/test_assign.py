@@ -129,7 +129,7 @@ def test_doubt_about_the_first_step_files_at_the_nearest_topic_or_the_root() -> 
             OutlineNode(("Business",), ConceptKind.TOPIC, keywords=("budget", "launch")),
         )
     )
-    doubtful = topic("Finance", 0.4, keywords=("budget", "tax"))
+    doubtful = topic("Finance", 0.4, keywords=("budget", "launch", "tax"))
     assert one(placed(doubtful), nodes).path == ("Business",)
     assert one(placed(topic("Astronomy", 0.4)), nodes).path == ()
     assert one(placed()).path == ()

@@ -413,6 +413,18 @@ def test_a_project_is_found_again_by_its_short_name() -> None:
     assert [filings[0].path for filings in filed] == [("Business", "Project Atlas")] * 2
 
 
+def test_a_title_says_what_a_conversation_is_about() -> None:
+    turns = (("user", "Seven days of rain. The best was 97 centimetres."), ("assistant", "And the price?"))
+    (placement,) = MODEL.place(chat(*turns, title="Fishing with Dave at Lake Orrin"), Outline())
+    assert [step.name for step in placement.steps] == ["Hobbies", "Dave"]
+    assert placement.steps[0].confidence >= 0.75
+
+
+def test_relations_through_a_relative_are_read() -> None:
+    found = MODEL.extract_keywords(chat(("user", "I was at my sister Ana's. Ana's husband Dave cooked.")))
+    assert "brother-in-law: Dave" in found.relationships
+
+
 def test_a_topic_of_the_users_own_is_used() -> None:
     own = Outline((OutlineNode(("Beekeeping",), ConceptKind.TOPIC, keywords=("hive", "honey", "queen bee")),))
     (placement,) = MODEL.place(
