@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 import neurigraph_pipelines
-from neurigraph_pipelines.cli import operating, reading, storing
+from neurigraph_pipelines.cli import operating, reading, stack, storing
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.errors import (
     ConfigurationError,
@@ -45,17 +45,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (storing, reading, operating):
+for subject in (storing, reading, operating, stack):
     app.add_typer(subject.commands)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(neurigraph_pipelines.__version__)
+        raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Show the version and stop.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
 ) -> None:
-    if version:
-        print(neurigraph_pipelines.__version__)
-        raise typer.Exit
+    """Hold the options that stand before a command."""
 
 
 def main() -> None:
@@ -82,7 +88,7 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OTHER
     except typer.TyperException as error:  # the command line itself is wrong
-        return _fail("UsageError", error.format_message(), INVALID, as_json)
+        return _fail("UsageError", _usage(error), INVALID, as_json)
     except typer.Abort:
         return INTERRUPTED
     except NeurigraphError as error:
@@ -97,9 +103,17 @@ def run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _usage(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    message = error.format_message()
+    return f"{message} See `{context.command_path} --help`." if context is not None and message else message
+
+
 def _fail(kind: str, message: str, code: int, as_json: bool) -> int:
     if code != OTHER:  # those may quote a log; the others are one sentence, whatever a library put into it
         message = " ".join(message.split())
+    if not message:  # the help was shown instead
+        return code
     line = json.dumps({"error": kind, "message": message, "exit_code": code}) if as_json else f"neurigraph: {message}"
     print(printable(line), file=sys.stderr)
     return code

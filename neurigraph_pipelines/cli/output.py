@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value, for programs.")]
 """The option that every command has."""
 
+_UNBROKEN = 10_000
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -36,8 +37,17 @@ class Output:
 
     def result(self, data: Any, view: Callable[[], RenderableType]) -> None:
         """The result of a command: ``data`` for programs, or ``view`` for a person."""
+        self.data(data)
+        self.show(view)
+
+    def data(self, data: Any) -> None:
+        """What a program gets, all of it at once; a person sees nothing of it."""
         if self._as_json:
             print(json.dumps(data, default=str))
+
+    def show(self, view: Callable[[], RenderableType]) -> None:
+        """What a person sees; a program gets nothing of it."""
+        if self._as_json:
             return
         from rich.console import Console
 

@@ -154,7 +154,7 @@ def table(rows: Sequence[Mapping[str, object]]) -> RenderableType:
     """Rows of the same columns."""
     drawn = Table(box=None, pad_edge=False)
     for name in rows[0] if rows else ():
-        drawn.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
+        drawn.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right", overflow="fold")
     for row in rows:
         drawn.add_row(*(plain(f"{value:,}" if isinstance(value, int) else str(value)) for value in row.values()))
     return drawn

@@ -1,0 +1,90 @@
+"""Commands that run everything on one machine: ``up``, ``demo``, and ``dagster-url`` for those who start Dagster."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import installed, opened
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.graph.navigation import TreeNode
+    from neurigraph_pipelines.retrieval.search import Answer
+
+commands = typer.Typer()
+
+_WATCH_SECONDS = 1.0
+
+
+@commands.command()
+def up(as_json: Json = False) -> None:
+    """Run everything until interrupted: Postgres, Dagster's daemon and UI, and the HTTP API."""
+    from neurigraph_pipelines.local_stack import LocalStack
+
+    output = Output(as_json)
+    with opened() as installation:
+        output.note("Starting; this takes some seconds.")
+        with LocalStack(installation, with_api=True) as stack:
+            assert stack.api is not None
+            urls = {"dagster_ui": stack.ui.url, "api": stack.api.url, "logs": str(installation.home / "logs")}
+
+            def view() -> Any:
+                from neurigraph_pipelines.cli import views
+
+                return views.lines(
+                    f"Dagster's UI:  {urls['dagster_ui']}",
+                    f"The HTTP API:  {urls['api']} (documentation at {urls['api']}/docs)",
+                    f"Logs:          {urls['logs']}",
+                    "Ctrl-C stops everything.",
+                )
+
+            output.result(urls, view)
+            while True:
+                time.sleep(_WATCH_SECONDS)
+                stack.check()
+
+
+@commands.command()
+def demo(as_json: Json = False) -> None:
+    """Remember sample conversations through a real Dagster, show the tree and three questions, and stop everything."""
+    from neurigraph_pipelines import demo as demonstration
+    from neurigraph_pipelines.cli import views
+
+    output = Output(as_json)
+    shown: dict[str, Any] = {"answers": []}
+
+    def show_tree(root: TreeNode) -> None:
+        shown["tree"] = asdict(root)
+        output.show(lambda: views.tree(root))
+
+    def show_answer(question: str, answer: Answer) -> None:
+        shown["answers"].append({"question": question, **asdict(answer)})
+        output.show(lambda: views.lines("", f"» {question}", ""))
+        output.show(lambda: views.answer(answer, demonstration.USER))
+
+    with installed() as installation, output.progress() as bar:
+        task = bar.add_task("Dagster ingests", total=None)
+
+        def progress(stored: int, total: int) -> None:
+            bar.update(task, completed=stored, total=total, visible=stored < total)
+
+        demonstration.run(installation, demonstration.Listener(output.note, progress, show_tree, show_answer))
+    output.data(shown)
+
+
+@commands.command(name="dagster-url")
+def dagster_url(as_json: Json = False) -> None:
+    """Print where Dagster keeps its storage, password included, for those who start Dagster themselves."""
+    with opened() as installation:
+        url = installation.dagster_url
+
+    def view() -> Any:
+        from rich.text import Text
+
+        return Text(url, no_wrap=True, overflow="ignore")
+
+    Output(as_json).result({"url": url}, view)
