@@ -1,0 +1,70 @@
+"""``python -m benchmarks [NAME ...]``: measure, print, and keep the figures in ``docs/benchmarks.md``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks import code_location, daemon, embedding, importing, pipeline, provisioning, retrieval
+from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
+from benchmarks.report import Section, markdown, write_section
+
+
+def measure_embedding(_: Bench) -> Section:
+    """The benchmark of the local models, which prints Markdown by itself."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        embedding.main()
+    return Section(
+        "The local embedder and the token counters",
+        "The model in 8 bits beside the exact one, in turns, on batches of a thousand tokens; load time and memory in "
+        "a process of their own; token counters on English prose.",
+        printed.getvalue().strip(),
+    )
+
+
+BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
+    "pipeline": pipeline.run,
+    "daemon": daemon.run,
+    "importing": importing.run,
+    "code_location": code_location.run,
+    "provisioning": provisioning.run,
+    "retrieval": retrieval.run,
+    "embedding": measure_embedding,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what Neurigraph costs.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is named")
+    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works, not how fast")
+    parser.add_argument("--output", type=Path, help="the page to write; docs/benchmarks.md unless --quick")
+    chosen = parser.parse_args()
+    unknown = set(chosen.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(BENCHMARKS)}")
+    page: Path | None = chosen.output or (None if chosen.quick else PROJECT_ROOT / "docs" / "benchmarks.md")
+    forget_own_settings()
+    with Bench(quick=chosen.quick) as bench:
+        for name in chosen.names or BENCHMARKS:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            started = time.monotonic()
+            circumstances = bench.circumstances()
+            try:
+                section = BENCHMARKS[name](bench)
+            except SkippedError as reason:
+                print(f"{name}: skipped, {reason}", file=sys.stderr, flush=True)
+                continue
+            text = markdown(section, circumstances)
+            print(f"{text}\n", flush=True)
+            if page is not None:
+                write_section(page, name, text, list(BENCHMARKS))
+            print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""What every benchmark is given: a real server, fresh installations in it, a folder, and whether to be quick."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+import psycopg
+
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from resources.embedded_postgres import EmbeddedPostgres, ServerLease
+from resources.postgres import ensure_database
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+_FOREIGN_SETTINGS = ("NEURIGRAPH_", "OPENAI_", "VOYAGE_", "DAGSTER_")
+_SECRET = "what signs the claims of benchmarks, long enough"
+
+
+class SkippedError(Exception):
+    """A benchmark cannot run here; the message says why, and its section stays as it was."""
+
+
+class Bench:
+    """One run of benchmarks; a context manager that leaves no process and no file behind.
+
+    Args:
+        quick: Only show that everything works: few repetitions, small inputs.
+    """
+
+    def __init__(self, *, quick: bool) -> None:
+        self.quick = quick
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        self.folder = Path(tempfile.mkdtemp(prefix="neurigraph-bench-"))
+        self._open.callback(shutil.rmtree, self.folder)
+        self.folder.chmod(0o711)  # the unprivileged account of a server that root starts passes through
+        (self.folder / "models").mkdir()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def say(self, text: str) -> None:
+        """Tell whoever waits how far it is."""
+        print(f"  {text}", file=sys.stderr, flush=True)
+
+    @cached_property
+    def server(self) -> ServerLease:
+        """One embedded server for all benchmarks."""
+        return self._open.enter_context(EmbeddedPostgres(self.folder).lease())
+
+    @contextmanager
+    def installation(self) -> Iterator[Installation]:
+        """A migrated installation with a database and a home of its own, offline models, and nothing in it."""
+        name = f"bench_{uuid4().hex}"
+        home = self.folder / name
+        home.mkdir()
+        (home / "models").symlink_to(self.folder / "models")
+        ensure_database(self._url("postgres"), name)
+        settings = Settings.model_validate(
+            {
+                "home": home,
+                "database_url": self._url(name),
+                "secret": _SECRET,
+                "language_model": "offline",
+                "embedder": "minilm",
+                "ui_port": 0,
+            }
+        )
+        with Installation(settings) as installation:
+            installation.migrate()
+            yield installation
+
+    def environment(self, installation: Installation) -> dict[str, str]:
+        """The environment in which another process opens the same installation."""
+        return {
+            **os.environ,
+            "NEURIGRAPH_HOME": str(installation.home),
+            "NEURIGRAPH_DATABASE_URL": installation.administrator_url,
+            "NEURIGRAPH_SECRET": _SECRET,
+            "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+            "NEURIGRAPH_EMBEDDER": "minilm",
+        }
+
+    def circumstances(self) -> str:
+        """When, on what, and how busy it was already."""
+        with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
+            row = connection.execute(
+                "SELECT current_setting('server_version'), "
+                "(SELECT default_version FROM pg_available_extensions WHERE name = 'vector')"
+            ).fetchone()
+        assert row is not None
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        return (
+            f"{datetime.now(UTC):%Y-%m-%d}: {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} "
+            f"{platform.machine()}, Python {platform.python_version()}, Postgres {row[0]}, pgvector {row[1]}; "
+            f"load over the last minute {os.getloadavg()[0]:.1f}"
+        )
+
+    def _url(self, database: str) -> str:
+        return self.server.url(self.server.superuser, self.server.superuser_password, database)
+
+
+def forget_own_settings() -> None:
+    """Take whoever's settings out of the environment: what is measured is what the page says."""
+    for name in [name for name in os.environ if name.startswith(_FOREIGN_SETTINGS)]:
+        del os.environ[name]
+    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"

@@ -1,0 +1,170 @@
+"""How fast an export of another program is imported, and how much memory that takes.
+
+Run as a program (``python -m benchmarks.importing WHAT FILE``) it does one thing with one file, and prints seconds
+and memory as JSON: memory is measured in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import count, cycle
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bench import PROJECT_ROOT, Bench
+from benchmarks.chat import conversations
+from benchmarks.report import Section, number, spread, table
+from neurigraph_pipelines.graph.provisioning import create_user, ensure_user
+from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.model import Claims, NewConversation
+from neurigraph_pipelines.wiring import Installation
+from tests.support.exports import chatgpt, chatgpt_node
+
+MEGABYTES = {10: 3, 100: 1}
+"""Sizes of the generated exports, and how often each is imported, every time for a new user."""
+QUICK_MEGABYTES = {1: 1, 2: 1}
+DIFFERENT_CONVERSATIONS = 200
+
+_METHOD = """Generated exports in the shape of ChatGPT's (`conversations.json`, 20 to 30 messages a conversation) are
+imported for a new user, every time in a process of its own: read as a stream, cleaned, counted, hashed and inserted,
+one transaction a conversation. Baselines of the same run, on the same file: `json.load`, which has done nothing then
+but parse, and reading the bytes. Memory is the peak of the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one process took; memory in MB, before the work and at its peak."""
+
+    seconds: float
+    before: float
+    peak: float
+
+
+def run(bench: Bench) -> Section:
+    """Import each size, beside parsing and reading the same file."""
+    rows = []
+    sizes = QUICK_MEGABYTES if bench.quick else MEGABYTES
+    with bench.installation() as installation:
+        # Made before any child: a new database is migrated and warm, and children find the embedder's graph not needed.
+        create_user(installation.database, "warm-up")
+        environment = bench.environment(installation)
+        for megabytes, repeats in sizes.items():
+            path = bench.folder / f"chatgpt-{megabytes}.json"
+            bench.say(f"writing an export of {megabytes} MB")
+            size = write_export(path, megabytes * 1_000_000) / 1e6
+            bench.say(f"importing {megabytes} MB, {repeats} times")
+            imports = [
+                _in_own_process("import", path, {**environment, "NEURIGRAPH_BENCHMARK_USER": f"u{megabytes}-{turn}"})
+                for turn in range(repeats)
+            ]
+            for what, costs in {
+                "import": imports,
+                "`json.load`": [_in_own_process("parse", path, environment) for _ in range(3)],
+                "read": [_in_own_process("read", path, environment) for _ in range(3)],
+            }.items():
+                ratio = [ours.seconds / cost.seconds for ours, cost in zip(imports, costs, strict=False)]
+                rows.append(
+                    [
+                        f"{what}, {megabytes} MB",
+                        spread([size / cost.seconds for cost in costs]),
+                        number(max(cost.before for cost in costs)),
+                        number(max(cost.peak for cost in costs)),
+                        spread(ratio) if what != "import" else "",
+                    ]
+                )
+            path.unlink()
+    header = ("what", "MB/s", "memory before, MB", "peak memory, MB", "import takes so many times as long")
+    return Section("Importing an export", _METHOD, table(header, rows))
+
+
+def write_export(path: Path, wanted_bytes: int) -> int:
+    """Write an export of at least so many bytes; conversations repeat their words, never their ids.
+
+    Returns:
+        Bytes written.
+    """
+    written = 0
+    with path.open("w", encoding="ascii") as file:
+        file.write("[")
+        for number_, chat in zip(count(), cycle(list(conversations(0, DIFFERENT_CONVERSATIONS)))):
+            written += file.write((", " if number_ else "") + json.dumps(_exported(chat, number_)))
+            if written >= wanted_bytes:
+                break
+        file.write("]")
+    return written + 2
+
+
+def _exported(chat: NewConversation, number_: int) -> dict[str, Any]:
+    nodes = [chatgpt_node("root", None, None)]
+    for message in chat.messages:
+        assert message.occurred_at is not None
+        assert message.external_id is not None
+        nodes.append(
+            chatgpt_node(
+                message.external_id,
+                nodes[-1]["id"],
+                message.role.value,
+                message.content,
+                time=message.occurred_at.timestamp(),
+            )
+        )
+    return chatgpt(nodes, nodes[-1]["id"], conversation_id=f"{chat.external_id}-{number_}", title=chat.title)
+
+
+def _in_own_process(what: str, path: Path, environment: Mapping[str, str]) -> Cost:
+    command = [sys.executable, "-m", "benchmarks.importing", what, str(path)]
+    done = subprocess.run(command, env=environment, cwd=PROJECT_ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return Cost(**json.loads(done.stdout))
+
+
+def _memory(field: str) -> float:
+    """``VmRSS`` or ``VmHWM`` of this process in MB.
+
+    Where the kernel shows neither, the peak: ``ru_maxrss``, which on Linux would count the parent's memory too.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
+        return int(lines[field].split()[0]) / 1_024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1_024)
+
+
+def _import(path: Path) -> Cost:
+    with Installation() as installation:
+        user, _ = ensure_user(installation.database, os.environ["NEURIGRAPH_BENCHMARK_USER"])
+        counter, settings, claims = installation.tokens, installation.settings, Claims.of_user(user.user_id)
+        before, started = _memory("VmRSS"), time.perf_counter()
+        report = import_file(installation.database, counter, settings, claims, path, "chatgpt")
+        taken = time.perf_counter() - started
+        assert not report.rejected
+        assert report.conversations_added
+        return Cost(taken, before, _memory("VmHWM"))
+
+
+def _parse(path: Path) -> Cost:
+    before, started = _memory("VmRSS"), time.perf_counter()
+    with path.open("rb") as file:
+        loaded = json.load(file)
+    taken = time.perf_counter() - started
+    assert loaded
+    return Cost(taken, before, _memory("VmHWM"))
+
+
+def _read(path: Path) -> Cost:
+    before, started = _memory("VmRSS"), time.perf_counter()
+    with path.open("rb") as file:
+        while file.read(1_000_000):
+            pass
+    return Cost(time.perf_counter() - started, before, _memory("VmHWM"))
+
+
+if __name__ == "__main__":
+    work = {"import": _import, "parse": _parse, "read": _read}[sys.argv[1]]
+    print(json.dumps(asdict(work(Path(sys.argv[2])))))

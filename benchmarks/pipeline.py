@@ -1,0 +1,215 @@
+"""Conversations through the whole job in this process: how many a second, and which step takes how long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, ParamSpec, TypeVar
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+from benchmarks.bench import Bench
+from benchmarks.chat import conversations
+from benchmarks.report import Section, number, spread, table
+from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.model import Claims, NewConversation
+from neurigraph_pipelines.ports import Adapters, Embedder
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from resources.language_model_offline import OfflineLanguageModel
+
+BATCHES = {1: 15, 10: 5, 100: 2}
+"""How many batches of each size are measured."""
+QUICK_BATCHES = {1: 2, 3: 1}
+STEP_BATCHES, STEP_BATCH_SIZE = 5, 10
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+_METHOD = """Made-up conversations of 20 to 30 messages go from the inbox through `run_batch` (assign, summarise and
+extract keywords, embed, commit) with the offline model and MiniLM on one thread. Every batch is preceded by its
+baseline: the text of the same messages inserted into one plain table, one transaction a conversation, nothing else
+done. The steps are timed one after the other, as Dagster's in-process executor runs them."""
+
+
+class TimedEmbedder:
+    """An embedder that keeps account of the time and the texts that go into it."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.model = embedder.model
+        self.dimensions = embedder.dimensions
+        self.prefix_trained = embedder.prefix_trained
+        self.max_tokens = embedder.max_tokens
+        self.seconds = 0.0
+        self.texts = 0
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        """Embed, and note how long it took."""
+        started = time.perf_counter()
+        vectors = self._embedder.embed(texts, kind)
+        self.seconds += time.perf_counter() - started
+        self.texts += len(texts)
+        return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """One batch, in seconds."""
+
+    conversations: int
+    messages: int
+    records: int
+    job: float
+    inbox: float
+    plain: float
+
+
+class _Pipeline:
+    """An installation whose embedder is timed, and conversations that have not been used yet."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.embedder = TimedEmbedder(installation.embedder)
+        self.adapters = Adapters(
+            installation.database,
+            installation.objects,
+            OfflineLanguageModel(self.embedder, installation.settings.language),
+            self.embedder,
+            installation.tokens,
+        )
+        self._settings = installation.settings
+        self._inbox = Inbox(installation.tokens, installation.settings)
+        self._next = 0
+
+    def new_conversations(self, count: int) -> list[NewConversation]:
+        """Conversations that no batch had before."""
+        self._next += count
+        return list(conversations(self._next - count, count))
+
+    def take_in(self, user: User, chats: Sequence[NewConversation]) -> None:
+        """Put conversations into the inbox, one transaction each."""
+        for chat in chats:
+            with self.adapters.database.agent(Claims.of_user(user.user_id)) as tx:
+                self._inbox.add_conversation(tx, user.user_id, chat)
+
+    def claim(self, user: User, size: int) -> tuple[triggers.Batch, Settings]:
+        """Claim what was taken in as one batch."""
+        settings = self._settings.model_copy(update={"batch_max_segments": size})
+        triggers.detect_ended(self.adapters.database)
+        claimed = triggers.claim(self.adapters.database, settings, "benchmark", user.user_id)
+        assert claimed is not None
+        assert claimed.segments == size
+        return claimed, settings
+
+
+def run(bench: Bench) -> Section:
+    """Measure batch sizes, then the steps of one size."""
+    with bench.installation() as installation, psycopg.connect(installation.administrator_url) as plain:
+        plain.execute("CREATE TABLE public.benchmark_messages (id bigint GENERATED ALWAYS AS IDENTITY, content text)")
+        plain.commit()
+        pipeline = _Pipeline(installation)
+        _measure(pipeline, create_user(installation.database, "warm-up")[0], plain, 1)
+        rows = []
+        for size, batches in (QUICK_BATCHES if bench.quick else BATCHES).items():
+            user, _ = create_user(installation.database, f"batches-of-{size}")
+            measured = []
+            for done in range(batches):
+                bench.say(f"batch {done + 1} of {batches} with {size} conversations")
+                measured.append(_measure(pipeline, user, plain, size))
+            rows.append(_throughput_row(size, measured))
+        bench.say("step by step")
+        steps = _steps(
+            pipeline,
+            create_user(installation.database, "steps")[0],
+            1 if bench.quick else STEP_BATCHES,
+            2 if bench.quick else STEP_BATCH_SIZE,
+        )
+    header = (
+        *("conversations in a batch", "batches", "conversations/s", "records/s", "messages/s"),
+        *("into the inbox, messages/s", "plain table, messages/s", "plain table ÷ job"),
+    )
+    return Section("The whole job", _METHOD, f"{table(header, rows)}\n\n{steps}")
+
+
+def _measure(pipeline: _Pipeline, user: User, plain: psycopg.Connection, size: int) -> _Measured:
+    chats = pipeline.new_conversations(size)
+    plain_seconds, _ = _timed(_insert_plainly, plain, chats)
+    inbox_seconds, _ = _timed(pipeline.take_in, user, chats)
+    claimed, settings = pipeline.claim(user, size)
+    seconds, result = _timed(batch.run_batch, pipeline.adapters, settings, claimed.batch_id)
+    assert not result.returned, result.returned
+    messages = sum(len(chat.messages) for chat in chats)
+    return _Measured(size, messages, len(result.stored), seconds, inbox_seconds, plain_seconds)
+
+
+def _insert_plainly(connection: psycopg.Connection, chats: Sequence[NewConversation]) -> None:
+    for chat in chats:
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "INSERT INTO public.benchmark_messages (content) VALUES (%s)",
+                [(message.content,) for message in chat.messages],
+            )
+        connection.commit()
+
+
+def _throughput_row(size: int, measured: Sequence[_Measured]) -> list[str]:
+    return [
+        str(size),
+        str(len(measured)),
+        spread([m.conversations / m.job for m in measured]),
+        spread([m.records / m.job for m in measured]),
+        spread([m.messages / m.job for m in measured]),
+        spread([m.messages / m.inbox for m in measured]),
+        spread([m.messages / m.plain for m in measured]),
+        spread([m.job / m.plain for m in measured]),
+    ]
+
+
+def _steps(pipeline: _Pipeline, user: User, batches: int, size: int) -> str:
+    """Time the five steps one by one; the share of embedding counts every call of the embedder, of any step."""
+    seconds: dict[str, list[float]] = {}
+    embedding: dict[str, float] = {}
+    texts = pipeline.embedder.texts
+    messages = 0
+
+    def step(name: str, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
+        before = pipeline.embedder.seconds
+        taken, result = _timed(work, *given, **named)
+        seconds.setdefault(name, []).append(taken)
+        embedding[name] = embedding.get(name, 0.0) + pipeline.embedder.seconds - before
+        return result
+
+    for _ in range(batches):
+        chats = pipeline.new_conversations(size)
+        messages += sum(len(chat.messages) for chat in chats)
+        pipeline.take_in(user, chats)
+        claimed, settings = pipeline.claim(user, size)
+        adapters, batch_id = pipeline.adapters, claimed.batch_id
+        assigned = step("assign_nodes", batch.assign_nodes, adapters, settings, batch_id)
+        summarized = step("summarize", batch.summarize, adapters, settings, assigned)
+        described = step("extract_keywords", batch.extract_keywords, adapters, settings, assigned)
+        embedded = step("embed", batch.embed, adapters, settings, assigned, summarized)
+        step("commit", batch.commit, adapters, settings, assigned, summarized, described, embedded)
+    total = sum(map(sum, seconds.values()))
+    rows = [
+        [f"`{name}`", spread(taken), f"{sum(taken) / total:.0%}", f"{embedding[name] / total:.0%}"]
+        for name, taken in seconds.items()
+    ]
+    rows.append(["all five", number(total / batches), "100%", f"{sum(embedding.values()) / total:.0%}"])
+    texts = pipeline.embedder.texts - texts
+    return (
+        table(["step", f"seconds for {size} conversations", "share", "of that in the embedder"], rows)
+        + f"\n\n{batches} batches of {size}; {texts / messages:.1f} texts are embedded for each message: the message, "
+        "the message between its neighbours, and summaries."
+    )
+
+
+def _timed(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> tuple[float, Result]:
+    started = time.perf_counter()
+    result = work(*given, **named)
+    return time.perf_counter() - started, result

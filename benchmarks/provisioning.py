@@ -1,0 +1,93 @@
+"""How long it takes to provision a node, with few and with many nodes already there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+from benchmarks.bench import Bench
+from benchmarks.report import Section, number, percentile, table
+from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
+from neurigraph_pipelines.model import ConceptKind, PlannedNode
+from neurigraph_pipelines.ports import Database
+
+NODES = (10, 1_000)
+QUICK_NODES = (3, 10)
+MEASURED = 40
+CONCURRENT = 4
+
+_METHOD = f"""One node at a time below the root of one user: registry row and node schema (three tables with their
+indexes, triggers and policies) in one transaction, committed. The baseline takes turns with it: `CREATE SCHEMA` and
+one empty table in one transaction of a plain connection. Then the same from {CONCURRENT} threads at once."""
+
+
+def run(bench: Bench) -> Section:
+    """Measure at each number of nodes in turn, in one database."""
+    repeats = 4 if bench.quick else MEASURED
+    rows = []
+    with bench.installation() as installation, psycopg.connect(installation.administrator_url) as plain:
+        database = installation.database
+        user, _ = create_user(database, "provisioning")
+        nodes = 1  # the root
+        for wanted in QUICK_NODES if bench.quick else NODES:
+            bench.say(f"{wanted} nodes")
+            _concurrently(database, user, wanted - nodes)
+            ours, theirs = _in_turns([partial(_provision, database, user), partial(_create_plainly, plain)], repeats)
+            alone = repeats / sum(ours)
+            together = _concurrently(database, user, repeats * CONCURRENT)
+            nodes = wanted + repeats * (1 + CONCURRENT)
+            rows.append(
+                [
+                    f"{wanted:,}",
+                    *(number(percentile(ours, p) * 1_000) for p in (50, 95)),
+                    *(number(percentile(theirs, p) * 1_000) for p in (50, 95)),
+                    number(percentile(ours, 50) / percentile(theirs, 50)),
+                    number(alone),
+                    number(together),
+                ]
+            )
+    header = (
+        *("nodes there", "node p50 ms", "p95 ms", "schema and table p50 ms", "p95 ms", "node ÷ schema and table (p50)"),
+        *("one at a time, nodes/s", f"{CONCURRENT} at once, nodes/s"),
+    )
+    return Section("Provisioning a node", _METHOD, table(header, rows))
+
+
+def _provision(database: Database, user: User) -> None:
+    path = (f"Topic {uuid4().hex}",)
+    plan = PlannedNode(path=path, kind=ConceptKind.TOPIC, confidence=1.0, summary="A topic of a benchmark.")
+    with database.pipeline() as tx:
+        resolve_path(tx, user.user_id, user.slug, path, [plan])
+
+
+def _create_plainly(connection: psycopg.Connection) -> None:
+    schema = sql.Identifier(f"plain_{uuid4().hex}")
+    connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
+    connection.execute(sql.SQL("CREATE TABLE {}.records (id uuid PRIMARY KEY, content text)").format(schema))
+    connection.commit()
+
+
+def _in_turns(works: Sequence[Callable[[], None]], repeats: int) -> list[list[float]]:
+    """Seconds of each, taken in turns so that a busy moment hits all alike; the first of each is not counted."""
+    seconds: list[list[float]] = [[] for _ in works]
+    for _ in range(repeats + 1):
+        for taken, work in zip(seconds, works, strict=True):
+            started = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - started)
+    return [taken[1:] for taken in seconds]
+
+
+def _concurrently(database: Database, user: User, count: int) -> float:
+    """Provision from several threads; nodes per second."""
+    started = time.perf_counter()
+    with ThreadPoolExecutor(CONCURRENT) as pool:
+        for future in [pool.submit(_provision, database, user) for _ in range(count)]:
+            future.result()
+    return count / (time.perf_counter() - started)
