@@ -105,10 +105,11 @@ class PostgresDatabase:
         if role == "neurigraph_agent":
             options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"
         keywords: dict[str, Any] = {"row_factory": dict_row, "options": options, "application_name": role}
-        # One plain attempt first: a pool would retry a wrong password in the background and say only "timeout".
+        # One plain attempt first: a pool would retry what cannot succeed in the background and say only "timeout".
         try:
-            psycopg.connect(url, **keywords).close()
-        except psycopg.OperationalError as error:
+            with psycopg.connect(url, **keywords) as connection:
+                _configure(connection)
+        except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
             raise ConfigurationError(
                 f"cannot connect to Postgres as {role}: {str(error).strip()}. Has `neurigraph migrate` been run?"
             ) from error

@@ -48,6 +48,9 @@ def administrator(server: ServerLease) -> Iterator[psycopg.Connection]:
     """A connection that may create databases."""
     url = server.url(server.superuser, server.superuser_password, "postgres")
     with psycopg.connect(url, autocommit=True) as connection:
+        # Nobody needs these databases after a power cut, and making and dropping one is then five times faster.
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
         yield connection
 
 

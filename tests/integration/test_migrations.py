@@ -1,0 +1,231 @@
+"""The migration runner against real servers: from nothing, from every earlier number, and several at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.migrations import migrate, require_current
+from neurigraph_pipelines.statements import numbered
+from resources.embedded_postgres import EmbeddedPostgres, ServerLease
+from resources.postgres import PostgresDatabase
+from tests.conftest import ROOT, SECRET
+from tests.support.bare_postgres import PROGRAMS, bare_postgres
+from tests.support.embedded_server import new_home
+
+NEWEST = len(numbered("shared"))
+MIGRATE = """
+import sys
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.migrations import migrate
+sys.stdin.readline()
+print(*migrate(sys.argv[1], Secret(sys.argv[2])).applied)
+"""
+
+
+@pytest.fixture
+def fresh_server(tmp_path: Path) -> Iterator[ServerLease]:
+    """A server that has never seen our roles."""
+    with new_home(tmp_path) as home, EmbeddedPostgres(home).lease() as lease:
+        yield lease
+
+
+def test_an_empty_database_gets_everything_and_a_second_run_nothing(empty_database_url: str) -> None:
+    told: list[str] = []
+    first = migrate(empty_database_url, Secret(SECRET), on_applied=told.append)
+    assert first.version == NEWEST
+    assert list(first.applied) == told == [f"{m.number:04d}_{m.name}" for m in numbered("shared")]
+    before = _catalog(empty_database_url)
+    second = migrate(empty_database_url, Secret(SECRET), on_applied=told.append)
+    assert (second.applied, second.version) == ((), NEWEST)
+    assert len(told) == NEWEST
+    assert _catalog(empty_database_url) == before
+
+
+@pytest.mark.parametrize("start", range(1, NEWEST))
+def test_every_earlier_number_leads_to_the_same_schema(
+    start: int, empty_database_url: str, server: ServerLease, template_database: str
+) -> None:
+    assert migrate(empty_database_url, Secret(SECRET), up_to=start).version == start
+    database = PostgresDatabase(empty_database_url, Secret(SECRET))
+    with pytest.raises(ConfigurationError, match=f"migration {start} of {NEWEST}: run `neurigraph migrate`"):
+        require_current(database)
+    assert len(migrate(empty_database_url, Secret(SECRET)).applied) == NEWEST - start
+    require_current(database)
+    database.close()
+    migrated = server.url(server.superuser, server.superuser_password, template_database)
+    assert _catalog(empty_database_url) == _catalog(migrated)
+
+
+def test_a_database_without_our_schema_is_not_current(empty_database_url: str, template_database: str) -> None:
+    assert template_database  # so the roles exist
+    database = PostgresDatabase(empty_database_url, Secret(SECRET))
+    with pytest.raises(ConfigurationError, match=r"vector type not found.*Has `neurigraph migrate` been run"):
+        require_current(database)
+    database.close()
+
+
+def test_processes_on_one_new_database_take_turns(empty_database_url: str) -> None:
+    applied = _migrate_at_once([empty_database_url] * 3)
+    assert sorted(map(len, applied)) == [0, 0, NEWEST]
+
+
+def test_databases_of_one_new_server_may_be_migrated_at_once(fresh_server: ServerLease) -> None:
+    urls = [_new_database(fresh_server, f"tenant_{number}") for number in range(3)]
+    assert [len(applied) for applied in _migrate_at_once(urls)] == [NEWEST] * 3
+    for url in urls:
+        database = PostgresDatabase(url, Secret(SECRET))
+        require_current(database)
+        database.close()
+
+
+def test_an_administrator_who_is_no_superuser_can_migrate(fresh_server: ServerLease) -> None:
+    _new_database(fresh_server, "managed")
+    url = fresh_server.url(fresh_server.superuser, fresh_server.superuser_password, "managed")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE chief LOGIN CREATEROLE PASSWORD 'chief'")
+        connection.execute("ALTER DATABASE managed OWNER TO chief")
+        # Trusted on most services, where the database's owner may make it; here it is there already.
+        connection.execute("CREATE EXTENSION vector")
+    chief = fresh_server.url("chief", "chief", "managed")
+    assert migrate(chief, Secret(SECRET)).version == NEWEST
+    assert migrate(chief, Secret(SECRET)).applied == ()
+    database = PostgresDatabase(chief, Secret(SECRET))
+    require_current(database)
+    database.close()
+
+
+def test_a_file_that_was_changed_after_it_was_applied_is_detected(database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE neurigraph.schema_migrations SET checksum = 'other' WHERE number = 3")
+    with pytest.raises(ConfigurationError, match="0003_graph was changed after it was applied"):
+        migrate(database_url, Secret(SECRET))
+
+
+def test_a_newer_database_is_refused_and_left_alone(database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "INSERT INTO neurigraph.schema_migrations (number, name, checksum) VALUES (%s, 'later', '')", [NEWEST + 1]
+        )
+    before = _catalog(database_url)
+    with pytest.raises(ConfigurationError, match="install the newer version"):
+        migrate(database_url, Secret(SECRET))
+    database = PostgresDatabase(database_url, Secret(SECRET))
+    with pytest.raises(ConfigurationError, match="install the newer version"):
+        require_current(database)
+    database.close()
+    assert _catalog(database_url) == before
+
+
+def test_a_migration_that_fails_leaves_no_trace(empty_database_url: str) -> None:
+    migrate(empty_database_url, Secret(SECRET), up_to=2)
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute("CREATE TABLE neurigraph.record_index (in_the_way integer)")
+    before = _catalog(empty_database_url)
+    with pytest.raises(psycopg.errors.DuplicateTable):
+        migrate(empty_database_url, Secret(SECRET))
+    assert _catalog(empty_database_url) == before
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute("DROP TABLE neurigraph.record_index")
+    assert migrate(empty_database_url, Secret(SECRET)).version == NEWEST
+
+
+def test_a_server_that_is_not_there_is_one_clear_line(server: ServerLease) -> None:
+    with pytest.raises(ConfigurationError, match=r"^cannot connect to Postgres"):
+        migrate("postgresql://nobody:wrong@127.0.0.1:1/none", Secret(SECRET))
+    with pytest.raises(ConfigurationError, match=r"^cannot connect to Postgres"):
+        migrate(server.url(server.superuser, "wrong", "postgres"), Secret(SECRET))
+
+
+@pytest.mark.skipif(not PROGRAMS, reason="the operating system has no Postgres server of its own")
+def test_a_server_without_pgvector_is_one_clear_line() -> None:
+    with bare_postgres() as url:
+        with pytest.raises(ConfigurationError) as caught:
+            migrate(url, Secret(SECRET))
+        message = str(caught.value)
+        assert "no pgvector" in message
+        assert "install" in message
+        assert "\n" not in message
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'neuri%'").fetchone() == (
+                0,
+            )
+
+
+def test_passwords_and_the_key_of_claims_follow_the_secret(fresh_server: ServerLease) -> None:
+    url = _new_database(fresh_server, "rotated")
+    migrate(url, Secret(SECRET))
+    other = Secret("another secret that is long enough to be taken")
+    migrate(url, other)
+    with (
+        pytest.raises(ConfigurationError, match="password authentication failed"),
+        PostgresDatabase(url, Secret(SECRET)).pipeline(),
+    ):
+        pass
+    database = PostgresDatabase(url, other)
+    require_current(database)
+    database.close()
+
+
+def _new_database(server: ServerLease, name: str) -> str:
+    with psycopg.connect(
+        server.url(server.superuser, server.superuser_password, "postgres"), autocommit=True
+    ) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    return server.url(server.superuser, server.superuser_password, name)
+
+
+def _migrate_at_once(urls: Sequence[str]) -> list[list[str]]:
+    """Migrate in a process each, all let loose at the same moment; gives what each applied."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", MIGRATE, url, SECRET],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for url in urls
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = [process.communicate(timeout=60) for process in processes]
+    assert [error for _, error in answers] == [""] * len(urls)
+    return [output.split() for output, _ in answers]
+
+
+def _catalog(url: str) -> set[tuple[object, ...]]:
+    """Everything that our migrations make, as the catalog describes it."""
+    with psycopg.connect(url) as connection:
+        return {
+            row
+            for query in (
+                """SELECT n.nspname, c.relname, c.relkind, c.relrowsecurity, c.relacl::text, r.rolname
+                FROM pg_class AS c JOIN pg_namespace AS n ON c.relnamespace = n.oid
+                JOIN pg_roles AS r ON c.relowner = r.oid WHERE n.nspname LIKE 'neurigraph%'""",
+                """SELECT a.attrelid::regclass::text, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+                a.attacl::text, pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute AS a
+                JOIN pg_class AS c ON a.attrelid = c.oid JOIN pg_namespace AS n ON c.relnamespace = n.oid
+                LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+                WHERE n.nspname LIKE 'neurigraph%' AND a.attnum > 0""",
+                """SELECT conrelid::regclass::text, conname, pg_get_constraintdef(c.oid) FROM pg_constraint AS c
+                JOIN pg_namespace AS n ON c.connamespace = n.oid WHERE n.nspname LIKE 'neurigraph%'""",
+                """SELECT schemaname, tablename, indexdef FROM pg_indexes WHERE schemaname LIKE 'neurigraph%'""",
+                """SELECT p.proname, pg_get_functiondef(p.oid), p.proacl::text FROM pg_proc AS p
+                JOIN pg_namespace AS n ON p.pronamespace = n.oid WHERE n.nspname LIKE 'neurigraph%'""",
+                """SELECT schemaname, tablename, policyname, roles::text, cmd, qual, with_check FROM pg_policies""",
+                "SELECT number, name, checksum FROM neurigraph.schema_migrations",
+            )
+            for row in connection.execute(query)
+        }
