@@ -77,25 +77,26 @@ def database_url(server: ServerLease, administrator: psycopg.Connection, templat
 @pytest.fixture
 def settings(tmp_path: Path, database_url: str) -> Settings:
     """Settings of an installation with a home and a database of its own, whatever the environment says."""
-    return Settings.model_validate(
-        {
-            "home": tmp_path / "home",
-            "database_url": database_url,
-            "secret": SECRET,
-            "admin_key": ADMIN_KEY,
-            "language_model": "offline",
-            "embedder": "minilm",
-        }
-    )
+    return _settings(tmp_path, database_url)
 
 
 @pytest.fixture
 def installation(settings: Settings, session_home: Path) -> Iterator[Installation]:
     """An installation, migrated and empty; the local model is built once a session and linked into its home."""
-    settings.home.mkdir(parents=True)
-    (settings.home / "models").symlink_to(session_home / "models")
-    with Installation(settings) as made:
-        yield made
+    yield from _installation(settings, session_home)
+
+
+@pytest.fixture(scope="module")
+def shared_installation(
+    tmp_path_factory: pytest.TempPathFactory,
+    session_home: Path,
+    server: ServerLease,
+    administrator: psycopg.Connection,
+    template_database: str,
+) -> Iterator[Installation]:
+    """The same for a whole module, whose tests leave what they find or keep to users of their own."""
+    for url in _database(server, administrator, template_database):
+        yield from _installation(_settings(tmp_path_factory.mktemp("installation"), url), session_home)
 
 
 @pytest.fixture
@@ -116,6 +117,26 @@ def data_folder() -> Path:
     if not DATA.is_dir():
         pytest.skip(f"the data folder {DATA} is absent")
     return DATA
+
+
+def _settings(folder: Path, database_url: str) -> Settings:
+    return Settings.model_validate(
+        {
+            "home": folder / "home",
+            "database_url": database_url,
+            "secret": SECRET,
+            "admin_key": ADMIN_KEY,
+            "language_model": "offline",
+            "embedder": "minilm",
+        }
+    )
+
+
+def _installation(settings: Settings, session_home: Path) -> Iterator[Installation]:
+    settings.home.mkdir(parents=True)
+    (settings.home / "models").symlink_to(session_home / "models")
+    with Installation(settings) as made:
+        yield made
 
 
 def _database(server: ServerLease, administrator: psycopg.Connection, template: str) -> Iterator[str]:

@@ -1,0 +1,252 @@
+"""The tables of section 10 of the specification, and what was added to them: by name, type, constraint and index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.wiring import Installation
+
+NODE = "bob"
+SHARED = "neurigraph"
+
+# Table, column, type, whether it may be null: the specification's columns first, then ours.
+COLUMNS = """
+graph_index node_id uuid no
+graph_index user_id uuid no
+graph_index node_name text no
+graph_index node_type node_type no
+graph_index layer_depth integer no
+graph_index parent_node_id uuid yes
+graph_index schema_name text no
+graph_index compression_state compression_state no
+graph_index last_accessed_at timestamptz no
+graph_index node_keywords text[] yes
+graph_index node_summary text yes
+graph_index created_at timestamptz no
+metadata_records record_id uuid no
+metadata_records summary text no
+metadata_records embedding vector(1536) no
+metadata_records embedding_pending boolean no
+metadata_records kw_entities text[] yes
+metadata_records kw_topics text[] yes
+metadata_records kw_dates text[] yes
+metadata_records kw_relationships text[] yes
+metadata_records content_type content_type no
+metadata_records trigger_type trigger_type no
+metadata_records file_pointer text yes
+metadata_records created_at timestamptz no
+metadata_records last_accessed_at timestamptz no
+file_manifest file_id uuid no
+file_manifest record_id uuid no
+file_manifest file_name text no
+file_manifest file_type file_type no
+file_manifest storage_path text no
+file_manifest compression_state compression_state no
+file_manifest compression_format compression_format no
+file_manifest size_bytes bigint no
+file_manifest last_accessed_at timestamptz no
+file_manifest recompress_after timestamptz yes
+compression_state_log log_id uuid no
+compression_state_log file_id uuid no
+compression_state_log node_id uuid no
+compression_state_log event_type compression_event no
+compression_state_log triggered_by compression_cause no
+compression_state_log occurred_at timestamptz no
+compression_state_log error_detail text yes
+delta_log delta_id uuid no
+delta_log record_id uuid no
+delta_log w_coordinate timestamptz no
+delta_log delta_payload jsonb no
+delta_log previous_delta_id uuid yes
+delta_log authored_by text no
+delta_log created_at timestamptz no
+permission_grants grant_id uuid no
+permission_grants subject_id text no
+permission_grants subject_type subject_type no
+permission_grants target_node_id uuid no
+permission_grants grant_type grant_type no
+permission_grants grantor_user_id uuid no
+permission_grants granted_at timestamptz no
+permission_grants expires_at timestamptz yes
+permission_grants revoked_at timestamptz yes
+graph_index aliases text[] no
+graph_index record_count integer no
+graph_index centroid vector(1536) yes
+graph_index next_recompress_at timestamptz yes
+graph_index node_ddl_version integer no
+graph_index path uuid[] no
+metadata_records title text no
+metadata_records embedding_model text yes
+metadata_records source_kind source_kind no
+metadata_records source_id uuid no
+metadata_records first_message integer no
+metadata_records last_message integer no
+metadata_records content_hash bytea no
+metadata_records tsv tsvector yes
+metadata_records occurred_at timestamptz no
+passages record_id uuid no
+passages seq integer no
+passages first_message integer no
+passages last_message integer no
+passages author text yes
+passages byte_offset bigint no
+passages byte_length integer no
+passages embedding halfvec(512) yes
+passages window_embedding halfvec(512) yes
+passages lexemes text[] no
+record_index record_id uuid no
+record_index node_id uuid no
+record_index user_id uuid no
+record_index source text no
+record_index content_hash bytea no
+record_index created_at timestamptz no
+file_index file_id uuid no
+file_index record_id uuid no
+file_index node_id uuid no
+""".split("\n")[1:-1]
+
+CONSTRAINTS = """
+graph_index | PRIMARY KEY (node_id)
+graph_index | UNIQUE (schema_name)
+graph_index | FOREIGN KEY (user_id) REFERENCES neurigraph.users(user_id)
+graph_index | FOREIGN KEY (parent_node_id, user_id) REFERENCES neurigraph.graph_index(node_id, user_id)
+graph_index | CHECK (((layer_depth >= 0) AND (layer_depth <= 5)))
+graph_index | CHECK (((parent_node_id IS NULL) = (layer_depth = 0)))
+metadata_records | PRIMARY KEY (record_id)
+file_manifest | PRIMARY KEY (file_id)
+file_manifest | FOREIGN KEY (record_id) REFERENCES bob.metadata_records(record_id)
+compression_state_log | PRIMARY KEY (log_id)
+compression_state_log | FOREIGN KEY (file_id) REFERENCES neurigraph.file_index(file_id)
+compression_state_log | FOREIGN KEY (node_id) REFERENCES neurigraph.graph_index(node_id)
+delta_log | PRIMARY KEY (delta_id)
+delta_log | FOREIGN KEY (record_id) REFERENCES neurigraph.record_index(record_id)
+delta_log | FOREIGN KEY (previous_delta_id) REFERENCES neurigraph.delta_log(delta_id)
+permission_grants | PRIMARY KEY (grant_id)
+permission_grants | FOREIGN KEY (target_node_id, user_id) REFERENCES neurigraph.graph_index(node_id, user_id)
+permission_grants | FOREIGN KEY (grantor_user_id) REFERENCES neurigraph.users(user_id)
+permission_grants | CHECK ((grantor_user_id = user_id))
+record_index | PRIMARY KEY (record_id)
+record_index | UNIQUE (user_id, source, content_hash)
+file_index | PRIMARY KEY (file_id)
+passages | PRIMARY KEY (record_id, seq)
+""".split("\n")[1:-1]
+
+INDEXES = """
+graph_index | btree (node_name)
+graph_index | btree (user_id)
+graph_index | btree (last_accessed_at)
+graph_index | btree (parent_node_id)
+graph_index | gin (path)
+graph_index | UNIQUE btree (user_id) WHERE (layer_depth = 0)
+metadata_records | gin (kw_entities, kw_topics, kw_dates, kw_relationships)
+metadata_records | gin (tsv)
+metadata_records | btree (created_at)
+metadata_records | btree (content_type)
+file_manifest | btree (record_id)
+file_manifest | btree (compression_state)
+file_manifest | btree (last_accessed_at)
+file_manifest | btree (recompress_after)
+compression_state_log | btree (file_id)
+compression_state_log | btree (node_id)
+compression_state_log | btree (event_type)
+compression_state_log | btree (occurred_at)
+delta_log | btree (record_id)
+delta_log | btree (w_coordinate)
+permission_grants | btree (subject_id)
+permission_grants | btree (target_node_id)
+permission_grants | btree (subject_type)
+permission_grants | btree (revoked_at)
+passages | gin (lexemes)
+""".split("\n")[1:-1]
+
+ENUMS = {
+    "node_type": ["concept", "persona"],
+    "compression_state": ["active", "dormant", "rehydrating"],
+    "content_type": ["conversation", "event", "file_upload", "other"],
+    "trigger_type": ["conversation_end", "chunk_threshold", "event_boundary"],
+    "file_type": ["pdf", "transcript", "image", "video", "audio", "code", "export"],
+    "compression_format": ["gzip", "native"],
+    "compression_event": ["compressed", "decompressed", "recompressed", "failed"],
+    "compression_cause": ["scheduler", "retrieval", "ttl_expiry", "manual"],
+    "subject_type": ["persona", "third_party"],
+    "grant_type": ["read", "read_write"],
+}
+
+
+@pytest.fixture(scope="module")
+def catalog(shared_installation: Installation) -> Iterator[psycopg.Connection]:
+    """The catalog of a database with one node."""
+    create_user(shared_installation.database, NODE)
+    with psycopg.connect(shared_installation.administrator_url, autocommit=True) as connection:
+        yield connection
+
+
+def _table(name: str) -> str:
+    return f"{NODE if name in ('metadata_records', 'file_manifest', 'passages') else SHARED}.{name}"
+
+
+@pytest.mark.parametrize("line", COLUMNS)
+def test_column(catalog: psycopg.Connection, line: str) -> None:
+    table, column, kind, nullable = line.split()
+    row = catalog.execute(
+        """SELECT format_type(atttypid, atttypmod), attnotnull FROM pg_attribute
+        WHERE attrelid = %s::regclass AND attname = %s""",
+        [_table(table), column],
+    ).fetchone()
+    assert row is not None
+    found = str(row[0]).removeprefix("neurigraph.").replace("timestamp with time zone", "timestamptz")
+    assert (found, not row[1]) == (kind, nullable == "yes")
+
+
+@pytest.mark.parametrize("line", CONSTRAINTS)
+def test_constraint(catalog: psycopg.Connection, line: str) -> None:
+    table, definition = line.split(" | ")
+    found = catalog.execute(
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = %s::regclass", [_table(table)]
+    )
+    assert definition in {str(row[0]).removesuffix(" ON DELETE CASCADE") for row in found}
+
+
+@pytest.mark.parametrize("line", INDEXES)
+def test_index(catalog: psycopg.Connection, line: str) -> None:
+    table, definition = line.split(" | ")
+    found = catalog.execute(
+        "SELECT indisunique, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass", [_table(table)]
+    )
+    assert definition in {("UNIQUE " if unique else "") + text.partition(" USING ")[2] for unique, text in found}
+
+
+@pytest.mark.parametrize("name", ENUMS)
+def test_enum(catalog: psycopg.Connection, name: str) -> None:
+    query = sql.SQL("SELECT enum_range(NULL::neurigraph.{})::text[]").format(sql.Identifier(name))
+    assert catalog.execute(query).fetchone() == (ENUMS[name],)
+
+
+@pytest.mark.parametrize("column", ["metadata_records.embedding", "passages.embedding", "passages.window_embedding"])
+def test_vectors_lie_in_their_rows(catalog: psycopg.Connection, column: str) -> None:
+    table, _, name = column.partition(".")
+    found = catalog.execute(
+        "SELECT attstorage FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s", [_table(table), name]
+    )
+    assert found.fetchone() == ("p",)
+
+
+def test_pending_is_false_by_default(catalog: psycopg.Connection) -> None:
+    found = catalog.execute(
+        """SELECT column_default FROM information_schema.columns
+        WHERE table_schema = %s AND table_name = 'metadata_records' AND column_name = 'embedding_pending'""",
+        [NODE],
+    )
+    assert found.fetchone() == ("false",)
+
+
+@pytest.mark.parametrize("table", ["compression_state_log", "delta_log"])
+def test_logs_are_append_only_even_for_a_superuser(catalog: psycopg.Connection, table: str) -> None:
+    truncate = sql.SQL("TRUNCATE neurigraph.{} CASCADE").format(sql.Identifier(table))
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match=f"{table} is append-only"):
+        catalog.execute(truncate)
