@@ -26,11 +26,11 @@ from neurigraph_pipelines.wiring import Installation
 ONE_BY_ONE = 7
 BURST = 50
 SENSOR_SECONDS = 5.0
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.25
 PATIENCE_SECONDS = 180.0
 
 _METHOD = """Dagster's webserver and daemon run as `neurigraph up` runs them. A conversation of 20 to 30 messages is put
-into the inbox and ended at a random moment of the sensor's five seconds; from then on it is searched for ten times a
+into the inbox and ended at a random moment of the sensor's five seconds; from then on it is searched for four times a
 second until a search returns its record. Where the time went is read from Dagster's own record of the run: until the
 sensor's tick asked for a run, in the queue, until the worker's first step could start, and in the steps until the
 record was found. Then fifty end at once. The baseline is the same job on conversations of the same kind in this
