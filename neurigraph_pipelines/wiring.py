@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlencode
 
+from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from neurigraph_pipelines.access import Secret
@@ -94,7 +95,12 @@ class Installation:
     def administrator_url(self) -> str:
         """Connection string of whoever may create roles; for ``migrate`` only."""
         if self.settings.database_url is not None:
-            return self.settings.database_url.get_secret_value()
+            url = self.settings.database_url.get_secret_value()
+            try:
+                conninfo_to_dict(url)
+            except ProgrammingError as error:
+                raise ConfigurationError("NEURIGRAPH_DATABASE_URL is not the address of a Postgres database") from error
+            return url
         server = self.server
         assert server is not None
         ensure_database(server.url(server.superuser, server.superuser_password, "postgres"), _EMBEDDED_DATABASE)
