@@ -69,6 +69,9 @@ BEGIN
     IF NOT FOUND THEN
         RAISE foreign_key_violation USING MESSAGE = 'the parent node does not exist';
     END IF;
+    IF NEW.node_id = ANY(parent.path) THEN
+        RAISE check_violation USING MESSAGE = 'a node does not lie below itself';
+    END IF;
     IF NEW.layer_depth IS DISTINCT FROM parent.layer_depth + 1 THEN
         RAISE check_violation USING MESSAGE = format(
             'a node below layer %s lies in layer %s, not %s',

@@ -1,0 +1,401 @@
+"""Nodes come into being whole or not at all, once, and only where the database lets them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines import statements
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.naming import schema_name
+from neurigraph_pipelines.graph.provisioning import (
+    NodeRef,
+    User,
+    create_user,
+    ensure_user,
+    find_user,
+    list_users,
+    resolve_path,
+    upgrade_nodes,
+)
+from neurigraph_pipelines.model import ConceptKind, PlannedNode
+from neurigraph_pipelines.statements import numbered
+from neurigraph_pipelines.wiring import Installation
+from resources.postgres import PostgresDatabase
+from tests.conftest import ROOT, SECRET
+from tests.support.embedded_server import eventually
+from tests.support.memories import new_user, rows
+
+PROVISION = """
+import sys
+from uuid import UUID
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.graph.provisioning import resolve_path
+from neurigraph_pipelines.model import ConceptKind, PlannedNode
+from resources.postgres import PostgresDatabase
+url, secret, user_id, slug = sys.argv[1:]
+database = PostgresDatabase(url, Secret(secret))
+path = ("Family", "Dave")
+plans = [PlannedNode(path[:depth], ConceptKind.TOPIC, 1.0) for depth in (1, 2)]
+sys.stdin.readline()
+with database.pipeline() as tx:
+    print(resolve_path(tx, UUID(user_id), slug, path, plans).node_id)
+database.close()
+"""
+
+
+@pytest.fixture
+def here(shared_installation: Installation) -> Installation:
+    return shared_installation
+
+
+@pytest.fixture
+def user(here: Installation) -> User:
+    return new_user(here)[0]
+
+
+def plan(*path: str) -> list[PlannedNode]:
+    return [PlannedNode(path[:depth], ConceptKind.TOPIC, 1.0) for depth in range(1, len(path) + 1)]
+
+
+def provision(here: Installation, user: User, *path: str) -> NodeRef:
+    with here.database.pipeline() as tx:
+        return resolve_path(tx, user.user_id, user.slug, path, plan(*path))
+
+
+def schema_exists(here: Installation, name: str) -> bool:
+    return bool(rows(here, "SELECT FROM pg_namespace WHERE nspname = %s", name))
+
+
+def test_a_node_is_a_row_and_a_schema(here: Installation, user: User) -> None:
+    node = provision(here, user, "Family", "Dave")
+    assert (node.layer_depth, node.names) == (2, ("Family", "Dave"))
+    (row,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE node_id = %s", node.node_id)
+    assert row["schema_name"] == node.schema_name
+    assert row["node_ddl_version"] == len(numbered("node"))
+    assert row["path"][0] == user.root_node_id
+    assert row["path"][-1] == node.node_id
+    assert len(row["path"]) == 3
+    tables = rows(here, "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", node.schema_name)
+    assert [table["tablename"] for table in tables] == ["file_manifest", "metadata_records", "passages"]
+
+
+def test_a_rollback_leaves_neither_row_nor_schema(here: Installation, user: User) -> None:
+    with here.database.pipeline() as tx:
+        made = resolve_path(tx, user.user_id, user.slug, ("Gone", "Below"), plan("Gone", "Below"))
+        assert tx.execute("SELECT FROM pg_namespace WHERE nspname = %s", [made.schema_name]).fetchone() is not None
+        tx.rollback()
+    assert not schema_exists(here, made.schema_name)
+    assert rows(here, "SELECT FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth > 0", user.user_id) == []
+
+
+def test_a_failing_ddl_leaves_no_row(here: Installation, user: User) -> None:
+    schema = schema_name(user.slug, ("Taken",))
+    with here.database.owner() as tx:
+        tx.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+    with pytest.raises(psycopg.errors.DuplicateSchema):
+        provision(here, user, "Taken")
+    assert rows(here, "SELECT FROM neurigraph.graph_index WHERE schema_name = %s", schema) == []
+
+
+def test_threads_that_want_one_name_get_one_node(here: Installation) -> None:
+    user, _ = new_user(here)
+    database = PostgresDatabase(here.administrator_url, Secret(SECRET), pool_size=8)
+    together = threading.Barrier(8)
+
+    def run(_: int) -> list[UUID]:
+        found = []
+        for number in range(6):
+            names = (f"Round {number}", "Below")
+            with database.pipeline() as tx:
+                together.wait(timeout=30)
+                found.append(resolve_path(tx, user.user_id, user.slug, names, plan(*names)).node_id)
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(run, range(8)))
+    database.close()
+    assert answers == [answers[0]] * 8
+    assert len(set(answers[0])) == 6
+    made = rows(here, "SELECT FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth > 0", user.user_id)
+    assert len(made) == 12
+
+
+def test_processes_that_want_one_name_get_one_node(here: Installation, user: User) -> None:
+    url = here.administrator_url
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROVISION, url, SECRET, str(user.user_id), user.slug],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = {process.communicate(timeout=60)[0] for process in processes}
+    assert [process.returncode for process in processes] == [0] * 2
+    assert len(answers) == 1
+    made = rows(here, "SELECT FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth > 0", user.user_id)
+    assert len(made) == 2
+
+
+def test_whoever_waits_for_a_provisioning_that_is_rolled_back_makes_the_node(here: Installation, user: User) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with here.database.pipeline() as tx:
+            resolve_path(tx, user.user_id, user.slug, ("Family",), plan("Family"))
+            second = pool.submit(provision, here, user, "family")
+            eventually(lambda: rows(here, "SELECT FROM pg_locks WHERE NOT granted"))
+            tx.rollback()
+        node = second.result(timeout=10)
+    assert node.names == ("family",)
+    assert schema_exists(here, node.schema_name)
+
+
+def test_layer_five_is_the_deepest(here: Installation, user: User) -> None:
+    names = ("One", "Two", "Three", "Four", "Five", "Six")
+    node = provision(here, user, *names)
+    assert (node.layer_depth, node.names) == (5, names[:5])
+    insert = """INSERT INTO neurigraph.graph_index
+        (user_id, node_name, name_key, layer_depth, parent_node_id, schema_name, node_ddl_version)
+        VALUES (%s, 'Six', 'six', %s, %s, %s, 1)"""
+    for depth in (6, 5, 0, -1):
+        with pytest.raises(psycopg.errors.CheckViolation), here.database.owner() as tx:
+            tx.execute(insert, [user.user_id, depth, node.node_id, f"six-{uuid4()}"])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_a_cycle_cannot_be_made(here: Installation, user: User, depth: int) -> None:
+    top, below = provision(here, user, "Top"), provision(here, user, "Top", "Below")
+    move = "UPDATE neurigraph.graph_index SET parent_node_id = %s, layer_depth = %s WHERE node_id = %s"
+    for child, parent in ((top, below), (top, top), (below, below)):
+        with pytest.raises(psycopg.errors.CheckViolation), here.database.owner() as tx:
+            tx.execute(move, [parent.node_id, depth, child.node_id])
+
+
+def test_a_node_without_children_may_move_and_keeps_a_true_path(here: Installation, user: User) -> None:
+    other, leaf = provision(here, user, "Other"), provision(here, user, "Top", "Leaf")
+    with here.database.owner() as tx:
+        tx.execute(
+            "UPDATE neurigraph.graph_index SET parent_node_id = %s WHERE node_id = %s", [other.node_id, leaf.node_id]
+        )
+    (row,) = rows(here, "SELECT path FROM neurigraph.graph_index WHERE node_id = %s", leaf.node_id)
+    assert row["path"] == [user.root_node_id, other.node_id, leaf.node_id]
+    # The name it left is free again, and its schema is not given to another.
+    again = provision(here, user, "Top", "Leaf")
+    assert again.node_id != leaf.node_id
+    assert again.schema_name != leaf.schema_name
+
+
+def test_a_path_cannot_be_forged(here: Installation, user: User) -> None:
+    node = provision(here, user, "Node")
+    with here.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.graph_index SET path = %s WHERE node_id = %s", [[uuid4()], node.node_id])
+    (row,) = rows(here, "SELECT path FROM neurigraph.graph_index WHERE node_id = %s", node.node_id)
+    assert row["path"] == [user.root_node_id, node.node_id]
+
+
+def test_a_user_has_one_root(here: Installation, user: User) -> None:
+    with pytest.raises(psycopg.errors.UniqueViolation, match="one_root_per_user"), here.database.owner() as tx:
+        tx.execute(
+            """INSERT INTO neurigraph.graph_index
+            (user_id, node_name, name_key, layer_depth, schema_name, node_ddl_version)
+            VALUES (%s, 'second', 'second', 0, %s, 1)""",
+            [user.user_id, f"second-{uuid4()}"],
+        )
+
+
+def test_another_users_node_is_no_parent(here: Installation, user: User) -> None:
+    other, _ = new_user(here)
+    with pytest.raises(psycopg.errors.ForeignKeyViolation), here.database.owner() as tx:
+        tx.execute(
+            """INSERT INTO neurigraph.graph_index
+            (user_id, node_name, name_key, layer_depth, parent_node_id, schema_name, node_ddl_version)
+            VALUES (%s, 'x', 'x', 1, %s, %s, 1)""",
+            [user.user_id, other.root_node_id, f"x-{uuid4()}"],
+        )
+    node = provision(here, user, "Mine")
+    with pytest.raises(psycopg.errors.ForeignKeyViolation), here.database.owner() as tx:
+        tx.execute(
+            "UPDATE neurigraph.graph_index SET parent_node_id = %s WHERE node_id = %s",
+            [other.root_node_id, node.node_id],
+        )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "'; DROP SCHEMA neurigraph CASCADE; --",
+        '"quoted"',
+        "{schema}",
+        "%(node_id)s %s",
+        "back\\slash",
+        "🦊🦊🦊",
+        "家族",
+        "pg_catalog",
+        "neurigraph",
+        "Straße",
+        "a/b",
+        ".." * 10,
+    ],
+)
+def test_hostile_names_are_only_names(here: Installation, user: User, name: str) -> None:
+    node = provision(here, user, name, name)
+    assert node.names == (name, name)
+    assert provision(here, user, name, name).node_id == node.node_id
+    assert schema_exists(here, node.schema_name)
+    assert len(node.schema_name.encode()) <= 63
+    assert node.schema_name.isascii()
+
+
+def test_names_that_no_one_can_see_are_refused(here: Installation, user: User) -> None:
+    for name in ("", "\x00", " \t ", "\u202e"):
+        with pytest.raises(InvalidInputError, match="no visible character"):
+            provision(here, user, name)
+
+
+def test_what_no_database_stores_is_taken_out_of_a_name(here: Installation, user: User) -> None:
+    assert provision(here, user, "Da\x00ve").names == ("Dave",)
+    assert provision(here, user, "Lone \ud800 surrogate").names == ("Lone \ufffd surrogate",)
+
+
+def test_long_paths_have_schemas_of_their_own(here: Installation, user: User) -> None:
+    long = "x" * 300
+    nodes = [provision(here, user, long, *["y" * 119 + str(number)] * 4) for number in range(3)]
+    assert {node.layer_depth for node in nodes} == {5}
+    assert {len(node.names[0]) for node in nodes} == {120}
+    assert len({node.schema_name for node in nodes}) == 3
+    assert all(len(node.schema_name) <= 63 for node in nodes)
+
+
+def test_names_that_differ_in_case_or_width_are_one_node(here: Installation, user: User) -> None:
+    assert len({provision(here, user, name).node_id for name in ("Dave", "DAVE", " dave ", "Ｄａｖｅ")}) == 1
+
+
+def test_a_step_that_nobody_planned_ends_the_walk(here: Installation, user: User) -> None:
+    provision(here, user, "Family")
+    with here.database.pipeline() as tx:
+        reached = resolve_path(tx, user.user_id, user.slug, ("Family", "Unplanned", "Below"))
+        assert reached.names == ("Family",)
+        assert resolve_path(tx, user.user_id, user.slug, ()).node_id == user.root_node_id
+
+
+def test_a_user_who_does_not_exist_has_no_graph(here: Installation) -> None:
+    with pytest.raises(NotFoundError), here.database.pipeline() as tx:
+        resolve_path(tx, uuid4(), "nobody", ("Family",))
+    with pytest.raises(NotFoundError, match="nobody-at-all"):
+        find_user(here.database, "nobody-at-all")
+
+
+@pytest.mark.parametrize("slug", ["", "-", "Bob", "bob ", "bob\n", "b" * 64, "b/c", "ü", "a'b", "a\x00b", "_a"])
+def test_bad_slugs_are_refused(here: Installation, slug: str) -> None:
+    with pytest.raises(InvalidInputError):
+        create_user(here.database, slug)
+
+
+def test_a_slug_is_taken_once(here: Installation) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        made = [future.result() for future in [pool.submit(ensure_user, here.database, "once") for _ in range(4)]]
+    assert len({user.user_id for user, _ in made}) == 1
+    assert [new for _, new in made].count(True) == 1
+    with pytest.raises(ConflictError, match="'once'"):
+        create_user(here.database, "once")
+    assert made[0][0] in list_users(here.database)
+
+
+@pytest.mark.parametrize("slugs", [("a-b", "a_b"), ("x", "x_family"), ("b" * 63, "b" * 62)])
+def test_users_with_similar_slugs_share_no_schema(here: Installation, slugs: tuple[str, str]) -> None:
+    one, other = (create_user(here.database, slug)[0] for slug in slugs)
+    schemas = {provision(here, one, *path).schema_name for path in ((), ("Family",))}
+    assert schemas.isdisjoint(provision(here, other, *path).schema_name for path in ((), ("Family",)))
+
+
+# Upgrades of the node DDL
+
+LATER = "ALTER TABLE {schema}.metadata_records ADD COLUMN importance real NOT NULL DEFAULT 0.5;\n"
+
+
+@pytest.fixture
+def tomorrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
+    """Lets the folder of SQL have one more file of node DDL from the call on; gives its number."""
+
+    def come() -> int:
+        folder = tmp_path / "sql"
+        shutil.copytree(statements.SQL_ROOT, folder)
+        number = len(numbered("node")) + 1
+        (folder / "node" / f"{number:04d}_importance.sql").write_text(LATER)
+        monkeypatch.setattr(statements, "SQL_ROOT", folder)
+        numbered.cache_clear()
+        return number
+
+    yield come
+    numbered.cache_clear()
+
+
+def upgraded(here: Installation, node: NodeRef) -> bool:
+    return bool(
+        rows(
+            here,
+            "SELECT FROM information_schema.columns WHERE table_schema = %s AND column_name = 'importance'",
+            node.schema_name,
+        )
+    )
+
+
+def test_nothing_is_upgraded_when_all_is_current(installation: Installation) -> None:
+    new_user(installation)
+    assert upgrade_nodes(installation.database) == 0
+
+
+def test_nodes_are_upgraded_in_bounded_batches(installation: Installation, tomorrow: Callable[[], int]) -> None:
+    user, _ = new_user(installation)
+    nodes = [provision(installation, user, name) for name in ("One", "Two", "Three")]
+    newest = tomorrow()
+    assert upgrade_nodes(installation.database, limit=2) == 2
+    assert upgrade_nodes(installation.database, limit=100) == 2
+    assert upgrade_nodes(installation.database, limit=100) == 0
+    assert all(upgraded(installation, node) for node in nodes)
+    versions = rows(installation, "SELECT DISTINCT node_ddl_version AS v FROM neurigraph.graph_index")
+    assert versions == [{"v": newest}]
+
+
+def test_a_node_is_upgraded_before_it_is_written_to(installation: Installation, tomorrow: Callable[[], int]) -> None:
+    user, _ = new_user(installation)
+    old, other = provision(installation, user, "Old"), provision(installation, user, "Other")
+    tomorrow()
+    new = provision(installation, user, "Old", "New")
+    assert upgraded(installation, new)
+    assert not upgraded(installation, old)
+    assert provision(installation, user, "Old").node_id == old.node_id
+    assert upgraded(installation, old)
+    assert not upgraded(installation, other)
+
+
+def test_upgrades_at_once_do_each_node_once(installation: Installation, tomorrow: Callable[[], int]) -> None:
+    user, _ = new_user(installation)
+    for number in range(5):
+        provision(installation, user, f"Node {number}")
+    tomorrow()
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(upgrade_nodes, installation.database) for _ in range(2)]
+        touched = [pool.submit(provision, installation, user, f"Node {number}") for number in range(5)]
+        counts = [future.result(timeout=30) for future in done]
+        for future in touched:
+            future.result(timeout=30)
+    assert sum(counts) <= 6
+    assert upgrade_nodes(installation.database) == 0

@@ -1,0 +1,262 @@
+"""What a face can see and do, whatever it sends: asked as the role of the faces, with SQL of our choice."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.access import authenticate, issue_api_key
+from neurigraph_pipelines.errors import NotFoundError, UnauthenticatedError
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import SECRET
+from tests.support.memories import messages, schemas_of
+from tests.support.two_users import NODE_TABLES, World, new_world
+
+
+@pytest.fixture(scope="module")
+def world(shared_installation: Installation) -> World:
+    return new_world(shared_installation)
+
+
+def count(connection: Transaction, table: sql.Identifier) -> int:
+    """How many rows are visible; a table without rights shows none."""
+    try:
+        with connection.transaction():
+            row = connection.execute(sql.SQL("SELECT count(*) AS n FROM {}").format(table)).fetchone()
+    except psycopg.errors.InsufficientPrivilege:
+        return 0
+    assert row is not None
+    return int(row["n"])
+
+
+def visible(world: World, payload: str | None, signature: str | None) -> int:
+    """How many rows of all tables together."""
+    with world.agent(payload, signature) as connection:
+        return sum(count(connection, table) for table in world.tables())
+
+
+# Default deny
+
+
+def test_every_table_has_row_level_security_and_a_policy_for_every_role(world: World) -> None:
+    with psycopg.connect(world.installation.administrator_url) as connection:
+        for table in world.tables():
+            schema, name = table._obj
+            row = connection.execute(
+                "SELECT relrowsecurity FROM pg_class WHERE oid = %s::regclass", [table.as_string()]
+            ).fetchone()
+            assert row == (True,), f"{schema}.{name} has no row-level security"
+            roles = connection.execute(
+                "SELECT roles::text[] FROM pg_policies WHERE schemaname = %s AND tablename = %s", [schema, name]
+            ).fetchall()
+            assert sorted(role for (found,) in roles for role in found) == ["neurigraph_agent", "neurigraph_pipeline"]
+
+
+def test_without_claims_every_table_is_empty(world: World) -> None:
+    assert visible(world, None, None) == 0
+    with world.installation.database.agent(None) as tx:
+        assert tx.execute("SELECT count(*) AS n FROM neurigraph.graph_index").fetchone() == {"n": 0}
+
+
+def test_the_owner_of_a_graph_sees_all_of_it_and_nothing_else(world: World) -> None:
+    for user, claims, other in ((world.alice, world.alices, world.bob), (world.bob, world.bobs, world.alice)):
+        with world.installation.database.agent(claims) as tx:
+            for table in (
+                "users",
+                "graph_index",
+                "node_edges",
+                "record_index",
+                "file_index",
+                "delta_log",
+                "compression_state_log",
+                "sources",
+                "messages",
+                "storage_triggers",
+            ):
+                query = sql.SQL("SELECT DISTINCT user_id FROM neurigraph.{}").format(sql.Identifier(table))
+                assert tx.execute(query).fetchall() == [{"user_id": user.user_id}], table
+            own, others = (
+                sum(
+                    count(tx, sql.Identifier(schema, table))
+                    for schema in schemas_of(world.installation, whose).values()
+                    for table in NODE_TABLES
+                )
+                for whose in (user, other)
+            )
+            assert own > 3
+            assert others == 0
+
+
+# Claims
+
+
+def sign(payload: str, secret: str = SECRET) -> str:
+    """As our own signer does it."""
+    key = hmac.new(secret.encode(), b"claims", hashlib.sha256).digest()
+    return hmac.new(key, payload.encode(), hashlib.sha256).hexdigest()
+
+
+def claim(world: World, **changes: object) -> str:
+    user_id = str(world.alice.user_id)
+    return json.dumps({"sub": user_id, "role": "user", "user_id": user_id, "exp": time.time() + 60, **changes})
+
+
+def test_well_signed_claims_open_what_they_say(world: World) -> None:
+    payload = claim(world)
+    assert visible(world, payload, sign(payload)) > 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"exp": 0}, "expired"),
+        ({"exp": time.time() - 1}, "expired a second ago"),
+        ({"exp": None}, "never expires"),
+        ({"role": "persona"}, "a persona has no grants yet"),
+        ({"role": "third_party"}, "a third party has no grants yet"),
+        ({"role": "neurigraph_owner"}, "no such role"),
+        ({"role": ["user"]}, "not a role"),
+        ({"role": None}, "no role"),
+        ({"user_id": None}, "nobody"),
+        ({"user_id": str(uuid4())}, "somebody who does not exist"),
+    ],
+)
+def test_signed_claims_that_open_nothing(world: World, changes: dict[str, object], why: str) -> None:
+    payload = claim(world, **changes)
+    assert visible(world, payload, sign(payload)) == 0, why
+
+
+def test_claims_without_a_good_signature_open_nothing(world: World) -> None:
+    payload = claim(world)
+    good = sign(payload)
+    others = claim(world, user_id=str(world.bob.user_id))
+    for said, signature in [
+        (payload, None),
+        (payload, ""),
+        (payload, good.upper()),
+        (payload, good[:-1]),
+        (payload, good[:-1] + ("0" if good[-1] != "0" else "1")),
+        (payload, sign(payload, "a secret that somebody guessed, long enough")),
+        (payload, hashlib.sha256(payload.encode()).hexdigest()),
+        (payload + " ", good),
+        (others, good),
+        ("", sign("")),
+        (None, good),
+    ]:
+        assert visible(world, said, signature) == 0, (said, signature)
+
+
+@pytest.mark.parametrize("payload", ["not json", "[]", "null", '"text"', "{}", '{"exp": "soon"}', '{"exp": 1e400}'])
+def test_signed_nonsense_opens_nothing(world: World, payload: str) -> None:
+    """Only a face that is broken signs this; it gets an error or nothing."""
+    with world.agent(payload, sign(payload)) as connection:
+        try:
+            row = connection.execute("SELECT count(*) AS n FROM neurigraph.graph_index").fetchone()
+        except psycopg.DataError:
+            return
+        assert row == {"n": 0}
+
+
+def test_claims_end_with_their_transaction(world: World) -> None:
+    with world.installation.database.agent(world.alices) as tx:
+        assert tx.execute("SELECT count(*) > 0 AS some FROM neurigraph.graph_index").fetchone() == {"some": True}
+    for _ in range(world.installation.settings.database_pool_size + 1):
+        with world.installation.database.agent(None) as tx:
+            assert tx.execute("SELECT count(*) AS n FROM neurigraph.graph_index").fetchone() == {"n": 0}
+
+
+def test_a_revoked_or_expired_key_is_nobodys(world: World) -> None:
+    database = world.installation.database
+    key = issue_api_key(database, world.alice.user_id)
+    assert authenticate(database, key) == world.alices
+    for column in ("revoked_at", "expires_at"):
+        with database.owner() as tx:
+            tx.execute(
+                sql.SQL("UPDATE neurigraph.api_keys SET {} = now() WHERE key_hash = %s").format(sql.Identifier(column)),
+                [hashlib.sha256(key.encode()).digest()],
+            )
+        with pytest.raises(UnauthenticatedError):
+            authenticate(database, key)
+    for wrong in ("", "ng_", key[:-1], key + "x", "\ud800", "x" * 100_000):
+        with pytest.raises(UnauthenticatedError):
+            authenticate(database, wrong)
+
+
+# Writing
+
+
+def test_nothing_is_written_into_anothers_source(world: World) -> None:
+    inbox = Inbox(world.installation.tokens, world.installation.settings)
+    for write in (
+        lambda tx: inbox.append(tx, SourceKind.CONVERSATION, world.bobs_source, messages("Mine now.")),
+        lambda tx: inbox.end(tx, SourceKind.CONVERSATION, world.bobs_source),
+    ):
+        with pytest.raises(NotFoundError), world.installation.database.agent(world.alices) as tx:
+            write(tx)
+    with world.installation.database.pipeline() as tx:
+        row = tx.execute(
+            "SELECT last_message, ended_at FROM neurigraph.sources WHERE source_id = %s", [world.bobs_source]
+        ).fetchone()
+    assert row == {"last_message": 1, "ended_at": None}
+
+
+def test_an_absent_source_and_anothers_are_the_same_answer(world: World) -> None:
+    inbox = Inbox(world.installation.tokens, world.installation.settings)
+    told = []
+    for source_id in (world.bobs_source, uuid4()):
+        with pytest.raises(NotFoundError) as caught, world.installation.database.agent(world.alices) as tx:
+            inbox.append(tx, SourceKind.CONVERSATION, source_id, messages("Hello."))
+        told.append((type(caught.value), str(caught.value)))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO neurigraph.sources (user_id, kind, external_id) VALUES (%(bob)s, 'conversation', 'planted')",
+        """INSERT INTO neurigraph.messages
+        (source_id, user_id, seq, role, token_count, content_hash, occurred_at, external_id)
+        VALUES (%(source)s, %(bob)s, 99, 'user', 1, sha256(''), now(), 'planted')""",
+        """INSERT INTO neurigraph.messages
+        (source_id, user_id, seq, role, token_count, content_hash, occurred_at, external_id)
+        VALUES (%(source)s, %(alice)s, 99, 'user', 1, sha256(''), now(), 'planted')""",
+        "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) VALUES (%(bob)s, %(root)s, now())",
+        "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) VALUES (%(alice)s, %(root)s, now())",
+    ],
+)
+def test_no_row_is_planted_with_another(world: World, statement: str) -> None:
+    values = {
+        "alice": world.alice.user_id,
+        "bob": world.bob.user_id,
+        "source": world.bobs_source,
+        "root": world.bob.root_node_id,
+    }
+    with (
+        pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.ForeignKeyViolation)),
+        world.installation.database.agent(world.alices) as tx,
+    ):
+        tx.execute(sql.SQL(statement), values)
+
+
+def test_updates_reach_no_row_of_another(world: World) -> None:
+    with world.installation.database.agent(world.alices) as tx:
+        for statement in (
+            "UPDATE neurigraph.graph_index SET last_accessed_at = now() WHERE user_id = %s",
+            "UPDATE neurigraph.sources SET title = 'mine' WHERE user_id = %s",
+            "UPDATE neurigraph.warm_nodes SET expires_at = now() WHERE user_id = %s",
+        ):
+            assert tx.execute(sql.SQL(statement), [world.bob.user_id]).rowcount == 0
+        for schema in schemas_of(world.installation, world.bob).values():
+            for table in ("metadata_records", "file_manifest"):
+                update = sql.SQL("UPDATE {} SET last_accessed_at = now()").format(sql.Identifier(schema, table))
+                assert tx.execute(update).rowcount == 0

@@ -1,0 +1,201 @@
+"""Making memories in tests: plain-spoken models behind the ports, and short ways to users and conversations.
+
+The models are whole implementations that work by simple rules: what they are to decide stands in the messages
+themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any, Literal
+from uuid import UUID, uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import sql
+
+from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.ingestion.records import BatchResult, Committed
+from neurigraph_pipelines.model import (
+    Claims,
+    ConceptKind,
+    Keywords,
+    NewConversation,
+    NewMessage,
+    NodeProposal,
+    Outline,
+    Placement,
+    Relation,
+    Role,
+    Segment,
+    Summary,
+)
+from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from tests.support.model_rules import embed_text
+
+START = datetime(2025, 3, 1, 9, tzinfo=UTC)
+_TAG = re.compile(r"#(\S+)")
+_RELATION = re.compile(r"@(\w+):(\w+)")
+_NAME = re.compile(r"\b[A-Z]\w+")
+
+
+class PlainModel:
+    """A language model that does what the messages say.
+
+    ``#Family/Dave`` files a message and those after it there, ``@Ana:sister`` states a relation to an existing node;
+    POISON makes it fail as a bug would, REFUSED as a provider, and LATER as a network.
+    """
+
+    name = "plain"
+
+    def __init__(self, concurrency: int = 1) -> None:
+        self.concurrency = concurrency
+
+    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
+        path = "Notes"
+        owned: list[tuple[str, int]] = []
+        for message in segment.messages:
+            tag = _TAG.search(message.content)
+            path = tag[1] if tag else path
+            owned.append((path, message.seq))
+        relations = tuple(
+            Relation(other, label) for m in segment.messages for other, label in _RELATION.findall(m.content)
+        )
+        return [
+            Placement(tuple(_step(name) for name in path.split("/")), run[0][1], run[-1][1], relations)
+            for path, run in ((path, list(group)) for path, group in groupby(owned, key=lambda pair: pair[0]))
+        ]
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        text = " ".join(message.content for message in segment.messages)
+        if "POISON" in text:
+            raise RuntimeError("this content breaks the model")
+        if "REFUSED" in text:
+            raise ProviderError("this content is refused")
+        if "LATER" in text:
+            raise TransientError("the provider is busy", retry_after=77.0)
+        return Summary(text[:60], " ".join(text.split()[:words]) or "Nothing was said.")
+
+    def extract_keywords(self, segment: Segment) -> Keywords:
+        text = " ".join(message.content for message in segment.messages)
+        return Keywords(entities=tuple(dict.fromkeys(_NAME.findall(text))), topics=("testing",), dates=("2025-03",))
+
+
+class WordEmbedder:
+    """An embedder in which each word has its own direction; ``fault`` is raised instead of an answer."""
+
+    model = "words"
+    max_tokens = 8_000
+    prefix_trained = False
+
+    def __init__(self, dimensions: int = 96, fault: Exception | None = None, poison: str | None = None) -> None:
+        self.dimensions = dimensions
+        self.fault = fault
+        self.poison = poison
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        if self.fault is not None:
+            raise self.fault
+        if self.poison is not None and any(self.poison in text for text in texts):
+            raise ProviderError("a text was refused")
+        return np.array([embed_text(text, self.dimensions) for text in texts], np.float32)
+
+
+def _step(name: str) -> NodeProposal:
+    kind = ConceptKind.PERSON if name in ("Ana", "Dave") else ConceptKind.TOPIC
+    return NodeProposal(name.replace("_", " "), kind, 0.9, f"About {name}.")
+
+
+def plain_adapters(installation: Installation) -> Adapters:
+    """The installation's database, objects and token counter, with the plain models."""
+    return Adapters(installation.database, installation.objects, PlainModel(), WordEmbedder(), installation.tokens)
+
+
+def new_user(installation: Installation, slug: str | None = None) -> tuple[User, Claims]:
+    user, _ = create_user(installation.database, slug or f"user-{uuid4().hex[:12]}")
+    return user, Claims.of_user(user.user_id)
+
+
+def messages(*contents: str, first: int = 1) -> tuple[NewMessage, ...]:
+    return tuple(
+        NewMessage(
+            Role.USER if number % 2 else Role.ASSISTANT,
+            content,
+            external_id=f"m{number}",
+            occurred_at=START + timedelta(minutes=number),
+        )
+        for number, content in enumerate(contents, start=first)
+    )
+
+
+def converse(
+    installation: Installation,
+    claims: Claims,
+    *contents: str,
+    external_id: str | None = None,
+    first: int = 1,
+    ended: bool = True,
+) -> UUID:
+    """Put a conversation into the inbox, or more messages of one; gives its source."""
+    external_id = external_id or uuid4().hex
+    conversation = NewConversation(
+        external_id,
+        messages(*contents, first=first),
+        title=external_id,
+        ended_at=START + timedelta(hours=1) if ended else None,
+    )
+    inbox = Inbox(installation.tokens, installation.settings)
+    with installation.database.agent(claims) as tx:
+        inbox.add_conversation(tx, claims.user_id, conversation)
+        row = tx.execute("SELECT source_id FROM neurigraph.sources WHERE external_id = %s", [external_id]).fetchone()
+    assert row is not None
+    source_id: UUID = row["source_id"]
+    return source_id
+
+
+def ingest(adapters: Adapters, settings: Settings, claimed_by: str = "test") -> list[BatchResult]:
+    """Store what has ended until nothing is due."""
+    return list(run_due(adapters, settings, claimed_by))
+
+
+def stored(results: Sequence[BatchResult]) -> list[Committed]:
+    return [record for result in results for record in result.stored]
+
+
+def with_model(adapters: Adapters, **others: Any) -> Adapters:
+    return replace(adapters, **others)
+
+
+def rows(installation: Installation, query: str, *values: object) -> list[dict[str, Any]]:
+    """What the pipeline sees, for whom there are no policies in the way."""
+    with installation.database.pipeline() as tx:
+        return tx.execute(sql.SQL(query), values).fetchall()
+
+
+def node_rows(installation: Installation, schema: str, query: str, *values: object) -> list[dict[str, Any]]:
+    """The same of one node: ``{schema}`` in the query is its schema."""
+    with installation.database.pipeline() as tx:
+        return tx.execute(sql.SQL(query).format(schema=sql.Identifier(schema)), values).fetchall()
+
+
+def schemas_of(installation: Installation, user: User) -> dict[str, str]:
+    """Schema names by path, such as ``Family/Dave``; the root is the empty path."""
+    return {
+        "/".join(row["names"][1:]): row["schema_name"]
+        for row in rows(
+            installation,
+            """SELECT g.schema_name, (SELECT array_agg(a.node_name ORDER BY a.layer_depth)
+            FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(g.path)) AS names
+            FROM neurigraph.graph_index AS g WHERE g.user_id = %s""",
+            user.user_id,
+        )
+    }
