@@ -51,9 +51,10 @@ class Output:
             return
         from rich.console import Console
 
-        console = Console(markup=False, highlight=False, emoji=False)
         # Lines are broken for the eye alone: a program that reads them wants them whole.
-        console.print(view(), soft_wrap=not console.is_terminal)
+        size = None if sys.stdout.isatty() else _UNBROKEN
+        console = Console(markup=False, highlight=False, emoji=False, width=size, height=size)
+        console.print(view(), soft_wrap=size is not None)
 
     def note(self, text: str) -> None:
         """A message beside the result."""

@@ -1,0 +1,396 @@
+"""The command line: real processes, a real home, the embedded server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+import httpx
+import pytest
+import typer
+
+from neurigraph_pipelines.cli import entry
+from tests.conftest import ROOT
+
+PROGRAM = Path(sys.executable).parent / "neurigraph"
+TALK: dict[str, Any] = {
+    "external_id": "c1",
+    "title": "Fishing with Dave",
+    "ended_at": "2025-05-04T18:00:00Z",
+    "messages": [
+        {"role": "user", "content": "Dave and I went fishing at Lake Orrin.", "author": "Bob", "external_id": "m1"},
+        {"role": "assistant", "content": "How many trout did you catch?", "external_id": "m2"},
+        {"role": "user", "content": "Seven, and Dave fell into the water.", "author": "Bob", "external_id": "m3"},
+    ],
+}
+
+
+class Here(Protocol):
+    """Runs one command; gives what it wrote to stdout and to stderr."""
+
+    def __call__(self, *arguments: str | Path | bytes, code: int = 0) -> tuple[str, str]: ...
+
+
+@pytest.fixture
+def user() -> str:
+    """The session shares one home, so each test has a user of its own."""
+    return f"user-{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    return write_talks(tmp_path / "talks.jsonl", TALK)
+
+
+def write_talks(path: Path, *talks: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(talk) + "\n" for talk in talks), encoding="utf-8")
+    return path
+
+
+def run(env: dict[str, str], *arguments: str | Path | bytes, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [PROGRAM, *arguments], env=env, capture_output=True, text=True, timeout=120, cwd=env["NEURIGRAPH_HOME"]
+    )
+    assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def ask(env: dict[str, str], *arguments: str | Path, code: int = 0) -> Any:
+    """Run a command with ``--json``; stdout must hold one JSON value and nothing else."""
+    return json.loads(run(env, *arguments, "--json", code=code).stdout)
+
+
+@pytest.fixture
+def here(home_env: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """Runs commands in this process, since a process for each takes a second."""
+    for name in ("NEURIGRAPH_HOME", "NEURIGRAPH_SECRET", "NEURIGRAPH_LANGUAGE_MODEL"):
+        monkeypatch.setenv(name, home_env[name])
+
+    def run_here(*arguments: str | Path | bytes, code: int = 0) -> tuple[str, str]:
+        assert entry.run([os.fsdecode(argument) for argument in arguments]) == code, arguments
+        out, err = capsys.readouterr()
+        return out, err
+
+    return run_here
+
+
+def test_a_walk_from_import_to_stats(home_env: dict[str, str], user: str, talk: Path, tmp_path: Path) -> None:
+    imported = ask(home_env, "import", talk, "--user", user)
+    assert imported["user_created"] is True
+    assert (imported["format"], imported["conversations_added"], imported["messages_added"]) == ("jsonl", 1, 3)
+    assert imported["bytes_read"] == talk.stat().st_size
+
+    ingested = ask(home_env, "ingest", "--user", user)
+    assert (ingested["stored"], ingested["returned"], ingested["pending_embedding"]) == (1, [], 0)
+    assert ingested["models"]["language_model"] == "offline"
+
+    found = ask(home_env, "search", "How many trout?", "--user", user, "--limit", "1", "--explain")
+    (hit,) = found["hits"]
+    assert hit["title"]
+    assert set(hit["explain"]) == {"passage", "summary_dense", "summary_lexical", "boost"}
+
+    record_id, file_id = hit["record_id"], hit["file"]["file_id"]
+    for identifier in (record_id, file_id):
+        opened = ask(home_env, "open", identifier, "--user", user)
+        assert [message["content"] for message in opened["messages"]] == [m["content"] for m in TALK["messages"]]
+    one = ask(home_env, "open", record_id, "--user", user, "--message", "3")
+    assert one == {"file_id": file_id, "seq": 3, "author": "Bob", "text": TALK["messages"][2]["content"]}
+    copy = tmp_path / "copy.jsonl"
+    assert ask(home_env, "open", file_id, "--user", user, "--output", copy)["bytes"] == copy.stat().st_size
+    assert [json.loads(line)["external_id"] for line in copy.read_text().splitlines()] == ["m1", "m2", "m3"]
+
+    root = ask(home_env, "tree", "--user", user)
+    assert (root["name"], root["kind"]) == (user, "user")
+    path = hit["node_path"]
+    by_path = ask(home_env, "node", path, "--user", user)
+    by_id = ask(home_env, "node", hit["node_id"], "--user", user)
+    assert by_path["node_id"] == by_id["node_id"] == hit["node_id"]
+    assert [record["record_id"] for record in by_path["records"]] == [record_id]
+    below = ask(home_env, "search", "trout", "--user", user, "--node", path)
+    assert [found_hit["record_id"] for found_hit in below["hits"]] == [record_id]
+
+    (counted,) = ask(home_env, "stats", "--user", user)["users"]
+    assert (counted["user"], counted["records"], counted["messages"], counted["pending"]) == (user, 1, 3, 0)
+    assert user in {row["user"] for row in ask(home_env, "stats")["users"]}
+
+
+def test_the_same_for_a_person(home_env: dict[str, str], user: str, talk: Path) -> None:
+    imported = run(home_env, "import", talk, "--user", user)
+    assert f"made the user {user}" in imported.stderr
+    assert "3 messages added" in imported.stdout
+    ingested = run(home_env, "ingest", "--user", user)
+    assert "1 records stored in 1 nodes (offline, minilm-l6-v2" in ingested.stdout
+    assert ingested.stderr == ""
+    found = run(home_env, "search", "How many trout?", "--user", user)
+    assert "best messages: " in found.stdout
+    command = next(line.split() for line in found.stdout.splitlines() if "neurigraph open" in line)
+    assert run(home_env, *command[1:]).stdout.strip()
+    assert user in run(home_env, "tree", "--user", user).stdout
+    assert "1 record" in run(home_env, "tree", "--user", user).stdout
+    assert user in run(home_env, "node", "/", "--user", user).stdout
+    assert user in run(home_env, "stats").stdout
+    assert "Nothing found." in run(home_env, "search", "x", "--user", new_user(home_env, user + "-2")).stdout
+
+
+def new_user(env: dict[str, str], slug: str) -> str:
+    talk = write_talks(Path(env["NEURIGRAPH_HOME"]) / f"{slug}.jsonl", {**TALK, "ended_at": None})
+    run(env, "import", talk, "--user", slug)
+    return slug
+
+
+def test_importing_again_adds_nothing(home_env: dict[str, str], user: str, talk: Path) -> None:
+    ask(home_env, "import", talk, "--user", user)
+    again = ask(home_env, "import", talk, "--user", user)
+    assert (again["user_created"], again["messages_added"], again["messages_known"]) == (False, 0, 3)
+
+
+def test_what_is_rejected_is_said_and_the_rest_is_taken(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed.jsonl"
+    mixed.write_text(json.dumps(TALK) + "\n{broken\n", encoding="utf-8")
+    done = run(home_env, "import", mixed, "--user", user)
+    (rejected,) = [line for line in done.stderr.splitlines() if line.startswith("rejected: ")]
+    assert "2" in rejected
+    assert "1 items rejected" in done.stdout
+    mixed.write_text("{broken\n{broken too\n", encoding="utf-8")
+    report = ask(home_env, "import", mixed, "--user", user, "--format", "jsonl", code=2)
+    assert (report["conversations_seen"], len(report["rejected"])) == (0, 2)
+
+
+def test_hostile_text_reaches_no_terminal(here: Here, user: str, tmp_path: Path) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[31mred\u202e [bold]记忆[/bold] :smile: 🐟"
+    talks = write_talks(
+        tmp_path / "hostile.jsonl",
+        {**TALK, "title": hostile, "messages": [{"role": "user", "content": hostile, "author": hostile}]},
+    )
+    here("import", talks, "--user", user)
+    here("ingest", "--user", user)
+    found = json.loads(here("search", "记忆 red", "--user", user, "--json")[0])["hits"][0]
+    shown = [
+        here("search", "记忆 red", "--user", user, "--explain")[0],
+        here("open", found["record_id"], "--user", user)[0],
+        here("open", found["record_id"], "--user", user, "--message", "1")[0],
+        here("tree", "--user", user)[0],
+        here("node", found["node_path"], "--user", user)[0],
+    ]
+    for text in shown:
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "[bold]记忆[/bold] :smile: 🐟" in shown[2]
+    opened, _ = here("open", found["record_id"], "--user", user, "--message", "1", "--json")
+    assert json.loads(opened)["text"] == hostile
+
+
+def test_errors_are_one_line_and_an_exit_code(home_env: dict[str, str], here: Here, user: str, tmp_path: Path) -> None:
+    new_user(home_env, user)
+    folder, empty, notes = tmp_path / "folder", tmp_path / "empty.json", tmp_path / "notes.json"
+    folder.mkdir()
+    empty.touch()
+    notes.write_text('{"what": "is this"}', encoding="utf-8")
+    absent = str(uuid4())
+    known = ("--user", user)
+    for code, arguments in [
+        (2, ("nonsense",)),
+        (2, ("search",)),
+        (2, ("search", "x")),
+        (2, ("search", "", *known)),
+        (2, ("search", "x" * 4_001, *known)),
+        (2, ("search", "x", *known, "--limit", "0")),
+        (2, ("search", "x", *known, "--limit", "many")),
+        (2, ("open", "no-uuid", *known)),
+        (2, ("open", absent, *known, "--message", "0")),
+        (2, ("import", str(folder), *known)),
+        (2, ("import", str(empty), *known)),
+        (2, ("import", str(notes), *known)),
+        (2, ("import", str(tmp_path / "absent"), *known)),
+        (2, ("import", str(notes), *known, "--format", "xml")),
+        (2, ("import", str(ROOT / "samples" / "bob.jsonl"), "--user", "Not A Slug")),
+        (2, ("serve", "--port", "70000")),
+        (3, ("search", "x", "--user", "nobody")),
+        (3, ("search", "x", *known, "--node", "No/Such/Node")),
+        (3, ("search", "x", *known, "--node", absent)),
+        (3, ("open", absent, *known)),
+        (3, ("open", absent, *known, "--message", "1")),
+        (3, ("tree", "--user", "'; DROP SCHEMA neurigraph; --")),
+        (3, ("node", "'; DROP SCHEMA neurigraph; --", *known)),
+        (3, ("node", absent, *known)),
+        (3, ("stats", "--user", "nobody")),
+        (3, ("ingest", "--user", "nobody")),
+        (3, ("key", "--user", "nobody")),
+        (4, ("serve", "--host", "256.256.256.256")),
+    ]:
+        out, err = here(*arguments, code=code)
+        assert out == "", arguments
+        assert err.startswith("neurigraph: "), arguments
+        assert len(err.splitlines()) == 1, err
+    told = run(home_env, "search", "x", "--user", "nobody", "--json", code=3)
+    assert json.loads(told.stderr) == {
+        "error": "NotFoundError",
+        "message": "there is no user 'nobody'",
+        "exit_code": 3,
+    }
+    assert told.stdout == ""
+    assert json.loads(run(home_env, "nonsense", "--json", code=2).stderr)["error"] == "UsageError"
+
+
+def test_arguments_that_are_no_utf_8_are_taken_as_they_come(home_env: dict[str, str], here: Here, user: str) -> None:
+    new_user(home_env, user)
+    run(home_env, "search", b"caf\xff", "--user", user)
+    here("tree", "--user", b"caf\xff", code=3)
+    here("node", b"caf\xff", "--user", user, code=3)
+    here("open", b"caf\xff", "--user", user, code=2)
+    here("import", b"caf\xff", "--user", user, code=2)
+    here("key", "--user", user, "--label", b"caf\xff")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NEURIGRAPH_API_PORT", "many"),
+        ("NEURIGRAPH_CHUNK_LIMIT_TOKENS", "1"),
+        ("NEURIGRAPH_SECRET", "short"),
+        ("NEURIGRAPH_HOME", "/proc/nowhere"),
+        ("NEURIGRAPH_DATABASE_URL", "postgresql://127.0.0.1:1/nowhere"),
+        ("NEURIGRAPH_DATABASE_URL", "no url"),
+        ("NEURIGRAPH_OBJECTS_URL", "ftp://somewhere"),
+    ],
+)
+def test_wrong_settings_are_a_configuration_error(
+    home_env: dict[str, str], tmp_path: Path, name: str, value: str
+) -> None:
+    command = ("open", str(uuid4()), "--user", "nobody") if name == "NEURIGRAPH_OBJECTS_URL" else ("stats",)
+    done = subprocess.run(
+        [PROGRAM, *command], env={**home_env, name: value}, capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    expected = 3 if name == "NEURIGRAPH_OBJECTS_URL" else 4  # whose file it is comes first
+    assert done.returncode == expected, done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_a_server_of_ones_own_has_to_be_migrated_first(home_env: dict[str, str], empty_database_url: str) -> None:
+    env = {**home_env, "NEURIGRAPH_DATABASE_URL": empty_database_url}
+    assert "neurigraph migrate" in run(env, "stats", code=4).stderr
+    migrated = ask(env, "migrate")
+    assert migrated["applied"]
+    assert migrated["version"] == len(migrated["applied"])
+    assert ask(env, "migrate")["applied"] == []
+    assert ask(env, "stats")["users"] == []
+    assert "no user yet" in run(env, "stats").stdout
+
+
+def test_another_key_opens_the_api_that_serve_runs(home_env: dict[str, str], user: str) -> None:
+    new_user(home_env, user)
+    key = ask(home_env, "key", "--user", user, "--label", "a test")["api_key"]
+    for ending, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
+        process = subprocess.Popen(
+            [PROGRAM, "serve", "--port", "0", "--json"],
+            env=home_env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            tree = httpx.get(f"{url}/v1/tree", headers={"Authorization": f"Bearer {key}"}, timeout=60)
+            assert tree.json()["name"] == user
+            process.send_signal(ending)
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+        assert process.returncode == code, err
+        assert out == ""
+        assert "Traceback" not in err
+
+
+def test_a_port_that_is_taken_is_said(home_env: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert "--port" in run(home_env, "serve", "--port", port, code=4).stderr
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(home_env: dict[str, str], user: str) -> None:
+    new_user(home_env, user)
+    for more in [(), ("--json",)]:
+        process = subprocess.Popen(
+            [PROGRAM, "tree", "--user", user, *more],
+            env=home_env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        assert process.wait(timeout=60) == 1
+        assert errors == ""
+
+
+def test_an_interrupted_ingest_gives_back_what_it_held(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": f"Note {number}: " + "the heron stands in the reeds by the lake. " * 40}
+        for number in range(300)
+    ]
+    talks = write_talks(
+        tmp_path / "many.jsonl", *({**TALK, "external_id": f"c{i}", "messages": messages} for i in range(40))
+    )
+    ask(home_env, "import", talks, "--user", user)
+    process = subprocess.Popen(
+        [PROGRAM, "ingest", "--user", user], env=home_env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while ask(home_env, "stats", "--user", user)["queue"]["claimed"] == 0:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    queue = ask(home_env, "stats", "--user", user)["queue"]
+    assert queue["claimed"] == 0
+    assert queue["due"] + queue["stored"] == 40
+
+
+def test_output_that_the_terminal_cannot_say_is_spelled_out(
+    home_env: dict[str, str], user: str, tmp_path: Path
+) -> None:
+    talks = write_talks(tmp_path / "t.jsonl", {**TALK, "messages": [{"role": "user", "content": "记忆 🐟"}]})
+    run(home_env, "import", talks, "--user", user)
+    run(home_env, "ingest", "--user", user)
+    env = {**home_env, "PYTHONIOENCODING": "ascii"}
+    found = ask(env, "search", "记忆", "--user", user)["hits"][0]
+    assert run(env, "open", found["record_id"], "--user", user, "--message", "1").stdout.strip() == (
+        r"\u8bb0\u5fc6 \U0001f41f"
+    )
+
+
+def test_help_is_there_before_anything_slow_is_imported() -> None:
+    code = "import sys, neurigraph_pipelines.cli; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    slow = {"numpy", "psycopg", "pydantic", "fastapi", "uvicorn", "openai", "onnxruntime", "dagster", "rich"}
+    assert not slow & set(loaded)
+    started = time.perf_counter()
+    done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True, env={**os.environ})
+    assert time.perf_counter() - started < 4.0  # 0.3 s on an idle machine
+    for command in ("import", "ingest", "search", "open", "tree", "node", "stats", "serve", "key", "migrate"):
+        assert command in done.stdout
+
+
+def test_every_command_has_json() -> None:
+    described = typer.main.get_command(entry.app)
+    assert isinstance(described, typer.core.TyperGroup)
+    for name, command in described.commands.items():
+        assert "--json" in [option for parameter in command.params for option in parameter.opts], name
