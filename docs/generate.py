@@ -1,0 +1,133 @@
+"""Writes the pages that follow from the code: ``settings.md``, ``cli.md`` and ``openapi.json``.
+
+``--check`` writes nothing and fails when a page is stale. What is explained in words stands in the other pages.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+from typer.core import TyperCommand, TyperGroup
+
+from neurigraph_pipelines.api.app import create_app
+from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+
+DOCS = Path(__file__).resolve().parent
+_WRITTEN = "<!-- Written by docs/generate.py: change the code instead, then run `make docs`. -->"
+
+
+def settings_page() -> str:
+    """Every setting: its variable, its default, and what it is for."""
+    lines = [
+        "# Settings",
+        "",
+        _WRITTEN,
+        "",
+        "Read from the environment, and from a file `.env` in the working folder. Names do not depend on case.",
+        "",
+        "| variable | default | what it is for |",
+        "| --- | --- | --- |",
+    ]
+    prefix = Settings.model_config.get("env_prefix", "")
+    for name, field in Settings.model_fields.items():
+        variable = field.validation_alias if isinstance(field.validation_alias, str) else f"{prefix}{name}".upper()
+        lines.append(f"| `{variable}` | {_default(field)} | {_cell(field.description or '')} |")
+    return "\n".join(lines) + "\n"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is not None:
+        return _cell(inspect.getdoc(field.default_factory) or "").replace("``", "`").rstrip(".")
+    if field.default is None or field.default is PydanticUndefined:
+        return "unset"
+    value = field.default
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def cli_page() -> str:
+    """Every command: what it does, its arguments and its options."""
+    group = typer.main.get_command(entry.app)
+    assert isinstance(group, TyperGroup)
+    lines = ["# Command line", "", _WRITTEN, "", inspect.cleandoc(group.help or ""), ""]
+    lines += [
+        "With `--json` a command prints one JSON value on stdout and nothing else; progress, messages and errors (as",
+        "JSON, too) go to stderr. Without it, results are laid out for the eye, and lines are whole when piped.",
+        "",
+        "| exit code | meaning |",
+        "| --- | --- |",
+        "| 0 | done |",
+        "| 1 | an error of no other kind, or the reader of the output hung up |",
+        f"| {entry.INVALID} | the command line or what was handed in cannot be accepted |",
+        f"| {entry.NOT_FOUND} | no such user, node, record or file |",
+        f"| {entry.CONFIGURATION} | a setting is wrong, or the database has not been migrated |",
+        f"| {entry.UNREACHABLE} | a provider or the database cannot be reached, or nothing could be stored |",
+        f"| {entry.INTERRUPTED} | interrupted; what was held is given back |",
+        "",
+    ]
+    for name, command in group.commands.items():
+        assert isinstance(command, TyperCommand)
+        lines += _command(name, command)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _command(name: str, command: TyperCommand) -> Iterator[str]:
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option"]
+    required = [f" {option.opts[0]} VALUE" for option in options if option.required]
+    usage = "".join(f" {argument.metavar or str(argument.name).upper()}" for argument in arguments) + "".join(required)
+    yield from [f"## {name}", "", inspect.cleandoc(command.help or ""), ""]
+    yield from ["```text", f"neurigraph {name}{usage} [OPTIONS]", "```", ""]
+    yield from ["| argument or option | default | meaning |", "| --- | --- | --- |"]
+    for parameter in [*arguments, *options]:
+        shown = ", ".join(f"`{option}`" for option in parameter.opts)
+        if parameter.param_type_name == "argument":
+            shown = f"`{parameter.metavar or str(parameter.name).upper()}`"
+        default = "required" if parameter.required else _shown_default(parameter.default)
+        yield f"| {shown} | {default} | {_cell(getattr(parameter, 'help', None) or '')} |"
+    yield ""
+
+
+def _shown_default(value: object) -> str:
+    return "" if value is None or value is False or value == "" else f"`{value}`"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def openapi_document() -> str:
+    """The HTTP API as OpenAPI describes it; nothing is started for it."""
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings.model_validate({"home": home})
+        return json.dumps(create_app(Installation(settings)).openapi(), indent=2) + "\n"
+
+
+def main() -> int:
+    """Write the pages, or say which are stale."""
+    pages = {"settings.md": settings_page(), "cli.md": cli_page(), "openapi.json": openapi_document()}
+    if "--check" not in sys.argv[1:]:
+        for name, text in pages.items():
+            (DOCS / name).write_text(text, encoding="utf-8")
+        return 0
+    stale = [name for name, text in pages.items() if not _is(DOCS / name, text)]
+    for name in stale:
+        print(f"docs/{name} is stale: run `make docs`", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def _is(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""The pages that follow from the code say what the code says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES
+from neurigraph_pipelines.api.nodes import MAX_PAGE
+from neurigraph_pipelines.api.requests import MAX_MESSAGES
+from neurigraph_pipelines.ingestion.hygiene import FIRST_YEAR, LAST_YEAR, MAX_NAME_CHARACTERS
+from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.settings import Settings
+from tests.conftest import ROOT
+
+
+def test_the_generated_pages_are_up_to_date() -> None:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEURIGRAPH_")}
+    command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, env=kept, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_of_the_api_states_its_limits() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    limits = page[page.index("## Limits") :]
+    for row in [
+        f"| request body | {MAX_BODY_BYTES:,} bytes",
+        f"| messages in one request | {MAX_MESSAGES:,} |",
+        f"| {Settings.model_fields['max_message_bytes'].default:,} bytes of UTF-8",
+        f"| {MAX_TITLE_LENGTH}; {MAX_EXTERNAL_ID_LENGTH}; {MAX_NAME_CHARACTERS} characters |",
+        f"| query | {MAX_QUERY_CHARACTERS:,} characters |",
+        f"| `limit`; `message_limit` of a search | {MAX_LIMIT}; {MAX_MESSAGE_LIMIT:,} |",
+        f"| `limit` of a page of records | {MAX_PAGE} |",
+        f"the years {FIRST_YEAR} to {LAST_YEAR}",
+    ]:
+        assert row in limits, row
+
+
+def test_the_page_of_the_api_lists_every_operation() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    described = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+    for path, operations in described["paths"].items():
+        shown = path.replace("{conversation_id}", "{id}").replace("{file_id}", "{id}").replace("{node_id}", "{id}")
+        for method in operations:
+            assert f"| `{method.upper()} {shown}` |" in page
