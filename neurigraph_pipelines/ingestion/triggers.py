@@ -31,6 +31,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
+_MOST_DOUBLINGS = 64  # far beyond the longest delay, and within what a float holds
 _DETECT_AT_ONCE = 10_000
 _QUERIES = statements("triggers")
 
@@ -262,7 +263,8 @@ def retry_delay(settings: Settings, attempts: int, retry_after: float | None = N
 
     Source: "Exponential Backoff And Jitter", AWS Architecture Blog, 2015 (the "equal jitter" variant).
     """
-    ceiling = min(settings.retry_base_seconds * 2.0 ** max(attempts - 1, 0), MAX_RETRY_DELAY_SECONDS)
+    doublings = min(max(attempts - 1, 0), _MOST_DOUBLINGS)
+    ceiling = min(settings.retry_base_seconds * 2.0**doublings, MAX_RETRY_DELAY_SECONDS)
     return max(ceiling / 2 + random.uniform(0, ceiling / 2), retry_after or 0.0)  # noqa: S311 - spreads load, guards nothing
 
 

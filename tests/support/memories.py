@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any, Literal
@@ -162,17 +161,13 @@ def converse(
     return source_id
 
 
-def ingest(adapters: Adapters, settings: Settings, claimed_by: str = "test") -> list[BatchResult]:
-    """Store what has ended until nothing is due."""
-    return list(run_due(adapters, settings, claimed_by))
+def ingest(adapters: Adapters, settings: Settings, user: User | None = None) -> list[BatchResult]:
+    """Store what has ended until nothing is due, of one user or of all."""
+    return list(run_due(adapters, settings, "test", user.user_id if user is not None else None))
 
 
 def stored(results: Sequence[BatchResult]) -> list[Committed]:
     return [record for result in results for record in result.stored]
-
-
-def with_model(adapters: Adapters, **others: Any) -> Adapters:
-    return replace(adapters, **others)
 
 
 def rows(installation: Installation, query: str, *values: object) -> list[dict[str, Any]]:

@@ -1,0 +1,332 @@
+"""The queue of segments: found once, claimed by one, kept alive, given back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.model import Claims, ItemFailure, SourceKind
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from resources.postgres import PostgresDatabase
+from tests.conftest import ROOT, SECRET
+from tests.support.memories import converse, new_user, rows
+
+CLAIM = """
+import sys
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.settings import Settings
+from resources.postgres import PostgresDatabase
+database = PostgresDatabase(sys.argv[1], Secret(sys.argv[2]))
+settings = Settings(batch_max_segments=3)
+sys.stdin.readline()
+while batch := triggers.claim(database, settings, "process"):
+    print(*(segment.trigger_id for segment in triggers.segments_of(database, batch.batch_id)), flush=True)
+database.close()
+"""
+
+
+@pytest.fixture
+def bob(installation: Installation) -> tuple[User, Claims]:
+    return new_user(installation, "bob")
+
+
+def changed(settings: Settings, **changes: Any) -> Settings:
+    """Settings that no person may choose, such as a lease of a second."""
+    return settings.model_copy(update=changes)
+
+
+def state_of(installation: Installation) -> list[tuple[str, int]]:
+    found = rows(installation, "SELECT state::text, attempts FROM neurigraph.storage_triggers ORDER BY created_at")
+    return [(row["state"], row["attempts"]) for row in found]
+
+
+def claim(installation: Installation, settings: Settings, who: str = "test") -> set[UUID]:
+    batch = triggers.claim(installation.database, settings, who)
+    return set() if batch is None else held_by(installation, batch.batch_id)
+
+
+def held_by(installation: Installation, batch_id: UUID) -> set[UUID]:
+    return {ref.trigger_id for ref in triggers.segments_of(installation.database, batch_id)}
+
+
+def test_an_ended_conversation_is_found_once(installation: Installation, bob: tuple[User, Claims]) -> None:
+    source_id = converse(installation, bob[1], "one", "two", "three", external_id="talk")
+    assert triggers.detect_ended(installation.database) == 1
+    assert triggers.detect_ended(installation.database) == 0
+    batch = triggers.claim(installation.database, installation.settings, "test")
+    assert batch is not None
+    (ref,) = triggers.segments_of(installation.database, batch.batch_id)
+    assert (ref.source_id, ref.source_external_id, ref.source_kind) == (source_id, "talk", SourceKind.CONVERSATION)
+    assert (ref.first_message, ref.last_message, ref.attempts, ref.user_slug) == (1, 3, 1, "bob")
+    assert ref.token_count == batch.tokens == sum(installation.tokens.count(t) for t in ("one", "two", "three"))
+    segment = triggers.load(installation.database, ref)
+    assert [message.content for message in segment.messages] == ["one", "two", "three"]
+    assert [message.external_id for message in segment.messages] == ["m1", "m2", "m3"]
+
+
+def test_an_open_and_an_empty_conversation_are_not_found(installation: Installation, bob: tuple[User, Claims]) -> None:
+    converse(installation, bob[1], "going on", ended=False)
+    converse(installation, bob[1])
+    assert triggers.detect_ended(installation.database) == 0
+    assert claim(installation, installation.settings) == set()
+
+
+def test_what_comes_after_the_end_is_a_segment_of_its_own(installation: Installation, bob: tuple[User, Claims]) -> None:
+    converse(installation, bob[1], "one", "two", external_id="talk")
+    assert triggers.detect_ended(installation.database) == 1
+    converse(installation, bob[1], "three", external_id="talk", first=3)
+    assert triggers.detect_ended(installation.database) == 1
+    found = rows(
+        installation, "SELECT first_message AS a, last_message AS b FROM neurigraph.storage_triggers ORDER BY 1"
+    )
+    assert found == [{"a": 1, "b": 2}, {"a": 3, "b": 3}]
+
+
+def test_looking_for_ends_at_once_finds_each_once(installation: Installation, bob: tuple[User, Claims]) -> None:
+    for number in range(20):
+        converse(installation, bob[1], f"talk {number}")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: triggers.detect_ended(installation.database), range(4)))
+    assert sum(found) == len(state_of(installation)) == 20
+
+
+def test_a_source_that_is_being_appended_to_waits_for_the_next_look(
+    installation: Installation, bob: tuple[User, Claims]
+) -> None:
+    source_id = converse(installation, bob[1], "one")
+    with installation.database.agent(bob[1]) as tx:
+        tx.execute("SELECT FROM neurigraph.sources WHERE source_id = %s FOR NO KEY UPDATE", [source_id])
+        assert triggers.detect_ended(installation.database) == 0
+    assert triggers.detect_ended(installation.database) == 1
+
+
+def test_a_batch_is_bounded_by_segments(installation: Installation, bob: tuple[User, Claims]) -> None:
+    for number in range(5):
+        converse(installation, bob[1], f"talk {number}")
+    triggers.detect_ended(installation.database)
+    bounded = changed(installation.settings, batch_max_segments=2)
+    sizes = [len(claim(installation, bounded)) for _ in range(4)]
+    assert sizes == [2, 2, 1, 0]
+
+
+def test_a_batch_is_bounded_by_tokens_and_a_larger_segment_goes_alone(
+    installation: Installation, bob: tuple[User, Claims]
+) -> None:
+    for words in (10, 10, 500, 10):
+        converse(installation, bob[1], "word " * words)
+        triggers.detect_ended(installation.database)
+    bounded = changed(installation.settings, batch_max_tokens=100)
+    sizes = [len(claim(installation, bounded)) for _ in range(4)]
+    assert sizes == [2, 1, 1, 0]
+
+
+def test_only_the_wanted_user_is_claimed(installation: Installation, bob: tuple[User, Claims]) -> None:
+    other, others = new_user(installation)
+    converse(installation, bob[1], "mine")
+    converse(installation, others, "theirs")
+    triggers.detect_ended(installation.database)
+    batch = triggers.claim(installation.database, installation.settings, "test", other.user_id)
+    assert batch is not None
+    assert [ref.user_id for ref in triggers.segments_of(installation.database, batch.batch_id)] == [other.user_id]
+
+
+def test_threads_that_claim_at_once_share_nothing(installation: Installation, bob: tuple[User, Claims]) -> None:
+    for number in range(40):
+        converse(installation, bob[1], f"talk {number}")
+    triggers.detect_ended(installation.database)
+    database = PostgresDatabase(installation.administrator_url, Secret(SECRET), pool_size=8)
+    bounded = changed(installation.settings, batch_max_segments=7)
+    together = threading.Barrier(8)
+
+    def work(_: int) -> list[UUID]:
+        together.wait()
+        found: list[UUID] = []
+        while batch := triggers.claim(database, bounded, "thread"):
+            found += [ref.trigger_id for ref in triggers.segments_of(database, batch.batch_id)]
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        claimed = [trigger_id for found in pool.map(work, range(8)) for trigger_id in found]
+    database.close()
+    # One that was locked by a neighbour at the moment of asking is left for the next look.
+    claimed += claim(installation, installation.settings)
+    assert len(claimed) == len(set(claimed)) == 40
+
+
+def test_processes_that_claim_at_once_share_nothing(installation: Installation, bob: tuple[User, Claims]) -> None:
+    for number in range(20):
+        converse(installation, bob[1], f"talk {number}")
+    triggers.detect_ended(installation.database)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIM, installation.administrator_url, SECRET],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    claimed = [word for process in processes for word in process.communicate(timeout=60)[0].split()]
+    claimed += [str(trigger_id) for trigger_id in claim(installation, installation.settings)]
+    assert len(claimed) == len(set(claimed)) == 20
+
+
+# Leases
+
+
+def test_a_claim_without_a_sign_of_life_is_taken_up_again(installation: Installation, bob: tuple[User, Claims]) -> None:
+    converse(installation, bob[1], "one")
+    triggers.detect_ended(installation.database)
+    first = triggers.claim(installation.database, changed(installation.settings, claim_lease_seconds=0), "dead")
+    assert first is not None
+    second = triggers.claim(installation.database, installation.settings, "alive")
+    assert second is not None
+    assert held_by(installation, first.batch_id) == set()
+    assert len(held_by(installation, second.batch_id)) == 1
+    assert state_of(installation) == [("claimed", 2)]
+
+
+def test_after_the_last_attempt_a_claim_without_a_word_waits_for_a_person(
+    installation: Installation, bob: tuple[User, Claims]
+) -> None:
+    converse(installation, bob[1], "one")
+    triggers.detect_ended(installation.database)
+    dying = changed(installation.settings, claim_lease_seconds=0, max_attempts=2)
+    assert [len(claim(installation, dying)) for _ in range(3)] == [1, 1, 0]
+    assert state_of(installation) == [("failed", 2)]
+    (failure,) = rows(installation, "SELECT step, attempts, error FROM neurigraph.pipeline_failures")
+    assert failure == {"step": "run", "attempts": 2, "error": "the run that held this segment ended without a word"}
+
+
+def test_a_claim_lives_as_long_as_its_step(installation: Installation, bob: tuple[User, Claims]) -> None:
+    converse(installation, bob[1], "one")
+    triggers.detect_ended(installation.database)
+    short = changed(installation.settings, claim_lease_seconds=1)
+    batch = triggers.claim(installation.database, short, "slow")
+    assert batch is not None
+    with triggers.held(installation.database, short, batch.batch_id):
+        time.sleep(1.7)
+        assert claim(installation, short, "impatient") == set()
+    assert len(held_by(installation, batch.batch_id)) == 1
+    time.sleep(1.2)
+    assert len(claim(installation, short, "patient")) == 1
+
+
+def test_a_released_batch_is_due_at_once_and_loses_no_attempt(
+    installation: Installation, bob: tuple[User, Claims]
+) -> None:
+    converse(installation, bob[1], "one")
+    triggers.detect_ended(installation.database)
+    batch = triggers.claim(installation.database, installation.settings, "test")
+    assert batch is not None
+    assert triggers.release(installation.database, batch.batch_id) == 1
+    assert triggers.release(installation.database, batch.batch_id) == 0
+    assert state_of(installation) == [("pending", 0)]
+    assert len(claim(installation, installation.settings)) == 1
+
+
+# What a sensor asks runs for
+
+
+def test_a_batch_whose_run_was_never_asked_for_is_listed_again(
+    installation: Installation, bob: tuple[User, Claims]
+) -> None:
+    converse(installation, bob[1], "one")
+    triggers.detect_ended(installation.database)
+    first = triggers.claim_for_runs(installation.database, installation.settings, "sensor")
+    again = triggers.claim_for_runs(installation.database, installation.settings, "sensor")
+    assert first == again
+    assert len(first) == 1
+    assert first[0].run_key == again[0].run_key == f"ingest-{first[0].batch_id}"
+    assert triggers.claim_for_runs(installation.database, installation.settings, "another sensor") == []
+
+
+def test_no_more_batches_are_claimed_than_may_be_in_flight(
+    installation: Installation, bob: tuple[User, Claims]
+) -> None:
+    for number in range(5):
+        converse(installation, bob[1], f"talk {number}")
+    triggers.detect_ended(installation.database)
+    few = changed(installation.settings, batch_max_segments=1, batches_in_flight=2)
+    assert len(triggers.claim_for_runs(installation.database, few, "sensor")) == 2
+    assert len(triggers.claim_for_runs(installation.database, few, "sensor")) == 2
+    assert [state for state, _ in state_of(installation)].count("claimed") == 2
+
+
+def test_batches_of_dead_runs_give_their_places_up(installation: Installation, bob: tuple[User, Claims]) -> None:
+    converse(installation, bob[1], "one")
+    converse(installation, bob[1], "two")
+    triggers.detect_ended(installation.database)
+    few = changed(installation.settings, batch_max_segments=1, batches_in_flight=2, claim_lease_seconds=0)
+    dead = triggers.claim_for_runs(installation.database, few, "sensor")
+    fresh = triggers.claim_for_runs(installation.database, changed(few, claim_lease_seconds=60), "sensor")
+    assert len(dead) == len(fresh) == 2
+    assert {batch.batch_id for batch in dead}.isdisjoint(batch.batch_id for batch in fresh)
+
+
+# Giving back
+
+
+def test_a_failed_segment_comes_again_later_and_at_last_needs_a_person(
+    installation: Installation, bob: tuple[User, Claims]
+) -> None:
+    converse(installation, bob[1], "one")
+    triggers.detect_ended(installation.database)
+    settings = changed(installation.settings, max_attempts=2, retry_base_seconds=100.0)
+    for state in ("pending", "failed"):
+        batch = triggers.claim(installation.database, settings, "test")
+        assert batch is not None
+        (ref,) = triggers.segments_of(installation.database, batch.batch_id)
+        failure = ItemFailure(ref.trigger_id, "summarize", "it broke", transient=True)
+        assert triggers.give_back(installation.database, settings, batch.batch_id, failure, ref.attempts) == state
+        assert triggers.give_back(installation.database, settings, batch.batch_id, failure, ref.attempts) is None
+        if state == "pending":
+            queue = triggers.queue(installation.database)
+            assert (queue.pending, queue.due, queue.claimed, queue.failed) == (1, 0, 0, 0)
+            assert queue.next_attempt_at is not None
+            assert 49 < (queue.next_attempt_at - datetime.now(UTC)).total_seconds() <= 100
+            assert claim(installation, settings) == set()
+            with installation.database.pipeline() as tx:
+                tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now()")
+    (row,) = rows(installation, "SELECT step, error, attempts FROM neurigraph.pipeline_failures")
+    assert row == {"step": "summarize", "error": "it broke", "attempts": 2}
+    assert triggers.queue(installation.database, bob[0].user_id).failed == 1
+    assert triggers.queue(installation.database, uuid4()).failed == 0
+
+
+def test_what_no_attempt_can_mend_needs_a_person_at_once(installation: Installation, bob: tuple[User, Claims]) -> None:
+    converse(installation, bob[1], "one")
+    triggers.detect_ended(installation.database)
+    batch = triggers.claim(installation.database, installation.settings, "test")
+    assert batch is not None
+    (ref,) = triggers.segments_of(installation.database, batch.batch_id)
+    failure = ItemFailure(ref.trigger_id, "summarize", "x" * 10_000, transient=False)
+    assert triggers.give_back(installation.database, installation.settings, batch.batch_id, failure, 1) == "failed"
+    (row,) = rows(installation, "SELECT length(error) AS n FROM neurigraph.pipeline_failures")
+    assert row == {"n": 4_000}
+
+
+def test_delays_double_with_jitter_up_to_six_hours_and_heed_the_provider(settings: Settings) -> None:
+    for attempts, ceiling in [(0, 30), (1, 30), (2, 60), (5, 480), (50, 21_600), (5_000, 21_600)]:
+        delays = {triggers.retry_delay(settings, attempts) for _ in range(200)}
+        assert all(ceiling / 2 <= delay <= ceiling for delay in delays)
+        assert len(delays) > 100
+    assert triggers.retry_delay(settings, 1, retry_after=99.0) == 99.0
