@@ -23,7 +23,7 @@ from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.retrieval.search import Question, search
 from neurigraph_pipelines.wiring import Installation
 
-ONE_BY_ONE = 7
+ONE_BY_ONE = 5
 BURST = 50
 SENSOR_SECONDS = 5.0
 POLL_SECONDS = 0.25

@@ -23,10 +23,10 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.language_model_offline import OfflineLanguageModel
 
-BATCHES = {1: 15, 10: 5, 100: 2}
+BATCHES = {1: 10, 10: 4, 100: 2}
 """How many batches of each size are measured."""
 QUICK_BATCHES = {1: 2, 3: 1}
-STEP_BATCHES, STEP_BATCH_SIZE = 5, 10
+STEP_BATCHES, STEP_BATCH_SIZE = 3, 10
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
