@@ -1,0 +1,440 @@
+"""What goes wrong while a batch is stored: whoever is not to blame is stored, and nothing is there by half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.batch import run_batch
+from neurigraph_pipelines.model import Claims, Segment, StoredObject, Summary
+from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.wiring import Installation
+from resources.embedder_openai import OpenAiEmbedder
+from resources.object_store_local import LocalObjectStore
+from resources.provider_retries import ProviderClient
+from tests.support.memories import (
+    PlainModel,
+    WordEmbedder,
+    converse,
+    ingest,
+    new_user,
+    node_rows,
+    plain_adapters,
+    rows,
+    schemas_of,
+    stored,
+)
+from tests.support.model_provider import Fault, ModelProvider
+
+
+@pytest.fixture
+def here(shared_installation: Installation) -> Installation:
+    return shared_installation
+
+
+@pytest.fixture
+def bob(here: Installation) -> tuple[User, Claims]:
+    return new_user(here)
+
+
+@pytest.fixture
+def adapters(here: Installation) -> Adapters:
+    return plain_adapters(here)
+
+
+def triggers_of(here: Installation, user: User) -> list[dict[str, object]]:
+    return rows(
+        here,
+        """SELECT state::text, attempts, last_error, next_attempt_at > now() AS later,
+        extract(epoch FROM next_attempt_at - now())::float AS seconds
+        FROM neurigraph.storage_triggers AS t JOIN neurigraph.sources AS s USING (source_id)
+        WHERE t.user_id = %s ORDER BY s.created_at, first_message""",
+        user.user_id,
+    )
+
+
+def traces(here: Installation, user: User) -> dict[str, int]:
+    """All that a record leaves anywhere."""
+    counts = {
+        table: rows(
+            here,
+            f"SELECT count(*) AS n FROM neurigraph.{table} WHERE user_id = %s",
+            user.user_id,
+        )[0]["n"]
+        for table in ("record_index", "file_index", "delta_log", "compression_state_log", "node_edges")
+    }
+    for table in ("metadata_records", "file_manifest", "passages"):
+        counts[table] = sum(
+            node_rows(here, schema, f"SELECT count(*) AS n FROM {{schema}}.{table}")[0]["n"]
+            for schema in schemas_of(here, user).values()
+        )
+    counts["nodes"] = len(schemas_of(here, user)) - 1
+    for tier in ("durable", "active"):
+        counts[tier] = len(list(here.objects.keys(f"{tier}/{user.slug}/")))
+    return counts
+
+
+def due_again(here: Installation, user: User) -> None:
+    """Let the time pass until the next attempt."""
+    with here.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now() WHERE user_id = %s", [user.user_id])
+
+
+# Items
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_poisoned_item_leaves_its_neighbours_alone(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims], concurrency: int
+) -> None:
+    user, claims = bob
+    for text in ("before", "POISON", "after"):
+        converse(here, claims, text)
+    (result,) = ingest(replace(adapters, language_model=PlainModel(concurrency)), here.settings, user)
+    assert sorted(record.title for record in result.stored) == ["after", "before"]
+    ((failure, state),) = result.returned
+    assert (failure.step, state, failure.transient) == ("summarize", "pending", True)
+    assert failure.error == "RuntimeError: this content breaks the model"
+    assert [row["state"] for row in triggers_of(here, user)] == ["stored", "pending", "stored"]
+    assert triggers_of(here, user)[1]["later"]
+    assert traces(here, user)["record_index"] == 2
+
+
+def test_a_poisoned_item_needs_a_person_after_the_last_attempt(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    source_id = converse(here, claims, "POISON")
+    for attempt in range(1, here.settings.max_attempts + 1):
+        (result,) = ingest(adapters, here.settings, user)
+        assert [state for _, state in result.returned] == ["failed" if attempt == 5 else "pending"]
+        due_again(here, user)
+    assert ingest(adapters, here.settings, user) == []
+    (failure,) = rows(here, "SELECT * FROM neurigraph.pipeline_failures WHERE user_id = %s", user.user_id)
+    assert (failure["step"], failure["attempts"], failure["replayed_at"]) == ("summarize", 5, None)
+    assert "breaks the model" in failure["error"]
+    (body,) = rows(here, "SELECT content FROM neurigraph.messages WHERE source_id = %s", source_id)
+    assert body["content"] == "POISON"
+
+
+def test_a_refusal_needs_a_person_at_once_and_a_busy_provider_is_given_its_time(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "REFUSED")
+    converse(here, claims, "LATER")
+    (result,) = ingest(adapters, here.settings, user)
+    assert {failure.error: state for failure, state in result.returned} == {
+        "this content is refused": "failed",
+        "the provider is busy": "pending",
+    }
+    refused, later = triggers_of(here, user)
+    assert (refused["state"], later["state"]) == ("failed", "pending")
+    assert isinstance(later["seconds"], float)
+    assert 60 < later["seconds"] <= 77
+
+
+def test_messages_after_a_failed_segment_are_stored_and_the_gap_is_known(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    source_id = converse(here, claims, "POISON", external_id="talk")
+    ingest(adapters, here.settings, user)
+    converse(here, claims, "harmless", external_id="talk", first=2)
+    assert len(stored(ingest(adapters, here.settings, user))) == 1
+    (source,) = rows(here, "SELECT stored_through AS n FROM neurigraph.sources WHERE source_id = %s", source_id)
+    assert source["n"] == 0
+
+
+class SulkingModel(PlainModel):
+    """Gives answers that a careless provider might: nameless, empty, endless."""
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        text = segment.messages[0].content
+        if "empty" in text:
+            return Summary("", "  ")
+        return Summary("\n  ", "word " * 50_000) if "endless" in text else super().summarize(segment, words)
+
+
+def test_careless_answers_are_put_into_form_or_refused(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    for text in ("empty", "endless", "#\u202e/\x7f nameless @Nobody:x"):
+        converse(here, claims, text, external_id=text[:5])
+    (result,) = ingest(replace(adapters, language_model=SulkingModel()), here.settings, user)
+    ((failure, state),) = result.returned
+    assert (failure.error, state) == ("plain gave an empty summary", "failed")
+    assert {record.title for record in result.stored} == {"endle", "#\u202e/\x7f nameless @Nobody:x"}
+
+
+# Embeddings
+
+
+@pytest.mark.parametrize("fault", [TransientError("down"), ProviderError("no credit"), ValueError("a bug")])
+def test_without_an_embedder_records_are_stored_as_pending_and_found_by_word(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims], fault: Exception
+) -> None:
+    user, claims = bob
+    for text in ("#Work the walnut desk", "#Family the quiet lake"):
+        converse(here, claims, text)
+    down = WordEmbedder(fault=fault)
+    records = stored(ingest(replace(adapters, embedder=down), here.settings, user))
+    assert [record.pending_embedding for record in records] == [True, True]
+    for path, schema in schemas_of(here, user).items():
+        for row in node_rows(here, schema, "SELECT * FROM {schema}.metadata_records"):
+            assert (row["embedding_pending"], row["embedding_model"]) == (True, None), path
+            assert not row["embedding"].to_numpy().any()
+    (node,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Work'", user.user_id)
+    assert (node["record_count"], node["embedded_count"], node["centroid"]) == (1, 0, None)
+    for embedder in (WordEmbedder(), WordEmbedder(fault=TransientError("still down"))):
+        answer = search(here.database, embedder, here.settings, claims, Question("walnut", explain=True))
+        assert answer.hits[0]["title"] == "#Work the walnut desk"
+        assert answer.hits[0]["explain"]["summary_dense"] is None
+
+
+def test_the_real_adapter_against_a_provider_that_is_down(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "the walnut desk")
+    with ModelProvider() as provider:
+        client = ProviderClient("OpenAI", "key", provider.base_url, 5.0, 0, 2)
+        embedder = OpenAiEmbedder("text-embedding-3-small", client, here.tokens)
+        provider.fail_next(*[Fault("status", status=503)] * 20)
+        (record,) = stored(ingest(replace(adapters, embedder=embedder), here.settings, user))
+        assert record.pending_embedding
+        provider.reset()
+        converse(here, claims, "the oak desk")
+        (record,) = stored(ingest(replace(adapters, embedder=embedder), here.settings, user))
+        assert not record.pending_embedding
+
+
+def test_a_text_that_cannot_be_embedded_costs_only_its_own_record_its_vectors(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    for text in ("good", "ugly", "fine"):
+        converse(here, claims, text)
+    records = stored(ingest(replace(adapters, embedder=WordEmbedder(poison="ugly")), here.settings, user))
+    assert {record.title: record.pending_embedding for record in records} == {
+        "good": False,
+        "ugly": True,
+        "fine": False,
+    }
+
+
+# Objects
+
+
+class Blocked:
+    """Objects where one of the tiers has no room, since a file bears its name."""
+
+    def __init__(self, here: Installation, tier: str) -> None:
+        self.folder = here.home / f"blocked-{tier}"
+        self.folder.mkdir()
+        (self.folder / tier).write_bytes(b"in the way")
+        self.store = LocalObjectStore(self.folder)
+
+    def kept(self) -> list[str]:
+        return list(self.store.keys("durable/")) + list(self.store.keys("active/"))
+
+
+@pytest.mark.parametrize("tier", ["durable", "active"])
+def test_an_object_store_that_fails_leaves_no_trace(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims], tier: str
+) -> None:
+    user, claims = bob
+    converse(here, claims, "#Family/Ana One.", "#Work Two.")
+    blocked = Blocked(here, tier)
+    (result,) = ingest(replace(adapters, objects=blocked.store), here.settings, user)
+    ((failure, state),) = result.returned
+    assert (failure.step, state) == ("commit", "pending")
+    assert "could not be written" in failure.error or "has no room" in failure.error
+    assert set(traces(here, user).values()) == {0}
+    assert blocked.kept() == []
+    due_again(here, user)
+    assert len(stored(ingest(adapters, here.settings, user))) == 2
+
+
+class ForgetfulStore:
+    """An object store that flips a bit of what it keeps."""
+
+    def __init__(self, inner: ObjectStore) -> None:
+        self.inner = inner
+        self.get_range, self.exists = inner.get_range, inner.exists
+        self.delete, self.keys = inner.delete, inner.keys
+
+    def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
+        return self.inner.put(key, chunks)
+
+    def get(self, key: str) -> Iterator[bytes]:
+        for chunk in self.inner.get(key):
+            yield bytes([chunk[0] ^ 1]) + chunk[1:]
+
+
+def test_an_object_that_reads_back_differently_is_not_taken_for_stored(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "precious")
+    (result,) = ingest(replace(adapters, objects=ForgetfulStore(here.objects)), here.settings, user)
+    ((failure, state),) = result.returned
+    assert state == "pending"
+    assert "reads back differently" in failure.error
+    assert set(traces(here, user).values()) == {0}
+
+
+# The database
+
+
+class CutDatabase:
+    """A database whose connection the administrator cuts in the transaction that stores a record, once."""
+
+    def __init__(self, inner: Database, administrator_url: str, moment: str) -> None:
+        self.inner = inner
+        self.url = administrator_url
+        self.moment = moment
+        self.cuts = 0
+        self.owner, self.agent = inner.owner, inner.agent
+
+    def pipeline(self) -> AbstractContextManager[Transaction]:
+        return self._pipeline()
+
+    @contextmanager
+    def _pipeline(self) -> Iterator[Transaction]:
+        with self.inner.pipeline() as tx:
+            yield tx
+            stores = "SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = %s::regclass AND mode = %s"
+            storing = tx.execute(stores, ["neurigraph.delta_log", "RowExclusiveLock"]).fetchone() is not None
+            if storing and self.cuts == 0:
+                self.cuts += 1
+                if self.moment == "after":
+                    tx.commit()
+                with psycopg.connect(self.url, autocommit=True) as administrator:
+                    administrator.execute("SELECT pg_terminate_backend(%s)", [tx.info.backend_pid])
+                tx.execute("SELECT 1")
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_connection_that_is_cut_around_the_commit_stores_once(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims], moment: str
+) -> None:
+    user, claims = bob
+    converse(here, claims, "#Family/Ana One.", "#Work Two. @Ana:sister")
+    cut = CutDatabase(here.database, here.administrator_url, moment)
+    (result,) = ingest(replace(adapters, database=cut), here.settings, user)
+    assert cut.cuts == 1
+    assert result.stored == ()
+    if moment == "before":
+        ((failure, state),) = result.returned
+        assert (failure.step, failure.transient, state) == ("commit", True, "pending")
+        found = traces(here, user)
+        assert {name: n for name, n in found.items() if n} == {"durable": 2, "active": 2}, "only invisible objects"
+        due_again(here, user)
+        assert len(stored(ingest(adapters, here.settings, user))) == 2
+    assert ingest(adapters, here.settings, user) == []
+    found = traces(here, user)
+    assert (found["record_index"], found["metadata_records"], found["delta_log"], found["passages"]) == (2, 2, 2, 2)
+    for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
+        assert open_file(
+            here.database, here.objects, claims, file_of_record(here.database, claims, row["record_id"])
+        ).content
+
+
+class Overtaken(PlainModel):
+    """A model so slow that somebody else stores the segment meanwhile."""
+
+    def __init__(self, adapters: Adapters, here: Installation, user: User) -> None:
+        super().__init__()
+        self.adapters, self.here, self.user = adapters, here, user
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        with self.here.database.pipeline() as tx:
+            tx.execute(
+                "UPDATE neurigraph.storage_triggers SET claimed_until = now() WHERE user_id = %s", [self.user.user_id]
+            )
+        assert len(stored(ingest(self.adapters, self.here.settings, self.user))) == 1
+        return super().summarize(segment, words)
+
+
+def test_whoever_lost_the_claim_stores_nothing(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "#Family/Ana contested")
+    slow = replace(adapters, language_model=Overtaken(adapters, here, user))
+    (result,) = ingest(slow, here.settings, user)
+    assert (result.stored, result.returned) == ((), ())
+    found = traces(here, user)
+    assert (found["record_index"], found["durable"], found["active"], found["delta_log"]) == (1, 1, 1, 1)
+    assert [row["state"] for row in triggers_of(here, user)] == ["stored"]
+
+
+def test_batches_that_write_to_the_same_nodes_in_other_orders_do_not_block_each_other(
+    here: Installation, adapters: Adapters
+) -> None:
+    user, claims = new_user(here)
+    for number in range(24):
+        texts = [f"#Work/Desks {number}", f"#Family/Ana {number} @Dave:x", f"#Family/Dave {number} @Ana:y"]
+        converse(here, claims, *(texts if number % 2 else reversed(texts)))
+    triggers.detect_ended(here.database)
+    bounded = here.settings.model_copy(update={"batch_max_segments": 6})
+    batches = [triggers.claim(here.database, bounded, "test", user.user_id) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda b: run_batch(adapters, here.settings, b.batch_id), filter(None, batches)))
+    assert [result.returned for result in results] == [()] * 4
+    assert len(stored(results)) == 72
+    counts = rows(
+        here,
+        "SELECT record_count AS n FROM neurigraph.graph_index WHERE user_id = %s AND record_count > 0",
+        user.user_id,
+    )
+    assert counts == [{"n": 24}] * 3
+
+
+class Interrupted(PlainModel):
+    """A person presses Ctrl-C."""
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        raise KeyboardInterrupt
+
+
+def test_a_person_who_interrupts_finds_everything_due_again(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "one")
+    with pytest.raises(KeyboardInterrupt):
+        ingest(replace(adapters, language_model=Interrupted()), here.settings, user)
+    assert [(row["state"], row["attempts"], row["later"]) for row in triggers_of(here, user)] == [("pending", 0, False)]
+    assert len(stored(ingest(adapters, here.settings, user))) == 1
+
+
+def test_a_node_schema_that_lost_a_table_fails_its_own_segments_alone(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "#Work whole")
+    ingest(adapters, here.settings, user)
+    with here.database.owner() as tx:
+        drop = sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(schemas_of(here, user)["Work"], "passages"))
+        tx.execute(drop)
+    converse(here, claims, "#Work broken")
+    converse(here, claims, "#Family fine")
+    (result,) = ingest(adapters, here.settings, user)
+    assert [record.title for record in result.stored] == ["#Family fine"]
+    ((failure, state),) = result.returned
+    assert state == "pending"
+    assert "UndefinedTable" in failure.error
