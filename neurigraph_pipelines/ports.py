@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
 from psycopg import Connection
 
 from neurigraph_pipelines.model import (
@@ -24,6 +22,10 @@ from neurigraph_pipelines.model import (
     StoredObject,
     Summary,
 )
+
+if TYPE_CHECKING:  # commands that embed nothing must not wait for it
+    import numpy as np
+    from numpy.typing import NDArray
 
 Transaction = Connection[dict[str, Any]]
 """A connection inside an open transaction, rows as dictionaries."""
