@@ -143,14 +143,15 @@ def converse(
     external_id: str | None = None,
     first: int = 1,
     ended: bool = True,
+    hours: int = 1,
 ) -> UUID:
-    """Put a conversation into the inbox, or more messages of one; gives its source."""
+    """Put a conversation of some hours into the inbox, or more messages of one; gives its source."""
     external_id = external_id or uuid4().hex
     conversation = NewConversation(
         external_id,
         messages(*contents, first=first),
         title=external_id,
-        ended_at=START + timedelta(hours=1) if ended else None,
+        ended_at=START + timedelta(hours=hours) if ended else None,
     )
     inbox = Inbox(installation.tokens, installation.settings)
     with installation.database.agent(claims) as tx:

@@ -1,0 +1,120 @@
+"""A process that is killed while it stores a batch: nothing is there by half, and the next run stores all once."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import time
+
+import pytest
+
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.object_keys import active_key
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ROOT, SECRET
+from tests.support.memories import (
+    converse,
+    ingest,
+    new_user,
+    node_rows,
+    plain_adapters,
+    rows,
+    schemas_of,
+    stored,
+)
+from tests.support.pausing_run import LEASE_SECONDS, MOMENTS
+
+CONVERSATIONS = (
+    ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister"),
+    ("#Family/Dave Hello.",),
+)
+
+
+def run_to(here: Installation, user: User, moment: str, occurrence: int) -> subprocess.Popen[str]:
+    """A process that stores the batch and has come to that moment."""
+    arguments = [here.administrator_url, SECRET, str(here.home / "objects"), str(user.user_id), moment, str(occurrence)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.pausing_run", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "paused\n"
+    return process
+
+
+def whole_records(here: Installation, user: User) -> int:
+    """How many records there are; each must be whole, and every index must agree."""
+    found = 0
+    for path, schema in schemas_of(here, user).items():
+        records = node_rows(here, schema, "SELECT * FROM {schema}.metadata_records")
+        for record in records:
+            (file,) = node_rows(
+                here, schema, "SELECT * FROM {schema}.file_manifest WHERE record_id = %s", record["record_id"]
+            )
+            text = gzip.decompress(b"".join(here.objects.get(file["storage_path"])))
+            assert b"".join(here.objects.get(active_key(file["storage_path"]))) == text
+            passages = node_rows(
+                here, schema, "SELECT seq FROM {schema}.passages WHERE record_id = %s", record["record_id"]
+            )
+            assert len(passages) == text.count(b"\n") == record["last_message"] - record["first_message"] + 1
+            deltas = rows(here, "SELECT FROM neurigraph.delta_log WHERE record_id = %s", record["record_id"])
+            logs = rows(here, "SELECT FROM neurigraph.compression_state_log WHERE file_id = %s", file["file_id"])
+            assert (len(deltas), len(logs)) == (1, 1)
+        (node,) = rows(here, "SELECT record_count AS n FROM neurigraph.graph_index WHERE schema_name = %s", schema)
+        assert node["n"] == len(records), path
+        found += len(records)
+    for table in ("record_index", "file_index", "delta_log", "compression_state_log"):
+        assert rows(here, f"SELECT count(*) AS n FROM neurigraph.{table} WHERE user_id = %s", user.user_id) == [
+            {"n": found}
+        ]
+    return found
+
+
+@pytest.mark.parametrize(("moment", "occurrence"), MOMENTS)
+def test_a_killed_run_leaves_nothing_by_half_and_the_next_stores_all_once(
+    shared_installation: Installation, moment: str, occurrence: int
+) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    for hours, contents in enumerate(CONVERSATIONS, start=1):
+        converse(here, claims, *contents, hours=hours)
+    process = run_to(here, user, moment, occurrence)
+    process.kill()
+    process.communicate()
+
+    committed = {("transaction open", 2): 1, ("transaction committed", 1): 1, ("transaction committed", 2): 2}
+    # The first conversation has two records and the second one; the commit of a conversation is whole or not at all.
+    segments = committed.get((moment, occurrence), 0)
+    assert whole_records(here, user) in ({0}, {1, 2}, {3})[segments]
+    states = [
+        r["s"]
+        for r in rows(here, "SELECT state AS s FROM neurigraph.storage_triggers WHERE user_id = %s", user.user_id)
+    ]
+    assert sorted(states) == sorted(["stored"] * segments + ["claimed"] * (2 - segments))
+
+    time.sleep(LEASE_SECONDS)
+    adapters = plain_adapters(here)
+    again = stored(ingest(adapters, here.settings, user))
+    assert not any(record.already_stored for record in again)
+    assert whole_records(here, user) == 3
+    assert ingest(adapters, here.settings, user) == []
+    edges = rows(here, "SELECT evidence_count AS n FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
+    assert {edge["n"] for edge in edges} == {1}
+    for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
+        assert open_file(here.database, here.objects, claims, file_of_record(here.database, claims, row["record_id"]))
+
+
+def test_a_killed_run_holds_its_claim_until_the_lease_is_over(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    converse(here, claims, "one")
+    process = run_to(here, user, "embedding", 1)
+    try:
+        time.sleep(2 * LEASE_SECONDS)
+        assert ingest(plain_adapters(here), here.settings, user) == [], "it lives, and says so"
+    finally:
+        process.kill()
+        process.communicate()
+    time.sleep(LEASE_SECONDS)
+    assert len(stored(ingest(plain_adapters(here), here.settings, user))) == 1

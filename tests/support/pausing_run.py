@@ -1,0 +1,140 @@
+"""A run that stores a batch and stops for ever at a chosen moment, for whoever wants to kill it there.
+
+Run as ``python -m tests.support.pausing_run URL SECRET OBJECTS USER_ID MOMENT OCCURRENCE``; prints ``paused`` when it
+gets there. The adapters are the real ones behind wrappers that implement the same ports.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.model import Keywords, Outline, Placement, Segment, StoredObject, Summary
+from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
+from neurigraph_pipelines.settings import Settings
+from resources.object_store_local import LocalObjectStore
+from resources.postgres import PostgresDatabase
+from resources.tokenizer import EstimatedCounter
+from tests.support.memories import PlainModel, WordEmbedder
+
+MOMENTS = (
+    ("assigning", 1),
+    ("summarizing", 1),
+    ("summarizing", 2),
+    ("describing", 1),
+    ("embedding", 1),
+    ("durable object written", 1),
+    ("durable object written", 2),
+    ("working copy written", 2),
+    ("transaction open", 1),
+    ("transaction open", 2),
+    ("transaction committed", 1),
+    ("transaction committed", 2),
+)
+LEASE_SECONDS = 0.5
+
+
+class Moments:
+    """Counts what happens, and stops for ever when the chosen moment has come."""
+
+    def __init__(self, moment: str, occurrence: int) -> None:
+        self._chosen = (moment, occurrence)
+        self._seen: Counter[str] = Counter()
+
+    def come(self, moment: str) -> None:
+        self._seen[moment] += 1
+        if (moment, self._seen[moment]) == self._chosen:
+            print("paused", flush=True)
+            threading.Event().wait()
+
+
+class PausingModel(PlainModel):
+    def __init__(self, moments: Moments) -> None:
+        super().__init__()
+        self._moments = moments
+
+    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
+        self._moments.come("assigning")
+        return super().place(segment, outline)
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        self._moments.come("summarizing")
+        return super().summarize(segment, words)
+
+    def extract_keywords(self, segment: Segment) -> Keywords:
+        self._moments.come("describing")
+        return super().extract_keywords(segment)
+
+
+class PausingEmbedder(WordEmbedder):
+    def __init__(self, moments: Moments) -> None:
+        super().__init__()
+        self._moments = moments
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        self._moments.come("embedding")
+        return super().embed(texts, kind)
+
+
+class PausingStore:
+    def __init__(self, inner: ObjectStore, moments: Moments) -> None:
+        self._inner, self._moments = inner, moments
+        self.get, self.get_range, self.exists = inner.get, inner.get_range, inner.exists
+        self.delete, self.keys = inner.delete, inner.keys
+
+    def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
+        stored = self._inner.put(key, chunks)
+        self._moments.come("durable object written" if key.startswith("durable/") else "working copy written")
+        return stored
+
+
+class PausingDatabase:
+    """Pauses in transactions that write a record."""
+
+    def __init__(self, inner: Database, moments: Moments) -> None:
+        self._inner, self._moments = inner, moments
+        self.owner, self.agent = inner.owner, inner.agent
+
+    def pipeline(self) -> AbstractContextManager[Transaction]:
+        return self._pipeline()
+
+    @contextmanager
+    def _pipeline(self) -> Iterator[Transaction]:
+        with self._inner.pipeline() as tx:
+            yield tx
+            query = "SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = %s::regclass AND mode = %s"
+            storing = tx.execute(query, ["neurigraph.delta_log", "RowExclusiveLock"]).fetchone() is not None
+            if storing:
+                self._moments.come("transaction open")
+        if storing:
+            self._moments.come("transaction committed")
+
+
+def main() -> None:
+    url, secret, objects, user_id, moment, occurrence = sys.argv[1:]
+    moments = Moments(moment, int(occurrence))
+    adapters = Adapters(
+        PausingDatabase(PostgresDatabase(url, Secret(secret)), moments),
+        PausingStore(LocalObjectStore(Path(objects)), moments),
+        PausingModel(moments),
+        PausingEmbedder(moments),
+        EstimatedCounter(),
+    )
+    settings = Settings.model_validate({}).model_copy(update={"claim_lease_seconds": LEASE_SECONDS})
+    for _ in run_due(adapters, settings, "doomed", UUID(user_id)):
+        pass
+
+
+if __name__ == "__main__":
+    main()
