@@ -33,8 +33,8 @@ _METHOD = """Dagster's webserver and daemon run as `neurigraph up` runs them. A 
 into the inbox and ended at a random moment of the sensor's five seconds; from then on it is searched for four times a
 second until a search returns its record. Where the time went is read from Dagster's own record of the run: until the
 sensor's tick asked for a run, in the queue, until the worker's first step could start, and in the steps until the
-record was found. Then fifty end at once. The baseline is the same job on conversations of the same kind in this
-process, without Dagster, in the same installation."""
+record was found. The first conversation after the start is not counted. Then fifty end at once. The baseline is the
+same job on conversations of the same kind in this process, without Dagster, in the same installation."""
 
 _RUNS = """{ runsOrError { ... on Runs { results { runId status jobName
     stats { ... on RunStatsSnapshot { enqueuedTime launchTime startTime endTime } } } } } }"""
