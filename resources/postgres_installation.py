@@ -156,9 +156,7 @@ def programs(account: Account) -> Path:
         raise ConfigurationError(f"The Postgres programs in {folder} cannot be run: {_USE_A_SERVER}.")
     if set(str(folder)) & set('"$`\\'):
         # pg_ctl and initdb put this path between double quotes in a line for the shell.
-        raise ConfigurationError(
-            f'Install Neurigraph in a folder without ", $, ` and \\ in its path, not {folder}.'
-        )
+        raise ConfigurationError(f'Install Neurigraph in a folder without ", $, ` and \\ in its path, not {folder}.')
     return folder
 
 
@@ -189,9 +187,7 @@ def _copied(installed: Path) -> Path:
     build = SYSTEM_FOLDER / f".{target.name}-{os.getpid()}"
     without_development_files = shutil.ignore_patterns("include", "*.a", "pkgconfig")
     shutil.rmtree(build, ignore_errors=True)
-    shutil.copytree(
-        installed, build / _PACKAGE / installed.name, symlinks=True, ignore=without_development_files
-    )
+    shutil.copytree(installed, build / _PACKAGE / installed.name, symlinks=True, ignore=without_development_files)
     for libraries in (installed.parents[1] / f"{_PACKAGE}.libs", installed.parent / ".dylibs"):
         if libraries.is_dir():
             shutil.copytree(libraries, build / libraries.relative_to(installed.parents[1]))

@@ -1,7 +1,7 @@
 -- The atomic zone: what one record writes. Its node's tables feed the registries at the root by trigger.
 
 -- name: already_stored
--- The same segment by its content: a commit that was cut off after its transaction, or the same text under a new trigger.
+-- The same segment by its content: a commit cut off after its transaction, or the same text under a new trigger.
 SELECT r.record_id
 FROM neurigraph.record_index AS r
 WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(content_hash)s;

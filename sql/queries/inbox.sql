@@ -89,6 +89,7 @@ WITH old AS (
             WHERE m.source_id = t.source_id AND m.seq BETWEEN t.first_message AND t.last_message
                 AND m.content IS NOT NULL
         )
+    ORDER BY t.stored_at
     LIMIT %(limit)s
 )
 

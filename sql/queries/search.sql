@@ -90,7 +90,7 @@ SELECT
     (1 - (p.embedding <=> q.passage_embedding))::real AS dense,
     (1 - (p.window_embedding <=> q.passage_embedding))::real AS window_dense
 FROM {schema}.passages AS p
-CROSS JOIN question AS q
+CROSS JOIN question AS q;
 
 -- name: record_arm
 -- One anchor's records, searched in isolation.
@@ -111,7 +111,7 @@ SELECT
 FROM {schema}.metadata_records AS r
 CROSS JOIN question AS q
 LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id
-WHERE q.at IS NULL OR r.created_at <= q.at
+WHERE q.at IS NULL OR r.created_at <= q.at;
 
 -- name: search
 -- All arms at once. BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) of each passage and of its window (itself
@@ -255,15 +255,14 @@ scaled AS (
         g.record_id,
         g.seq,
         g.first_message,
-        g.lexical / nullif(max(g.lexical) OVER everything, 0) AS lexical,
-        g.window_lexical / nullif(max(g.window_lexical) OVER everything, 0) AS window_lexical,
-        g.session_lexical / nullif(max(g.session_lexical) OVER everything, 0) AS session_lexical,
-        (g.dense - min(g.dense) OVER everything)
-        / nullif(max(g.dense) OVER everything - min(g.dense) OVER everything, 0) AS dense,
-        (g.window_dense - min(g.window_dense) OVER everything)
-        / nullif(max(g.window_dense) OVER everything - min(g.window_dense) OVER everything, 0) AS window_dense
+        g.lexical / nullif(max(g.lexical) OVER (), 0) AS lexical,
+        g.window_lexical / nullif(max(g.window_lexical) OVER (), 0) AS window_lexical,
+        g.session_lexical / nullif(max(g.session_lexical) OVER (), 0) AS session_lexical,
+        (g.dense - min(g.dense) OVER ())
+        / nullif(max(g.dense) OVER () - min(g.dense) OVER (), 0) AS dense,
+        (g.window_dense - min(g.window_dense) OVER ())
+        / nullif(max(g.window_dense) OVER () - min(g.window_dense) OVER (), 0) AS window_dense
     FROM signals AS g
-    WINDOW everything AS ()
 ),
 
 messages AS MATERIALIZED (
@@ -300,12 +299,11 @@ ranked_records AS (
     SELECT
         r.*,
         b.best,
-        (r.dense - min(r.dense) OVER everything)
-        / nullif(max(r.dense) OVER everything - min(r.dense) OVER everything, 0) AS scaled_dense,
-        r.lexical / nullif(max(r.lexical) OVER everything, 0) AS scaled_lexical
+        (r.dense - min(r.dense) OVER ())
+        / nullif(max(r.dense) OVER () - min(r.dense) OVER (), 0) AS scaled_dense,
+        r.lexical / nullif(max(r.lexical) OVER (), 0) AS scaled_lexical
     FROM records AS r
     LEFT JOIN best_passages AS b ON r.record_id = b.record_id
-    WINDOW everything AS ()
 ),
 
 hits AS (
