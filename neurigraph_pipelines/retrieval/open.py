@@ -1,7 +1,7 @@
 """Phase two: the bytes of exactly one file, or of one message in it.
 
-Reads the working copy of an active file, and the durable object where there is none. What was read is checked
-against what was written before anybody sees it.
+Reads the durable object, the whole or the members that hold a message: what was read is checked against what was
+written before anybody sees it, which a working copy without checksums could not be.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError, StorageError
 from neurigraph_pipelines.ingestion.transcript import members_of, passage_text, read_text
-from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
@@ -127,10 +126,7 @@ def _whole(objects: ObjectStore, manifest: dict[str, Any]) -> bytes:
 
 
 def _range(objects: ObjectStore, manifest: dict[str, Any], start: int, length: int) -> bytes:
-    """``length`` bytes of text from ``start``: of the working copy, or of the members that hold them."""
-    working_copy = active_key(manifest["storage_path"])
-    if objects.exists(working_copy):
-        return objects.get_range(working_copy, start, length)
+    """``length`` bytes of text from ``start``, out of the members that hold them: each has a checksum of its own."""
     offset, size, text_start, lengths = members_of(
         start, length, manifest["stored_bytes"], manifest["member_offsets"], manifest["member_text_offsets"]
     )
