@@ -1,0 +1,280 @@
+"""What Dagster sees: loaded without a warning, of the shape that was meant, and doing what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster import DependencyDefinition
+
+from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.schedules import RUN_OUTPUT_DAYS, SECONDS_PER_DAY, retention_schedule
+from neurigraph_pipelines.defs.sensors import CLAIMED_BY, conversation_end_sensor
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.records import BatchResult
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ROOT, SECRET
+from tests.support.memories import converse, new_user, rows
+
+# The shape of the job, frozen: op, its inputs with where they come from.
+OPS = {
+    "assign_nodes": {},
+    "summarize": {"assigned": "assign_nodes"},
+    "extract_keywords": {"assigned": "assign_nodes"},
+    "embed": {"assigned": "assign_nodes", "summarized": "summarize"},
+    "commit": {
+        "assigned": "assign_nodes",
+        "summarized": "summarize",
+        "described": "extract_keywords",
+        "embedded": "embed",
+    },
+}
+LOAD = """
+import json, sys, time, warnings
+warnings.simplefilter("error")
+warnings.filterwarnings("ignore", module="dagster")  # Dagster's own
+started = time.monotonic()
+from neurigraph_pipelines.definitions import defs
+seconds = time.monotonic() - started
+heavy = {"openai", "onnxruntime", "onnx", "tiktoken", "tokenizers", "dateparser", "pandas", "fastapi", "typer"}
+print(json.dumps({"seconds": seconds, "heavy": sorted(heavy & set(sys.modules))}))
+"""
+
+
+@pytest.fixture
+def here(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Installation:
+    """An installation that the environment describes, as it does to Dagster's processes."""
+    assert installation.settings.database_url is not None
+    monkeypatch.setenv("NEURIGRAPH_HOME", str(installation.home))
+    monkeypatch.setenv("NEURIGRAPH_DATABASE_URL", installation.settings.database_url.get_secret_value())
+    monkeypatch.setenv("NEURIGRAPH_SECRET", SECRET)
+    monkeypatch.setenv("NEURIGRAPH_LANGUAGE_MODEL", "offline")
+    monkeypatch.setenv("NEURIGRAPH_EMBEDDER", "minilm")
+    monkeypatch.setenv("NEURIGRAPH_BATCH_MAX_SEGMENTS", "2")
+    return installation
+
+
+@pytest.fixture
+def bob(here: Installation) -> tuple[User, Claims]:
+    return new_user(here, "bob")
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """A Dagster instance on disk, which remembers runs."""
+    (tmp_path / "dagster").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as made:
+        yield made
+
+
+def tick(instance: dg.DagsterInstance) -> dg.SensorResult:
+    """One look of the sensor, with the resources of the code location."""
+    with dg.build_sensor_context(instance=instance, resources={"installation": InstallationResource()}) as context:
+        data = conversation_end_sensor.evaluate_tick(context)
+    return dg.SensorResult(
+        run_requests=list(data.run_requests or ()),
+        skip_reason=dg.SkipReason(data.skip_message) if data.skip_message else None,
+    )
+
+
+def run(instance: dg.DagsterInstance, batch: triggers.Batch) -> dg.ExecuteInProcessResult:
+    return defs.get_job_def("ingestion_job").execute_in_process(
+        run_config=run_config(batch.batch_id), instance=instance, raise_on_error=False
+    )
+
+
+def metadata(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
+    (event,) = [event for event in result.get_step_success_events() if event.step_key == op]
+    assert event.is_step_success
+    (output,) = [e.step_output_data for e in result.filter_events(lambda e: e.is_successful_output) if e.step_key == op]
+    return {label: value.value for label, value in output.metadata.items()}
+
+
+# Loading
+
+
+def test_definitions_load_at_once_without_warnings_and_without_the_heavy_libraries() -> None:
+    loaded = subprocess.run([sys.executable, "-c", LOAD], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert loaded.stderr == ""
+    found = json.loads(loaded.stdout)
+    assert found["heavy"] == []
+    assert found["seconds"] < 10, "two seconds on a quiet machine"
+
+
+def test_everything_is_there_and_can_be_validated() -> None:
+    dg.Definitions.validate_loadable(defs)
+    repository = defs.get_repository_def()
+    assert sorted(job.name for job in repository.get_all_jobs()) == ["ingestion_job", "retention_job"]
+    assert [sensor.name for sensor in repository.sensor_defs] == ["conversation_end_sensor"]
+    assert [schedule.name for schedule in repository.schedule_defs] == ["retention_job_schedule"]
+    assert conversation_end_sensor.default_status is dg.DefaultSensorStatus.RUNNING
+    assert retention_schedule.default_status is dg.DefaultScheduleStatus.RUNNING
+    assert all(job.description for job in repository.get_all_jobs())
+    assert all(sensor.description for sensor in repository.sensor_defs)
+    assert all(schedule.description for schedule in repository.schedule_defs)
+
+
+def test_the_job_has_its_five_ops_in_their_order() -> None:
+    dependencies = {
+        node.name: {
+            name: definition.node for name, definition in inputs.items() if isinstance(definition, DependencyDefinition)
+        }
+        for node, inputs in ingestion_job.graph.dependencies.items()
+    }
+    assert {name: dependencies.get(name, {}) for name in OPS} == OPS
+    assert sorted(ingestion_job.graph.node_dict) == sorted(OPS)
+    assert ingestion_job.tags == {
+        "dagster/max_retries": "2",
+        "dagster/retry_strategy": "ALL_STEPS",
+        "dagster/max_runtime": "3600",
+    }
+    for node in ingestion_job.graph.node_dict.values():
+        op = node.definition
+        assert isinstance(op, dg.OpDefinition)
+        assert op.description
+        assert op.retry_policy is not None
+        assert (op.retry_policy.max_retries, op.retry_policy.backoff) == (3, dg.Backoff.EXPONENTIAL)
+
+
+# The sensor
+
+
+def test_nothing_to_do_is_said(here: Installation, instance: dg.DagsterInstance) -> None:
+    result = tick(instance)
+    assert result.run_requests == []
+    assert result.skip_reason is not None
+    assert result.skip_reason.skip_message == "no conversation has ended with something unstored"
+
+
+def test_a_look_asks_for_a_run_of_each_batch_and_again_until_it_is_over(
+    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
+) -> None:
+    for number in range(3):
+        converse(here, bob[1], f"conversation {number}")
+    batches: list[triggers.Batch] = []
+    for _ in range(2):
+        requests = tick(instance).run_requests or []
+        batches = triggers.open_batches(here.database, CLAIMED_BY)
+        asked = {request.run_key: (request.run_config["ops"], request.tags) for request in requests}
+        assert asked.keys() == {batch.run_key for batch in batches}
+        for batch in batches:
+            ops, tags = asked[batch.run_key]
+            assert ops == {"assign_nodes": {"config": {"batch_id": str(batch.batch_id)}}}
+            assert tags["neurigraph/segments"] == str(batch.segments)
+            assert tags["neurigraph/tokens"] == str(batch.tokens)
+        assert sorted(batch.segments for batch in batches) == [1, 2]
+    for batch in batches:
+        assert run(instance, batch).success
+    assert tick(instance).run_requests == []
+
+
+def test_a_batch_that_was_claimed_when_the_sensor_died_is_asked_for(
+    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
+) -> None:
+    converse(here, bob[1], "one")
+    triggers.detect_ended(here.database)
+    lost = triggers.claim(here.database, here.settings, CLAIMED_BY)
+    assert lost is not None
+    result = tick(instance)
+    assert [request.run_key for request in result.run_requests or []] == [lost.run_key]
+
+
+# The job
+
+
+def test_a_run_stores_the_batch_and_says_what_it_did(
+    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
+) -> None:
+    converse(here, bob[1], "My sister Ana plays the cello.", "How lovely.", external_id="cello")
+    converse(here, bob[1], "My knee hurts on the stairs.", external_id="knee")
+    tick(instance)
+    (batch,) = triggers.open_batches(here.database, CLAIMED_BY)
+    result = run(instance, batch)
+    assert result.success
+    committed = result.output_for_node("commit")
+    assert isinstance(committed, BatchResult)
+    assert len(committed.stored) >= 2
+    assert committed.returned == ()
+
+    records = len(committed.stored)
+    for op in OPS:
+        found = metadata(result, op)
+        assert found["failed"] == 0, op
+        assert 0 <= found["seconds"] < 60, op
+        assert found["tokens"] == batch.tokens, op
+        assert len(found["items"].records) == records, op
+    assert metadata(result, "assign_nodes")["segments"] == 2
+    assert metadata(result, "assign_nodes")["language model"] == "offline"
+    assert metadata(result, "summarize")["summaries"] == records
+    assert metadata(result, "summarize")["words"] > 5
+    assert metadata(result, "extract_keywords")["records"] == records
+    assert metadata(result, "embed")["passages"] == metadata(result, "commit")["passages"] == 3
+    assert metadata(result, "embed")["pending"] == metadata(result, "commit")["embeddings pending"] == 0
+    assert metadata(result, "commit")["records stored"] == records
+    assert metadata(result, "commit")["given back"] == "none"
+    assert rows(here, "SELECT DISTINCT state::text FROM neurigraph.storage_triggers") == [{"state": "stored"}]
+
+
+def test_running_a_batch_again_changes_nothing(
+    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
+) -> None:
+    converse(here, bob[1], "one")
+    tick(instance)
+    (batch,) = triggers.open_batches(here.database, CLAIMED_BY)
+    assert run(instance, batch).success
+    before = rows(here, "SELECT record_id FROM neurigraph.record_index")
+    again = run(instance, batch)
+    assert again.success
+    assert metadata(again, "commit")["records stored"] == 0
+    assert rows(here, "SELECT record_id FROM neurigraph.record_index") == before
+
+
+def test_the_resource_is_open_only_during_a_run() -> None:
+    with pytest.raises(dg.DagsterInvariantViolationError, match="only during a run"):
+        _ = InstallationResource().adapters
+
+
+# Retention
+
+
+def test_bodies_and_old_outputs_are_removed_and_nothing_else(
+    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEURIGRAPH_INBOX_RETENTION_DAYS", "1")
+    for text in ("one", "two", "three"):
+        converse(here, bob[1], text)
+    tick(instance)
+    old, young = (run(instance, batch) for batch in triggers.open_batches(here.database, CLAIMED_BY))
+    with here.database.owner() as tx:
+        tx.execute(
+            """UPDATE neurigraph.storage_triggers SET stored_at = now() - interval '2 days'
+            WHERE first_message = 1 AND ctid = (SELECT min(ctid) FROM neurigraph.storage_triggers)"""
+        )
+    storage = Path(instance.storage_directory())
+    stranger = storage / "somebody-elses"
+    stranger.mkdir()
+    past = time.time() - RUN_OUTPUT_DAYS * SECONDS_PER_DAY - 60
+    for folder in (storage / old.run_id, stranger):
+        folder.mkdir(exist_ok=True)
+        os.utime(folder, (past, past))
+    (storage / young.run_id).mkdir(exist_ok=True)
+
+    result = defs.get_job_def("retention_job").execute_in_process(instance=instance)
+    assert result.output_for_node("purge_inbox") == 1
+    assert result.output_for_node("purge_run_outputs") == 1
+    assert rows(here, "SELECT count(content) AS n FROM neurigraph.messages") == [{"n": 2}]
+    assert not (storage / old.run_id).exists()
+    assert (storage / young.run_id).exists()
+    assert stranger.exists()
