@@ -120,9 +120,6 @@ class Settings(BaseSettings):
     retry_base_seconds: float = Field(
         default=30.0, gt=0, description="Wait before the second attempt; doubles with each, with jitter."
     )
-    sensor_interval_seconds: int = Field(
-        default=5, ge=1, description="Seconds between two looks for ended conversations."
-    )
     inbox_retention_days: float = Field(
         default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
     )

@@ -72,9 +72,7 @@ def assign_nodes(
 
 
 @dg.op(retry_policy=RETRY_POLICY)
-def summarize(
-    installation: InstallationResource, assigned: Assigned
-) -> dg.Output[Summarized]:
+def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Output[Summarized]:
     """Writes the summary that stands for each record in every search."""
     started = time.monotonic()
     summarized = batch.summarize(installation.adapters, installation.settings, assigned)
@@ -100,9 +98,7 @@ def summarize(
 
 
 @dg.op(retry_policy=RETRY_POLICY)
-def extract_keywords(
-    installation: InstallationResource, assigned: Assigned
-) -> dg.Output[Described]:
+def extract_keywords(installation: InstallationResource, assigned: Assigned) -> dg.Output[Described]:
     """Extracts entities, topics, dates and relationships."""
     started = time.monotonic()
     described = batch.extract_keywords(installation.adapters, installation.settings, assigned)

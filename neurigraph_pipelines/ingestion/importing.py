@@ -13,7 +13,7 @@ from pathlib import Path
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.hygiene import validate_message
 from neurigraph_pipelines.ingestion.imports import read_conversations
-from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.ingestion.inbox import AppendResult, Inbox
 from neurigraph_pipelines.model import Claims, ImportReport, NewConversation, NewMessage, RejectedItem
 from neurigraph_pipelines.ports import Database, TokenCounter
 from neurigraph_pipelines.settings import Settings
@@ -56,6 +56,10 @@ def import_file(
         if on_bytes is not None:
             on_bytes(more)
 
+    def add(conversation: NewConversation) -> tuple[bool, AppendResult]:
+        with database.agent(claims) as tx:
+            return inbox.add_conversation(tx, claims.user_id, conversation)
+
     for item in read_conversations(
         path, format_name, on_bytes=count_bytes, max_message_bytes=settings.max_message_bytes
     ):
@@ -63,12 +67,13 @@ def import_file(
             reject(item)
             continue
         try:
-            conversation = _acceptable(item, settings, reject)
-            with database.agent(claims) as tx:
-                new, result = inbox.add_conversation(tx, claims.user_id, conversation)
-        except InvalidInputError as error:
-            reject(RejectedItem(item.external_id, str(error)))
-            continue
+            new, result = add(item)
+        except InvalidInputError:  # which messages it is about is looked for only then
+            try:
+                new, result = add(_acceptable(item, settings, reject))
+            except InvalidInputError as error:
+                reject(RejectedItem(item.external_id, str(error)))
+                continue
         report.conversations_added += new
         report.conversations_seen += 1
         report.messages_added += result.added
