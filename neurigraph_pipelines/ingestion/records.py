@@ -5,10 +5,8 @@ Values only. A step takes these, loads the text it needs, and returns these; fai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -18,9 +16,6 @@ from neurigraph_pipelines.errors import NeurigraphError, StorageError, Transient
 from neurigraph_pipelines.model import Filing, ItemFailure, Keywords, SegmentRef, Summary
 
 _RECORD_NAMESPACE = UUID("6a0f6c1e-2f0b-5d5e-9a44-6d1f6b1f7a10")
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 Progress = Callable[[int], None]
 """Told how many items were just finished."""
@@ -110,39 +105,6 @@ class BatchResult:
     batch_id: UUID
     stored: tuple[Committed, ...] = ()
     returned: tuple[tuple[ItemFailure, str], ...] = ()
-
-
-def map_items(
-    step: str,
-    work: Callable[[Item], Result],
-    items: Sequence[Item],
-    trigger_of: Callable[[Item], UUID],
-    concurrency: int,
-    on_done: Progress | None = None,
-) -> list[Result | ItemFailure]:
-    """Do ``work`` for each item, several at once, in order; an item's failure stands in its place.
-
-    Args:
-        step: Name of the op, noted in failures.
-        work: Must not share state between items.
-        trigger_of: The trigger that an item came from.
-        concurrency: Most calls at the same time.
-        on_done: Told after each item.
-    """
-
-    def attempt(item: Item) -> Result | ItemFailure:
-        try:
-            return work(item)
-        except Exception as error:  # one poisoned item must not take its neighbours down
-            return failure_of(trigger_of(item), step, error)
-        finally:
-            if on_done is not None:
-                on_done(1)
-
-    if concurrency <= 1 or len(items) <= 1:
-        return [attempt(item) for item in items]
-    with ThreadPoolExecutor(max_workers=min(concurrency, len(items)), thread_name_prefix=step) as pool:
-        return list(pool.map(attempt, items))
 
 
 def failure_of(trigger_id: UUID, step: str, error: Exception) -> ItemFailure:

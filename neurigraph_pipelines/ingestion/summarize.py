@@ -6,9 +6,9 @@ Which words a summary is made of is the language model's affair; this checks tha
 from __future__ import annotations
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.ingestion import triggers
-from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized, map_items
-from neurigraph_pipelines.model import ItemFailure, Summary
+from neurigraph_pipelines.ingestion.each_record import each_record
+from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized
+from neurigraph_pipelines.model import Segment, Summary
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
 
@@ -21,28 +21,13 @@ def summarize(
 ) -> Summarized:
     """Summarise every record of a batch, several at once; a failure stays with its item."""
 
-    def one(plan: RecordPlan) -> Summary:
-        segment = triggers.load(adapters.database, plan.ref)
-        part = segment.within(plan.filing.first_message, plan.filing.last_message)
+    def summary_of(plan: RecordPlan, part: Segment) -> Summary:
         summary = adapters.language_model.summarize(part, settings.summary_words)
         if not summary.text.strip():
             raise ProviderError(f"{adapters.language_model.name} gave an empty summary")
         return Summary(_title(summary.title, plan), summary.text.strip())
 
-    with triggers.held(adapters.database, settings, assigned.batch_id):
-        results = map_items(
-            STEP,
-            one,
-            assigned.plans,
-            lambda plan: plan.ref.trigger_id,
-            adapters.language_model.concurrency,
-            on_done,
-        )
-    pairs = list(zip(assigned.plans, results, strict=True))
-    return Summarized(
-        {plan.record_id: result for plan, result in pairs if not isinstance(result, ItemFailure)},
-        tuple(result for _, result in pairs if isinstance(result, ItemFailure)),
-    )
+    return Summarized(*each_record(STEP, summary_of, adapters, settings, assigned, on_done))
 
 
 def _title(proposed: str, plan: RecordPlan) -> str:

@@ -1,0 +1,65 @@
+"""Doing something with the text of every record of a batch: several at once, failures beside the items.
+
+What is done is for ``summarize`` and ``keywords`` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+from uuid import UUID
+
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, failure_of
+from neurigraph_pipelines.model import ItemFailure, Segment
+from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.settings import Settings
+
+Result = TypeVar("Result")
+
+
+def each_record(
+    step: str,
+    work: Callable[[RecordPlan, Segment], Result],
+    adapters: Adapters,
+    settings: Settings,
+    assigned: Assigned,
+    on_done: Progress | None,
+) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...]]:
+    """Do ``work`` for each future record with its part of the segment, as many at once as the language model takes.
+
+    The claim of the batch is kept alive meanwhile.
+
+    Args:
+        step: Name of the op, noted in failures.
+        work: Must not share state between records.
+        on_done: Told after each record.
+
+    Returns:
+        Results by record, and what failed.
+    """
+
+    def attempt(plan: RecordPlan) -> Result | ItemFailure:
+        try:
+            segment = triggers.load(adapters.database, plan.ref)
+            return work(plan, segment.within(plan.filing.first_message, plan.filing.last_message))
+        except Exception as error:  # one poisoned item must not take its neighbours down
+            return failure_of(plan.ref.trigger_id, step, error)
+        finally:
+            if on_done is not None:
+                on_done(1)
+
+    with (
+        triggers.held(adapters.database, settings, assigned.batch_id),
+        ThreadPoolExecutor(adapters.language_model.concurrency, thread_name_prefix=step) as pool,
+    ):
+        results = list(pool.map(attempt, assigned.plans))
+    done: dict[UUID, Result] = {}
+    failures: list[ItemFailure] = []
+    for plan, result in zip(assigned.plans, results, strict=True):
+        if isinstance(result, ItemFailure):
+            failures.append(result)
+        else:
+            done[plan.record_id] = result
+    return done, tuple(failures)
