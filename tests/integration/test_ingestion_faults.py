@@ -11,21 +11,16 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.batch import run_batch
 from neurigraph_pipelines.model import Claims, Segment, StoredObject, Summary
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.search import Question, search
 from neurigraph_pipelines.wiring import Installation
-from resources.embedder_openai import OpenAiEmbedder
 from resources.object_store_local import LocalObjectStore
-from resources.provider_retries import ProviderClient
 from tests.support.memories import (
     PlainModel,
-    WordEmbedder,
     converse,
     ingest,
     new_user,
@@ -35,7 +30,6 @@ from tests.support.memories import (
     schemas_of,
     stored,
 )
-from tests.support.model_provider import Fault, ModelProvider
 
 
 @pytest.fixture
@@ -177,62 +171,6 @@ def test_careless_answers_are_put_into_form_or_refused(
     ((failure, state),) = result.returned
     assert (failure.error, state) == ("plain gave an empty summary", "failed")
     assert {record.title for record in result.stored} == {"endle", "#\u202e/\x7f nameless @Nobody:x"}
-
-
-# Embeddings
-
-
-@pytest.mark.parametrize("fault", [TransientError("down"), ProviderError("no credit"), ValueError("a bug")])
-def test_without_an_embedder_records_are_stored_as_pending_and_found_by_word(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims], fault: Exception
-) -> None:
-    user, claims = bob
-    for text in ("#Work the walnut desk", "#Family the quiet lake"):
-        converse(here, claims, text)
-    down = WordEmbedder(fault=fault)
-    records = stored(ingest(replace(adapters, embedder=down), here.settings, user))
-    assert [record.pending_embedding for record in records] == [True, True]
-    for path, schema in schemas_of(here, user).items():
-        for row in node_rows(here, schema, "SELECT * FROM {schema}.metadata_records"):
-            assert (row["embedding_pending"], row["embedding_model"]) == (True, None), path
-            assert not row["embedding"].to_numpy().any()
-    (node,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Work'", user.user_id)
-    assert (node["record_count"], node["embedded_count"], node["centroid"]) == (1, 0, None)
-    for embedder in (WordEmbedder(), WordEmbedder(fault=TransientError("still down"))):
-        answer = search(here.database, embedder, here.settings, claims, Question("walnut", explain=True))
-        assert answer.hits[0]["title"] == "#Work the walnut desk"
-        assert answer.hits[0]["explain"]["summary_dense"] is None
-
-
-def test_the_real_adapter_against_a_provider_that_is_down(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
-) -> None:
-    user, claims = bob
-    converse(here, claims, "the walnut desk")
-    with ModelProvider() as provider:
-        client = ProviderClient("OpenAI", "key", provider.base_url, 5.0, 0, 2)
-        embedder = OpenAiEmbedder("text-embedding-3-small", client, here.tokens)
-        provider.fail_next(*[Fault("status", status=503)] * 20)
-        (record,) = stored(ingest(replace(adapters, embedder=embedder), here.settings, user))
-        assert record.pending_embedding
-        provider.reset()
-        converse(here, claims, "the oak desk")
-        (record,) = stored(ingest(replace(adapters, embedder=embedder), here.settings, user))
-        assert not record.pending_embedding
-
-
-def test_a_text_that_cannot_be_embedded_costs_only_its_own_record_its_vectors(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
-) -> None:
-    user, claims = bob
-    for text in ("good", "ugly", "fine"):
-        converse(here, claims, text)
-    records = stored(ingest(replace(adapters, embedder=WordEmbedder(poison="ugly")), here.settings, user))
-    assert {record.title: record.pending_embedding for record in records} == {
-        "good": False,
-        "ugly": True,
-        "fine": False,
-    }
 
 
 # Objects
