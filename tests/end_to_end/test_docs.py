@@ -11,12 +11,14 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.support.embedded_server import new_home
+from tests.support.exports import chatgpt_dialogue, write
 
 pytestmark = pytest.mark.end_to_end
 
@@ -76,31 +78,50 @@ def test_the_commands_of_a_page_work(page: str, tmp_path: Path, session_home: Pa
     port = free_port()
     with new_home(tmp_path) as home:
         env = environment(home, session_home, port)
+        folder = readers_folder(tmp_path)
         before = shown[: shown.index(_UP)] if _UP in shown else shown
-        run_in_one_shell(before, env, port)
+        run_in_one_shell(before, folder, env, port)
         if _UP in shown:
-            run_under_the_stack(shown[shown.index(_UP) + 1 :], env, port)
+            run_under_the_stack(shown[shown.index(_UP) + 1 :], folder, env, port)
 
 
-def run_in_one_shell(shown: list[str], env: dict[str, str], port: int) -> None:
+def readers_folder(tmp_path: Path) -> Path:
+    """The project's folder as a reader has it, with exports of their own beside it."""
+    folder = tmp_path / "neurigraph"
+    folder.mkdir()
+    for name in ("samples", "docs", ".venv"):
+        (folder / name).symlink_to(ROOT / name)
+    export = write(folder / "conversations.json", [chatgpt_dialogue(number) for number in range(3)])
+    with zipfile.ZipFile(folder / "export.zip", "w") as archive:
+        archive.write(export, export.name)
+    return folder
+
+
+def run_in_one_shell(shown: list[str], folder: Path, env: dict[str, str], port: int) -> None:
     """Run commands one after the other; the first that fails ends it. Where memories are kept is ours to say."""
     lines = [line for line in shown if not line.startswith("export NEURIGRAPH_HOME=") and "bin/activate" not in line]
     script = "set -euo pipefail\n" + "\n".join(lines).replace(f":{_API_PORT}/", f":{port}/")
     done = subprocess.run(
-        ["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+        ["bash", "-c", script],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
     )
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
     assert '"status": 4' not in done.stdout, done.stdout
 
 
-def run_under_the_stack(shown: list[str], env: dict[str, str], port: int) -> None:
+def run_under_the_stack(shown: list[str], folder: Path, env: dict[str, str], port: int) -> None:
     """Run commands while `neurigraph up` runs, and end it as a person would, with Ctrl-C."""
     process = subprocess.Popen(
-        ["neurigraph", "up"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, start_new_session=True
+        ["neurigraph", "up"], cwd=folder, env=env, stdout=subprocess.DEVNULL, start_new_session=True
     )
     try:
         await_api(port, process)
-        run_in_one_shell(shown, env, port)
+        run_in_one_shell(shown, folder, env, port)
     finally:
         process.send_signal(signal.SIGINT)
         code = process.wait(timeout=60)
