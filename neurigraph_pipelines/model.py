@@ -57,6 +57,15 @@ class SourceKind(StrEnum):
     UPLOAD = "upload"
 
 
+class EventKind(StrEnum):
+    """What kind of event a source is, with a start and an end in the world."""
+
+    MEETING = "meeting"
+    CALL = "call"
+    WORK_SESSION = "work_session"
+    MILESTONE = "milestone"
+
+
 class ContentType(StrEnum):
     """What a memory was made from."""
 
@@ -85,7 +94,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message on its way into the inbox."""
+    """A message on its way into the inbox; one that is not ``complete`` is still streaming in."""
 
     role: Role
     content: str
@@ -93,17 +102,22 @@ class NewMessage:
     external_id: str | None = None
     occurred_at: datetime | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class NewConversation:
-    """A whole conversation as an importer reads it; ``ended_at`` is None while it may go on."""
+    """A whole conversation as an importer reads it, or, with an ``event_kind``, a whole event.
+
+    ``ended_at`` is None while it may go on.
+    """
 
     external_id: str
     messages: tuple[NewMessage, ...]
     title: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    event_kind: EventKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +173,11 @@ class Segment:
     def speakers(self) -> tuple[str, ...]:
         """Named authors in order of first appearance (roles are not names)."""
         return tuple(dict.fromkeys(m.author for m in self.messages if m.author))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether messages of the segment are missing here at either end."""
+        return self.messages[0].seq > self.ref.first_message or self.messages[-1].seq < self.ref.last_message
 
     def within(self, first: int, last: int) -> Segment:
         """The part whose message numbers lie in ``first..last``, both included."""
@@ -321,6 +340,39 @@ class StoredObject:
     key: str
     size_bytes: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedPart:
+    """A run of a file's text that is read as one, such as a page; ``place`` says where it stands (``page-3``)."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What could be read of a file.
+
+    Attributes:
+        parts: Its text in order; none where a file has no text, or nobody here can read it.
+        facts: What else was found out, by name, such as ``pages`` or ``size``.
+        unread: Why there is no text, in one clause; None where there is.
+    """
+
+    parts: tuple[ExtractedPart, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+    unread: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedFile:
+    """A file in a drop place: whose it is, its name below that, and which version of it this is."""
+
+    user_slug: str
+    name: str
+    version: str
+    modified_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
