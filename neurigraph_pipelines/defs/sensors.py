@@ -10,28 +10,51 @@ import dagster as dg
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.detection import DETECTORS
+from neurigraph_pipelines.model import TriggerType
 
-CLAIMED_BY = "dagster"
+
+def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDefinition:
+    """The sensor of one storage trigger; it claims no other's segments, so two never ask for the same run."""
+    name = f"{trigger_type.value}_sensor"
+    detector = DETECTORS[trigger_type]
+
+    @dg.sensor(
+        name=name,
+        job=ingestion_job,
+        minimum_interval_seconds=5,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=description,
+    )
+    def look(
+        context: dg.SensorEvaluationContext, installation: InstallationResource
+    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        database, settings = installation.opened.database, installation.settings
+        found = detector(database, settings)
+        batches = triggers.claim_for_runs(database, settings, name, trigger_type)
+        context.log.info("%s segments found; %s batches in flight", found, len(batches))
+        if not batches:
+            yield dg.SkipReason("nothing of this kind is due")
+        for batch in batches:
+            yield dg.RunRequest(
+                run_key=batch.run_key,
+                run_config=run_config(batch.batch_id),
+                tags={"neurigraph/segments": str(batch.segments), "neurigraph/tokens": str(batch.tokens)},
+            )
+
+    return look
 
 
-@dg.sensor(
-    job=ingestion_job,
-    minimum_interval_seconds=5,
-    default_status=dg.DefaultSensorStatus.RUNNING,
+conversation_end_sensor = ingestion_sensor(
+    TriggerType.CONVERSATION_END,
+    "Finds conversations that ended with something unstored, and launches their ingestion in batches.",
 )
-def conversation_end_sensor(
-    context: dg.SensorEvaluationContext, installation: InstallationResource
-) -> Iterator[dg.RunRequest | dg.SkipReason]:
-    """Finds conversations that ended with something unstored, and launches their ingestion in batches."""
-    database = installation.opened.database
-    found = triggers.detect_ended(database)
-    batches = triggers.claim_for_runs(database, installation.settings, CLAIMED_BY)
-    context.log.info("%s conversations ended; %s batches in flight", found, len(batches))
-    if not batches:
-        yield dg.SkipReason("no conversation has ended with something unstored")
-    for batch in batches:
-        yield dg.RunRequest(
-            run_key=batch.run_key,
-            run_config=run_config(batch.batch_id),
-            tags={"neurigraph/segments": str(batch.segments), "neurigraph/tokens": str(batch.tokens)},
-        )
+chunk_threshold_sensor = ingestion_sensor(
+    TriggerType.CHUNK_THRESHOLD,
+    "Finds conversations that go on and have grown long, cuts them behind a response, and launches the ingestion of "
+    "what lies before the cut.",
+)
+event_boundary_sensor = ingestion_sensor(
+    TriggerType.EVENT_BOUNDARY,
+    "Finds meetings, calls, work sessions and milestones that ended, and launches the ingestion of each as one memory.",
+)
