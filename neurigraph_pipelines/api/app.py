@@ -13,7 +13,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 import neurigraph_pipelines
-from neurigraph_pipelines.api import conversations, files, health, nodes, search, users
+from neurigraph_pipelines.api import conversations, events, files, health, nodes, search, users
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, problem_definition
 from neurigraph_pipelines.wiring import Installation
@@ -58,7 +58,7 @@ def create_app(installation: Installation) -> FastAPI:
     app.add_middleware(BodyLimit, limit=MAX_BODY_BYTES)
     add_problem_handlers(app)
     version_1 = APIRouter(prefix="/v1")
-    for subject in (users, conversations, search, files, nodes):
+    for subject in (users, conversations, events, search, files, nodes):
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router)

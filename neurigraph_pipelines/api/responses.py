@@ -35,14 +35,29 @@ class Appended(BaseModel):
     added: int = Field(description="Newly in the inbox.")
     known: int = Field(description="Were there already, word for word.")
     conflicts: list[str] = Field(description="External ids that are there with other words, which were kept.")
+    replaced: int = Field(description="Were the newest and not complete, and gave way to what was sent now.")
     repaired: int = Field(description="Had text that no database stores, replaced by U+FFFD.")
-    tokens: int = Field(description="Of the added ones.")
+    tokens: int = Field(description="By which it grew.")
 
 
 class Ended(BaseModel):
     """A conversation that has ended."""
 
     conversation_id: UUID
+    ended_at: datetime
+
+
+class Event(BaseModel):
+    """An event of the inbox."""
+
+    event_id: UUID
+    messages: Appended | None = Field(default=None, description="What became of the messages, if some were sent.")
+
+
+class EventEnded(BaseModel):
+    """An event that has ended."""
+
+    event_id: UUID
     ended_at: datetime
 
 

@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.ingestion.hygiene import clean_text, utc, validate_message
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, SourceKind
+from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.ports import TokenCounter, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
@@ -151,6 +151,8 @@ class Inbox:
     def end(self, tx: Transaction, kind: SourceKind, source_id: UUID, ended_at: datetime | None = None) -> datetime:
         """Say that a source has ended; ending it again changes nothing.
 
+        An event in which nothing was said, such as a milestone, is remembered by its title.
+
         Returns:
             When it ended.
 
@@ -163,6 +165,9 @@ class Inbox:
         ).fetchone()
         if row is None:
             raise NotFoundError
+        if kind is SourceKind.EVENT and row["last_message"] == 0 and row["title"] is not None:
+            title = NewMessage(Role.USER, row["title"], external_id="title", occurred_at=row["started_at"])
+            self.append(tx, kind, source_id, [title])
         ended: datetime = row["ended_at"]
         return ended
 

@@ -89,7 +89,8 @@ WHERE source_id = %(source_id)s;
 UPDATE neurigraph.sources SET ended_at = coalesce(ended_at, %(ended_at)s, now())
 WHERE source_id = %(source_id)s AND kind = %(kind)s
 RETURNING
-    source_id,
+    title,
+    started_at,
     ended_at,
     last_message;
 
