@@ -61,6 +61,30 @@ class EventEnded(BaseModel):
     ended_at: datetime
 
 
+class Uploaded(BaseModel):
+    """A file that was taken in."""
+
+    upload_id: UUID
+
+
+class Upload(BaseModel):
+    """How far an uploaded file has come."""
+
+    upload_id: UUID
+    external_id: str
+    title: str | None
+    file_name: str
+    media_type: str = Field(description="By content, not by name.")
+    size_bytes: int
+    sha256: str
+    state: Literal["received", "extracted", "stored", "failed"] = Field(
+        description="Stored: it can be found and opened. Failed: `error` says why; sent again, it is tried again."
+    )
+    error: str | None
+    file_id: UUID | None = Field(description="The file to open, once it is stored.")
+    received_at: datetime
+
+
 class Source(BaseModel):
     """Where a record comes from."""
 

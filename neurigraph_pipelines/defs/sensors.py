@@ -9,9 +9,18 @@ import dagster as dg
 
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.defs.upload_job import upload_job
+from neurigraph_pipelines.ingestion import drops, triggers
 from neurigraph_pipelines.ingestion.detection import DETECTORS
 from neurigraph_pipelines.model import TriggerType
+
+UNFINISHED = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 
 def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDefinition:
@@ -58,3 +67,20 @@ event_boundary_sensor = ingestion_sensor(
     TriggerType.EVENT_BOUNDARY,
     "Finds meetings, calls, work sessions and milestones that ended, and launches the ingestion of each as one memory.",
 )
+
+
+@dg.sensor(
+    job=upload_job,
+    minimum_interval_seconds=10,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+def upload_sensor(
+    context: dg.SensorEvaluationContext, installation: InstallationResource
+) -> dg.RunRequest | dg.SkipReason:
+    """Watches the drop place, and finds uploads whose text is to be read; what was read is an event that ended."""
+    running = dg.RunsFilter(job_name=upload_job.name, statuses=UNFINISHED)
+    if context.instance.get_runs_count(running):
+        return dg.SkipReason("a run takes files in just now")
+    opened = installation.opened
+    waiting = drops.waiting(opened.database, opened.drop_place, opened.uploads)
+    return dg.RunRequest() if waiting else dg.SkipReason("no file waits")

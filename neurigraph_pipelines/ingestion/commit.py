@@ -6,7 +6,6 @@ invisible and swept later; a row without its object cannot come to be.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -17,7 +16,6 @@ from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.graph.edges import write_edges
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
@@ -36,9 +34,9 @@ from neurigraph_pipelines.ingestion.records import (
     failed_triggers,
     failure_of,
 )
-from neurigraph_pipelines.ingestion.transcript import Layout, read_text
+from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, remove, write_original, write_transcript
 from neurigraph_pipelines.lexemes import Lexer
-from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
+from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
     ContentType,
@@ -46,7 +44,6 @@ from neurigraph_pipelines.model import (
     Keywords,
     Segment,
     SourceKind,
-    StoredObject,
     Summary,
 )
 from neurigraph_pipelines.ports import Adapters, Transaction
@@ -61,6 +58,7 @@ KEYWORDS_FROM_RECORD = 6
 _QUERIES = statements("commit")
 _GRAPH = statements("graph")
 _TRIGGERS = statements("triggers")
+_UPLOADS = statements("uploads")
 _CONTENT_TYPES = {
     SourceKind.CONVERSATION: ContentType.CONVERSATION,
     SourceKind.EVENT: ContentType.EVENT,
@@ -74,9 +72,13 @@ class _Written:
 
     plan: RecordPlan
     part: Segment
-    durable: StoredObject
-    layout: Layout
+    files: tuple[StoredFile, ...]
     content_hash: bytes
+
+    @property
+    def main_file(self) -> StoredFile:
+        """What is opened when somebody opens the record: the original where there is one."""
+        return self.files[0]
 
 
 class _LostClaimError(Exception):
@@ -170,25 +172,27 @@ class _AtomicZone:
         return committed
 
     def _write(self, plan: RecordPlan, segment: Segment, key: str) -> _Written:
-        """Put the durable object and the working copy in place, and read the object back."""
+        """Put the objects of one record in place."""
         objects = self._adapters.objects
         part = segment.within(plan.filing.first_message, plan.filing.last_message)
-        layout = Layout()
-        members: list[bytes] = list(self._writer.members(part, layout))
-        durable = objects.put(key, members)
-        found = hashlib.sha256()
-        for chunk in objects.get(key):
-            found.update(chunk)
-        if found.hexdigest() != durable.sha256:
-            raise StorageError(f"{key} reads back differently from what was written")
-        text = read_text(members)
-        objects.put(active_key(key), [text])
-        return _Written(plan, part, durable, layout, hashlib.sha256(text).digest())
+        transcript, content_hash = write_transcript(objects, self._writer, part, key)
+        original = self._original(plan)
+        if original is None:
+            return _Written(plan, part, (transcript,), content_hash)
+        file = write_original(objects, original, key, self._settings.gzip_level)
+        return _Written(plan, part, (file, transcript), content_hash)
+
+    def _original(self, plan: RecordPlan) -> Original | None:
+        """The uploaded file, for the record that begins with the file's first message."""
+        if plan.ref.source_kind is not SourceKind.UPLOAD or plan.filing.first_message != 1:
+            return None
+        with self._adapters.database.pipeline() as tx:
+            row = tx.execute(_UPLOADS["original"], {"source_id": plan.ref.source_id}).fetchone()
+        return Original.of_row(row) if row is not None else None
 
     def _remove(self, keys: Iterable[str]) -> None:
         for key in keys:
-            self._adapters.objects.delete(active_key(key))
-            self._adapters.objects.delete(key)
+            remove(self._adapters.objects, key)
 
     def _commit(self, tx: Transaction, written: Sequence[_Written]) -> list[Committed]:
         ref = written[0].plan.ref
@@ -231,7 +235,8 @@ class _AtomicZone:
         schema = sql.Identifier(node.schema_name)
         self._insert_record(tx, schema, item, summary, keywords, vectors)
         passages = self._insert_passages(tx, schema, item, vectors)
-        self._insert_file(tx, schema, node, item, summary)
+        for file in item.files:
+            self._insert_file(tx, schema, node, item, file, summary)
         self._update_shell(tx, node, keywords, vectors)
         tx.execute(
             _QUERIES["insert_first_delta"],
@@ -287,7 +292,7 @@ class _AtomicZone:
                 "last_message": plan.filing.last_message,
                 "content_hash": item.content_hash,
                 "language": f"pg_catalog.{self._settings.language}",
-                "file_pointer": item.durable.key,
+                "file_pointer": item.main_file.durable.key,
                 "occurred_at": item.part.occurred_at,
             },
         )
@@ -319,31 +324,37 @@ class _AtomicZone:
         return len(rows)
 
     def _insert_file(
-        self, tx: Transaction, schema: sql.Identifier, node: NodeRef, item: _Written, summary: Summary
+        self,
+        tx: Transaction,
+        schema: sql.Identifier,
+        node: NodeRef,
+        item: _Written,
+        file: StoredFile,
+        summary: Summary,
     ) -> None:
-        record_id = item.plan.record_id
-        file_id = uuid5(record_id, "transcript")
+        ref, record_id = item.plan.ref, item.plan.record_id
+        file_id = uuid5(record_id, file.kind)
+        made_up = f"{item.part.occurred_at:%Y-%m-%d} {summary.title}.jsonl".replace("/", "-")
         tx.execute(
             _QUERIES["insert_file"].format(schema=schema),
             {
                 "file_id": file_id,
                 "record_id": record_id,
-                "file_name": f"{item.part.occurred_at:%Y-%m-%d} {summary.title}.jsonl".replace("/", "-"),
-                "file_type": "transcript",
-                "storage_path": item.durable.key,
+                "file_name": file.name or made_up,
+                "file_type": file.file_type,
+                "storage_path": file.durable.key,
                 "compression_state": "active",
-                "compression_format": "gzip",
-                "size_bytes": item.layout.text_bytes,
-                "stored_bytes": item.durable.size_bytes,
-                "stored_sha256": bytes.fromhex(item.durable.sha256),
-                "member_offsets": item.layout.member_offsets,
-                "member_text_offsets": item.layout.member_text_offsets,
+                "compression_format": file.compression,
+                "size_bytes": file.size_bytes,
+                "stored_bytes": file.durable.size_bytes,
+                "stored_sha256": bytes.fromhex(file.durable.sha256),
+                "member_offsets": file.layout.member_offsets,
+                "member_text_offsets": file.layout.member_text_offsets,
             },
         )
-        tx.execute(
-            _QUERIES["log_active"],
-            {"user_id": item.plan.ref.user_id, "file_id": file_id, "node_id": node.node_id},
-        )
+        tx.execute(_QUERIES["log_active"], {"user_id": ref.user_id, "file_id": file_id, "node_id": node.node_id})
+        if file.kind == "original":
+            tx.execute(_UPLOADS["keep_original"], {"source_id": ref.source_id, "file_id": file_id})
 
     def _update_shell(self, tx: Transaction, node: NodeRef, keywords: Keywords, vectors: Vectors | None) -> None:
         shell = tx.execute(_GRAPH["lock_shell"], {"node_id": node.node_id}).fetchone()

@@ -19,20 +19,26 @@ _READ_BYTES = 1 << 20
 
 def opened(stream: BinaryIO, facts: dict[str, str]) -> TextIO:
     """A seekable stream of bytes as one of text: by its mark, as UTF-8, else as Windows-1252."""
-    start = stream.read(4)
-    encoding = next((name for mark, name in _MARKS if start.startswith(mark)), None)
-    if encoding is None:
-        encoding = "utf-8" if _is_utf8(stream, start) else "cp1252"
-    stream.seek(0)
+    encoding = encoding_of(stream)
     if encoding == "cp1252":
         facts["encoding"] = "taken as Windows-1252"
     return io.TextIOWrapper(stream, encoding, errors="replace", newline="")
 
 
-def _is_utf8(stream: BinaryIO, start: bytes) -> bool:
+def encoding_of(stream: BinaryIO) -> str:
+    """The encoding of a seekable stream, which stands at its beginning afterwards."""
+    start = stream.read(4)
+    stream.seek(0)
+    encoding = next((name for mark, name in _MARKS if start.startswith(mark)), None)
+    if encoding is None:
+        encoding = "utf-8" if _is_utf8(stream) else "cp1252"
+        stream.seek(0)
+    return encoding
+
+
+def _is_utf8(stream: BinaryIO) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        decoder.decode(start)
         while chunk := stream.read(_READ_BYTES):
             decoder.decode(chunk)
         decoder.decode(b"", final=True)

@@ -7,8 +7,10 @@ from typing import BinaryIO
 
 from lxml import etree
 
+from resources.extractors.decoding import encoding_of
 from resources.extractors.grouping import grouped
 
+_HEAD_BYTES = 1_024
 _UNSEEN = {"script", "style", "template", "noscript", "head", "svg", "iframe", "object"}
 _INLINE = set(
     "a abbr b bdi bdo button cite code data del dfn em font i img input ins kbd label mark q s samp small span strong "
@@ -18,7 +20,16 @@ _INLINE = set(
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Groups of blocks: paragraphs, headings, cells, items."""
-    parser = etree.HTMLParser(huge_tree=True, no_network=True, remove_comments=True, remove_pis=True)
+    # A page that says nothing of its encoding would be taken as Latin-1.
+    says = b"charset" in stream.read(_HEAD_BYTES).lower()
+    stream.seek(0)
+    parser = etree.HTMLParser(
+        encoding=None if says else encoding_of(stream).removesuffix("-sig"),
+        huge_tree=True,
+        no_network=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
     tree = etree.parse(stream, parser)
     root = tree.getroot()
     if root is None:

@@ -182,7 +182,7 @@ SELECT
     f.size_bytes,
     f.stored_bytes
 FROM {schema}.metadata_records AS r
-LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id
+LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
 ORDER BY r.occurred_at DESC, r.record_id
 LIMIT %(limit)s OFFSET %(offset)s;
 

@@ -65,6 +65,15 @@ def detect_format(path: Path) -> str:
     )
 
 
+def is_dialogue(path: Path) -> bool:
+    """Whether the lines of a plain text begin with the names of speakers; its first megabyte tells.
+
+    Raises:
+        InvalidInputError: It cannot be read.
+    """
+    return text.is_dialogue(parts_of(path)[0])
+
+
 def read_conversations(
     path: Path,
     format: str,  # noqa: A002 (the word of the command line and of the documentation)
