@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports import chatgpt, claude, json_stream, jsonl, locomo, text
+from neurigraph_pipelines.ingestion.imports import chatgpt, claude, json_stream, jsonl, locomo, qmsum, text
 from neurigraph_pipelines.ingestion.imports.assemble import moment
 from neurigraph_pipelines.ingestion.imports.source import READ_ERRORS, Part, parts_of
 from neurigraph_pipelines.model import NewConversation, RejectedItem
@@ -31,13 +31,14 @@ _EXPORTS: dict[str, _ItemReader] = {
     "claude": claude.conversations,
     "locomo": locomo.conversations,
 }
-FORMATS: tuple[str, ...] = (*_EXPORTS, "jsonl", "text")
+FORMATS: tuple[str, ...] = (*_EXPORTS, "qmsum", "jsonl", "text")
 
 _KEYS = {
     "mapping": "chatgpt",
     "chat_messages": "claude",
     "sample_id": "locomo",
     "conversation": "locomo",
+    "meeting_transcripts": "qmsum",
     "messages": "jsonl",
 }
 """Keys that only one format has in its conversations."""
@@ -132,6 +133,8 @@ def _read(
                     yield from text.conversations(stream, part.name, fallback_time, max_message_bytes)
                 elif wanted == "jsonl":
                     yield from jsonl.conversations(stream, part.name, fallback_time)
+                elif wanted == "qmsum":
+                    yield from qmsum.meetings(stream, part.name, fallback_time)
                 else:
                     yield from _read_export(stream, part.name, _EXPORTS[wanted], fallback_time)
         except READ_ERRORS as error:
