@@ -203,10 +203,30 @@ class OutlineNode:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeCandidate:
+    """Somebody or something that may come to deserve a node: evidence that is remembered until it adds up.
+
+    Attributes:
+        parent: Path of the node under which it was met.
+        confidence: 0 to 1: of one segment, or combined over several.
+        segments: How many segments gave it.
+        edges: Relations stated meanwhile, which wait for the node to exist.
+    """
+
+    name: str
+    kind: ConceptKind
+    parent: tuple[str, ...]
+    confidence: float
+    segments: int = 1
+    edges: tuple[PlannedEdge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
-    """All nodes of one user below the root, shallowest first."""
+    """All nodes of one user below the root, shallowest first, and the likeliest candidates for further ones."""
 
     nodes: tuple[OutlineNode, ...] = ()
+    candidates: tuple[NodeCandidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,22 +256,33 @@ class Relation:
         strength: 0 to 1.
         of_user: The relation is the user's, not the placed node's (``my coworker Dave`` in content filed under
             somebody else); its edge starts at the topic.
+        kind: What the other one is, when the model says so; only then may it come to have a node of its own.
     """
 
     other: str
     label: str
     strength: float = 0.5
     of_user: bool = False
+    kind: ConceptKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name that the content outright gives to whoever is called ``name``."""
+
+    name: str
+    alias: str
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a model files a run of messages: the steps from layer 1 down, and relations found on the way."""
+    """Where a model files a run of messages: the steps from layer 1 down; relations and other names met on the way."""
 
     steps: tuple[NodeProposal, ...]
     first_message: int
     last_message: int
     relations: tuple[Relation, ...] = ()
+    aliases: tuple[Alias, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +308,14 @@ class PlannedEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedAlias:
+    """Another name of the node at ``path``, to be learned."""
+
+    path: tuple[str, ...]
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
 class Filing:
     """What was decided for one run of messages: one future record.
 
@@ -284,6 +323,9 @@ class Filing:
         path: The node that takes the content, by names from layer 1 down; the empty path is the user root.
         new_nodes: Nodes to provision first, shallowest first; all lie on ``path``.
         notes: Decisions worth logging, such as a depth limit that was met.
+        beside: Nodes to provision that do not lie on ``path``: people for whom the evidence now adds up.
+        aliases: Other names to learn.
+        candidates: Evidence to remember for nodes that are not made yet.
     """
 
     path: tuple[str, ...]
@@ -292,6 +334,9 @@ class Filing:
     new_nodes: tuple[PlannedNode, ...] = ()
     edges: tuple[PlannedEdge, ...] = ()
     notes: tuple[str, ...] = ()
+    beside: tuple[PlannedNode, ...] = ()
+    aliases: tuple[PlannedAlias, ...] = ()
+    candidates: tuple[NodeCandidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,11 @@ from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.graph.candidates import remember, settle
 from neurigraph_pipelines.graph.edges import write_edges
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
+from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.records import (
@@ -51,12 +53,8 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 STEP = "commit"
-MAX_NODE_KEYWORDS = 64
-KEYWORDS_FROM_RECORD = 6
-"""Entities, and as many topics, that a record adds to its node's keywords."""
 
 _QUERIES = statements("commit")
-_GRAPH = statements("graph")
 _TRIGGERS = statements("triggers")
 _UPLOADS = statements("uploads")
 _CONTENT_TYPES = {
@@ -199,9 +197,20 @@ class _AtomicZone:
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
-        committed = [self._insert(tx, item) for item in written]
-        new = [item.plan for item, record in zip(written, committed, strict=True) if not record.already_stored]
-        write_edges(tx, ref.user_id, ref.user_slug, [edge for plan in new for edge in plan.filing.edges])
+        self._provision(tx, written)
+        additions: list[Addition] = []
+        committed = [self._insert(tx, item, additions) for item in written]
+        filings = [
+            item.plan.filing for item, record in zip(written, committed, strict=True) if not record.already_stored
+        ]
+        edges = [
+            *(edge for filing in filings for edge in filing.edges),
+            *settle(tx, ref.user_id, [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]),
+            *remember(tx, ref.user_id, [candidate for filing in filings for candidate in filing.candidates]),
+        ]
+        write_edges(tx, ref.user_id, ref.user_slug, edges)
+        aliases = [alias for filing in filings for alias in filing.aliases]
+        update_shells(tx, ref.user_id, ref.user_slug, additions, aliases)
         tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id})
         tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
         if self._settings.inbox_retention_days == 0:
@@ -215,7 +224,15 @@ class _AtomicZone:
             )
         return committed
 
-    def _insert(self, tx: Transaction, item: _Written) -> Committed:
+    def _provision(self, tx: Transaction, written: Sequence[_Written]) -> None:
+        """Make all nodes that the segment needs, in one order everywhere, before anything of them is locked."""
+        ref, filings = written[0].plan.ref, [item.plan.filing for item in written]
+        planned = [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
+        paths = {filing.path for filing in filings} | {node.path for filing in filings for node in filing.beside}
+        for path in sorted(paths, key=lambda path: tuple(map(name_key, path))):
+            resolve_path(tx, ref.user_id, ref.user_slug, path, planned)
+
+    def _insert(self, tx: Transaction, item: _Written, additions: list[Addition]) -> Committed:
         plan, ref = item.plan, item.plan.ref
         summary = self._summaries[plan.record_id]
         keywords = self._keywords[plan.record_id]
@@ -228,7 +245,7 @@ class _AtomicZone:
                 "content_hash": item.content_hash,
             },
         ).fetchone()
-        node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path, plan.filing.new_nodes)
+        node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
         path = "/".join((ref.user_slug, *node.names))
         if known is not None:
             return Committed(known["record_id"], ref.trigger_id, path, summary.title, 0, False, already_stored=True)
@@ -237,7 +254,7 @@ class _AtomicZone:
         passages = self._insert_passages(tx, schema, item, vectors)
         for file in item.files:
             self._insert_file(tx, schema, node, item, file, summary)
-        self._update_shell(tx, node, keywords, vectors)
+        additions.append(Addition(node, keywords, vectors.summary if vectors is not None else None))
         tx.execute(
             _QUERIES["insert_first_delta"],
             {
@@ -355,25 +372,3 @@ class _AtomicZone:
         tx.execute(_QUERIES["log_active"], {"user_id": ref.user_id, "file_id": file_id, "node_id": node.node_id})
         if file.kind == "original":
             tx.execute(_UPLOADS["keep_original"], {"source_id": ref.source_id, "file_id": file_id})
-
-    def _update_shell(self, tx: Transaction, node: NodeRef, keywords: Keywords, vectors: Vectors | None) -> None:
-        shell = tx.execute(_GRAPH["lock_shell"], {"node_id": node.node_id}).fetchone()
-        assert shell is not None
-        count, centroid = shell["embedded_count"], shell["centroid"]
-        if vectors is not None:
-            before = centroid.to_numpy() if centroid is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
-            centroid = Vector((before * count + vectors.summary) / (count + 1))
-            count += 1
-        words = dict.fromkeys(shell["node_keywords"] or ())
-        words.update(
-            dict.fromkeys((*keywords.entities[:KEYWORDS_FROM_RECORD], *keywords.topics[:KEYWORDS_FROM_RECORD]))
-        )
-        tx.execute(
-            _GRAPH["update_shell"],
-            {
-                "node_id": node.node_id,
-                "embedded_count": count,
-                "centroid": centroid,
-                "node_keywords": list(words)[:MAX_NODE_KEYWORDS],
-            },
-        )

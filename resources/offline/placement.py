@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.naming import name_key, presentable
 from neurigraph_pipelines.model import (
+    Alias,
     ConceptKind,
     NodeProposal,
     Outline,
@@ -57,6 +58,7 @@ MIN_SPEAKER_SHARE = 0.2
 STRENGTH_OF_STATED = 0.8
 STRENGTH_OF_MENTION = 0.3
 MAX_MENTIONED = 8
+MENTIONS = "mentions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +124,15 @@ class Placer:
         first, last = prose.segment.messages[0].seq, prose.segment.messages[-1].seq
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
         cues = CueScores(prose, self._cues(tops), self._subtopic_cues)
+        aliases = tuple(Alias(name, alias) for name, alias in names.aliases)
         known = _known_project(prose, names, outline)
         if known is not None:
             steps = _steps_to(known, outline)
-            return Placement(tuple(steps), first, last, _relations(names, None))
+            return Placement(tuple(steps), first, last, _relations(names, None), aliases)
         scored = self._rank(prose, cues, tops)
         topic = next(iter(scored), None)
         if topic is None:
-            return Placement((), first, last)
+            return Placement((), first, last, aliases=aliases)
         phrases = telling_phrases(prose, names)
         steps = [self._topic_step(topic, scored[topic], cues, tops)]
         subject = _subject(prose, names, _candidates(prose, names, topic), cues, topic)
@@ -140,7 +143,7 @@ class Placer:
                 steps.append(subtopic)
         if subject is not None:
             steps.append(_subject_step(subject, names, phrases))
-        return Placement(tuple(steps), first, last, _relations(names, subject))
+        return Placement(tuple(steps), first, last, _relations(names, subject), aliases)
 
     def _cues(self, tops: Mapping[str, OutlineNode]) -> dict[Phrase, list[tuple[str, float]]]:
         """Phrases by their stems, each with the topics it speaks for; nodes of the outline count as topics too."""
@@ -316,25 +319,23 @@ def _main_speaker(prose: Prose, names: Names, cues: CueScores, topic: str) -> _C
 def _subject_step(subject: _Candidate, names: Names, phrases: Sequence[str]) -> NodeProposal:
     one = subject.named
     labels = list(dict.fromkeys(r.label for r in names.relations if r.person == one.name and r.whose is None))
-    about = ", ".join(phrases[:4])
     what = {ConceptKind.PERSON: ", ".join(labels) or "a person", ConceptKind.PROJECT: "a project"}[subject.kind]
-    summary = f"{one.name}: {what}" + (f". First met talking about {about}." if about else ".")
-    return NodeProposal(
-        one.name, subject.kind, subject.confidence, summary, (*labels, *phrases[:8]), tuple(one.aliases)
-    )
+    keywords = (*labels, *phrases[:8])
+    return NodeProposal(one.name, subject.kind, subject.confidence, f"{one.name}: {what}.", keywords, one.aliases)
 
 
 def _relations(names: Names, subject: _Candidate | None) -> tuple[Relation, ...]:
     """What the placed node and the user stand in to others, and who else is mentioned."""
     placed = subject.named.name if subject and subject.kind is ConceptKind.PERSON else None
     stated = [
-        Relation(relation.person, relation.label, STRENGTH_OF_STATED, of_user=relation.whose is None)
+        Relation(relation.person, relation.label, STRENGTH_OF_STATED, relation.whose is None, ConceptKind.PERSON)
         for relation in names.relations
         if relation.whose is None or relation.whose == placed
     ]
     told = {relation.other for relation in stated} | set(names.speakers.values()) | {placed}
     mentioned = [one.name for one in names.persons if one.name not in told and one.mentions][:MAX_MENTIONED]
-    return (*stated, *(Relation(name, "mentions", STRENGTH_OF_MENTION, of_user=True) for name in mentioned))
+    person = ConceptKind.PERSON
+    return (*stated, *(Relation(name, MENTIONS, STRENGTH_OF_MENTION, True, person) for name in mentioned))
 
 
 def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode | None:
