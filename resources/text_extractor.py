@@ -119,7 +119,7 @@ class SubprocessExtractor:
         )
 
     def _died(self, code: int) -> UnreadableFileError:
-        if -code in (signal.SIGXCPU, signal.SIGKILL):  # of processor time, the bound is hard
+        if -code == signal.SIGXCPU:
             return self._too_slow()
         how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         return UnreadableFileError(f"the file cannot be read: its reader was {how}")

@@ -37,9 +37,11 @@ class _Fields(BaseModel):
     occurred_at: datetime | None = Field(default=None, description="Unset: now.")
 
 
-_FORM = _Fields.model_json_schema()
-_FORM["properties"] = {"file": {"type": "string", "format": "binary"}, **_FORM["properties"]}
-_FORM["required"] = ["file"]
+def _form_schema() -> dict[str, Any]:
+    """The form as the OpenAPI document shows it."""
+    schema = _Fields.model_json_schema()
+    file = {"type": "string", "format": "binary"}
+    return {**schema, "properties": {"file": file, **schema["properties"]}, "required": ["file"]}
 
 
 @router.post(
@@ -50,7 +52,7 @@ _FORM["required"] = ["file"]
         200: {"model": responses.Uploaded, "description": "The same bytes were there already."},
         **documented(409, 413),
     },
-    openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}},
+    openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
 async def upload(request: Request, response: Response, caller: Caller, installation: Here) -> dict[str, UUID]:
     """Upload a file. Its text is read, and it becomes findable, a little later: `GET /v1/uploads/{upload_id}`."""

@@ -42,16 +42,16 @@ def main(reader: str, seconds: int, memory_bytes: int) -> None:
 
 
 def _limit(seconds: int, memory_bytes: int) -> None:
-    for what, most in (
-        (resource.RLIMIT_CPU, seconds),
-        (resource.RLIMIT_AS, memory_bytes),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, 64),
+    for what, soft, hard in (
+        (resource.RLIMIT_CPU, seconds, seconds + 1),  # SIGXCPU first, which tells why
+        (resource.RLIMIT_AS, memory_bytes, memory_bytes),
+        (resource.RLIMIT_FSIZE, 0, 0),
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_NOFILE, 64, 64),
     ):
         _, allowed = resource.getrlimit(what)
-        bound = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
-        resource.setrlimit(what, (bound, bound))
+        unlimited = allowed == resource.RLIM_INFINITY
+        resource.setrlimit(what, (soft, hard) if unlimited else (min(soft, allowed), min(hard, allowed)))
 
 
 def _say(out: BinaryIO, value: dict[str, object]) -> None:

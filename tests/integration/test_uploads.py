@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import resource
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -40,6 +42,7 @@ from tests.support.documents import docx_of, pdf_of, png_of
 
 FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
 MEGABYTE = 1 << 20
+NEURIGRAPH = str(Path(sys.executable).parent / "neurigraph")
 
 
 @pytest.fixture
@@ -248,20 +251,84 @@ def test_a_hostile_file_fails_alone(installation: Installation, bob: Claims) -> 
     assert installation.uploads.status(bob, broken)["state"] == "received"
 
 
-def test_a_reader_that_dies_is_followed_by_another_and_at_last_by_a_person(
+def environment(settings: Settings, **more: str) -> dict[str, str]:
+    """What makes another process use this installation."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
+    assert settings.database_url is not None
+    assert settings.secret is not None
+    return {
+        **kept,
+        "NEURIGRAPH_HOME": str(settings.home),
+        "NEURIGRAPH_DATABASE_URL": settings.database_url.get_secret_value(),
+        "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
+        "NEURIGRAPH_EMBEDDER": "minilm",
+        "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+        **more,
+    }
+
+
+def attempts(installation: Installation, upload_id: UUID) -> int:
+    with installation.database.pipeline() as tx:
+        row = tx.execute("SELECT attempts FROM neurigraph.uploads WHERE source_id = %s", (upload_id,)).fetchone()
+    assert row is not None
+    made: int = row["attempts"]
+    return made
+
+
+def test_a_process_that_is_killed_while_it_reads_is_followed_by_another(
     settings: Settings, installation: Installation, bob: Claims
 ) -> None:
-    """A claim whose process is gone runs out; after the last attempt the upload has failed."""
-    installation.settings = settings.model_copy(
-        update={"claim_lease_seconds": 0, "extraction_seconds": 0.05, "max_attempts": 2}
-    )
-    upload_id = upload(installation, bob, "ferry.pdf", FERRY)
-    for _ in range(2):
-        assert installation.uploads._claim(None) is not None  # and nothing comes of it
-        time.sleep(0.2)
-    assert installation.uploads._claim(None) is None
+    """Its claim runs out by itself; after the last attempt the upload has failed, and waits for a person."""
+    endless = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
+    upload_id = upload(installation, bob, "endless.pdf", endless)
+    limits = {"NEURIGRAPH_CLAIM_LEASE_SECONDS": "5", "NEURIGRAPH_EXTRACTION_SECONDS": "4"}
+    process = subprocess.Popen([NEURIGRAPH, "ingest"], env=environment(settings, **limits))
+    while attempts(installation, upload_id) == 0:
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert installation.uploads.read_due(installation.text_extractor) == []  # nobody else gets it yet
+    assert installation.uploads.status(bob, upload_id)["state"] == "received"
+    installation.settings = settings.model_copy(update={"max_attempts": 1})
+    del installation.uploads
+    deadline = time.monotonic() + 30
+    while installation.uploads.status(bob, upload_id)["state"] == "received":
+        assert time.monotonic() < deadline
+        assert installation.uploads.read_due(installation.text_extractor) == []
+        time.sleep(0.5)
     status = installation.uploads.status(bob, upload_id)
     assert (status["state"], status["error"]) == ("failed", "the process that read it died")
+
+
+def test_the_command_line(tmp_path: Path, settings: Settings, installation: Installation) -> None:
+    env = environment(settings)
+    (tmp_path / "ferry times.pdf").write_bytes(FERRY)
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+
+    def run(*arguments: str) -> Any:
+        done = subprocess.run(
+            [NEURIGRAPH, *arguments, "--json"], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        return json.loads(done.stdout if done.returncode == 0 else done.stderr.splitlines()[-1])
+
+    taken = run("import", "ferry times.pdf", "--user", "bob")
+    assert (taken["format"], taken["state"], taken["media_type"]) == ("document", "extracted", "application/pdf")
+    refused = run("import", "broken.pdf", "--user", "bob")
+    assert refused["error"] == "UnreadableFileError"
+    assert refused["message"].startswith("broken.pdf: the file cannot be read: it is damaged")
+    assert run("ingest")["stored"] == 1
+    listed = run("uploads", "--user", "bob")["uploads"]
+    assert [(row["file_name"], row["state"]) for row in listed] == [
+        ("broken.pdf", "failed"),
+        ("ferry times.pdf", "stored"),
+    ]
+    (hit,) = run("search", "When does the ferry leave?", "--user", "bob")["hits"]
+    shown = run("open", hit["record_id"], "--user", "bob")
+    assert (shown["file_name"], shown["size_bytes"]) == ("ferry times.pdf", len(FERRY))
+    assert len(run("open", hit["record_id"], "--user", "bob", "--text")["messages"]) == 3
+    assert run("open", hit["record_id"], "--user", "bob", "--output", "copy.pdf")["bytes"] == len(FERRY)
+    assert (tmp_path / "copy.pdf").read_bytes() == FERRY
 
 
 def test_lost_bytes_are_an_error_of_that_upload(installation: Installation, bob: Claims) -> None:
@@ -524,11 +591,9 @@ def test_the_sensor_asks_for_a_run_that_takes_in_and_reads(
 ) -> None:
     folder = tmp_path / "drop" / "bob"
     folder.mkdir(parents=True)
-    for name in ("home", "database_url", "secret", "embedder", "language_model"):
-        value = getattr(settings, name)
-        monkeypatch.setenv(f"NEURIGRAPH_{name.upper()}", getattr(value, "get_secret_value", lambda v=value: str(v))())
-    monkeypatch.setenv("NEURIGRAPH_DROP_URL", str(folder.parent))
-    monkeypatch.setenv("NEURIGRAPH_DROP_SETTLE_SECONDS", "0")
+    drop = {"NEURIGRAPH_DROP_URL": str(folder.parent), "NEURIGRAPH_DROP_SETTLE_SECONDS": "0"}
+    for name, value in environment(settings, **drop).items():
+        monkeypatch.setenv(name, value)
     resources = {"installation": InstallationResource()}
     with dg.DagsterInstance.ephemeral() as instance:
 

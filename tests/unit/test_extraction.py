@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import threading
 import time
 import zipfile
@@ -13,7 +14,7 @@ import pytest
 from docx import Document
 from pypdf import PdfWriter
 
-from neurigraph_pipelines.errors import UnreadableFileError
+from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 from neurigraph_pipelines.ingestion.choosing import DOCUMENT, choose_format
 from neurigraph_pipelines.ingestion.media_types import media_type_of
 from neurigraph_pipelines.model import Extraction
@@ -165,6 +166,21 @@ def test_time_is_limited() -> None:
     assert time.monotonic() - started < 15
 
 
+def test_a_reader_that_is_killed_is_an_error_of_its_file() -> None:
+    extractor = SubprocessExtractor(seconds=20, memory_bytes=1 << 31, text_bytes=5_000_000)
+
+    def kill() -> None:
+        while not (found := readers()):
+            time.sleep(0.05)
+        os.kill(int(found[0].name), signal.SIGKILL)
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    with pytest.raises(UnreadableFileError, match="its reader was ended by SIGKILL"):
+        extractor.extract([ENDLESS_PDF], "pdf")
+    killing.join()
+
+
 def test_output_is_limited() -> None:
     extractor = SubprocessExtractor(seconds=60, memory_bytes=1 << 30, text_bytes=1_000_000)
     started = time.monotonic()
@@ -269,5 +285,5 @@ def test_what_a_file_is_imported_as(tmp_path: Path, name: str, content: bytes, e
 def test_an_export_that_is_not_known_is_no_document_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_bytes(b'{"unheard": "of"}')
-    with pytest.raises(UnreadableFileError.__base__, match="--format document"):
+    with pytest.raises(InvalidInputError, match="--format document"):
         choose_format(path)
