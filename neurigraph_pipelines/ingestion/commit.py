@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 import numpy as np
 from pgvector import HalfVector, Vector
@@ -154,7 +154,8 @@ class _AtomicZone:
         segment = triggers.load(self._adapters.database, plans[0].ref)
         # Nodes are made and locked in one order everywhere, so that two commits cannot wait for each other.
         plans = sorted(plans, key=lambda plan: (tuple(map(name_key, plan.filing.path)), plan.part))
-        keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, self._batch_id) for p in plans]
+        attempt = uuid4()
+        keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, attempt) for p in plans]
         try:
             written = [self._write(plan, segment, key) for plan, key in zip(plans, keys, strict=True)]
             with self._adapters.database.pipeline() as tx:

@@ -28,13 +28,14 @@ def original_key(durable: str, compressed: bool) -> str:
     return durable.removesuffix(f".jsonl{_COMPRESSED}") + ".original" + (_COMPRESSED if compressed else "")
 
 
-def durable_key(user_slug: str, path: Sequence[str], record_id: UUID, batch_id: UUID) -> str:
+def durable_key(user_slug: str, path: Sequence[str], record_id: UUID, attempt: UUID) -> str:
     """Key of a transcript's durable object.
 
-    The batch is part of it, so that an attempt that failed can be removed without touching another's object.
+    The attempt to store it is part of it, so that what a failed one wrote can be removed without touching another's
+    object: a step that is repeated after it had committed must not take the bytes of its own records away.
     """
     folders = "/".join([user_slug, *map(slug, path)])
-    return f"{DURABLE}{folders}/{record_id}-{batch_id.hex[:8]}.jsonl{_COMPRESSED}"
+    return f"{DURABLE}{folders}/{record_id}-{attempt.hex[:8]}.jsonl{_COMPRESSED}"
 
 
 def active_key(durable: str) -> str:
