@@ -16,6 +16,7 @@ from benchmarks.chat import conversations
 from benchmarks.report import Section, number, spread, table
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewConversation
 from neurigraph_pipelines.ports import Adapters, Embedder
@@ -100,7 +101,7 @@ class _Pipeline:
     def claim(self, user: User, size: int) -> tuple[triggers.Batch, Settings]:
         """Claim what was taken in as one batch."""
         settings = self._settings.model_copy(update={"batch_max_segments": size})
-        triggers.detect_ended(self.adapters.database)
+        detect_conversation_ends(self.adapters.database, settings)
         claimed = triggers.claim(self.adapters.database, settings, "benchmark", user.user_id)
         assert claimed is not None
         assert claimed.segments == size

@@ -20,6 +20,10 @@ class InvalidInputError(NeurigraphError):
     """What was handed in cannot be accepted; nothing was stored."""
 
 
+class UnreadableFileError(InvalidInputError):
+    """A file is damaged, or reading it takes more than it may; no other file is affected."""
+
+
 class NotFoundError(NeurigraphError):
     """Absent, or not visible to whoever asks: the two are never told apart."""
 

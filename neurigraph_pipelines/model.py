@@ -57,6 +57,15 @@ class SourceKind(StrEnum):
     UPLOAD = "upload"
 
 
+class EventKind(StrEnum):
+    """What kind of event a source is, with a start and an end in the world."""
+
+    MEETING = "meeting"
+    CALL = "call"
+    WORK_SESSION = "work_session"
+    MILESTONE = "milestone"
+
+
 class ContentType(StrEnum):
     """What a memory was made from."""
 
@@ -85,7 +94,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message on its way into the inbox."""
+    """A message on its way into the inbox; one that is not ``complete`` is still streaming in."""
 
     role: Role
     content: str
@@ -93,17 +102,22 @@ class NewMessage:
     external_id: str | None = None
     occurred_at: datetime | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class NewConversation:
-    """A whole conversation as an importer reads it; ``ended_at`` is None while it may go on."""
+    """A whole conversation as an importer reads it, or, with an ``event_kind``, a whole event.
+
+    ``ended_at`` is None while it may go on.
+    """
 
     external_id: str
     messages: tuple[NewMessage, ...]
     title: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    event_kind: EventKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +174,11 @@ class Segment:
         """Named authors in order of first appearance (roles are not names)."""
         return tuple(dict.fromkeys(m.author for m in self.messages if m.author))
 
+    @property
+    def is_part(self) -> bool:
+        """Whether messages of the segment are missing here at either end."""
+        return self.messages[0].seq > self.ref.first_message or self.messages[-1].seq < self.ref.last_message
+
     def within(self, first: int, last: int) -> Segment:
         """The part whose message numbers lie in ``first..last``, both included."""
         return Segment(self.ref, tuple(m for m in self.messages if first <= m.seq <= last))
@@ -184,10 +203,30 @@ class OutlineNode:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeCandidate:
+    """Somebody or something that may come to deserve a node: evidence that is remembered until it adds up.
+
+    Attributes:
+        parent: Path of the node under which it was met.
+        confidence: 0 to 1: of one segment, or combined over several.
+        segments: How many segments gave it.
+        edges: Relations stated meanwhile, which wait for the node to exist.
+    """
+
+    name: str
+    kind: ConceptKind
+    parent: tuple[str, ...]
+    confidence: float
+    segments: int = 1
+    edges: tuple[PlannedEdge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
-    """All nodes of one user below the root, shallowest first."""
+    """All nodes of one user below the root, shallowest first, and the likeliest candidates for further ones."""
 
     nodes: tuple[OutlineNode, ...] = ()
+    candidates: tuple[NodeCandidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,22 +256,33 @@ class Relation:
         strength: 0 to 1.
         of_user: The relation is the user's, not the placed node's (``my coworker Dave`` in content filed under
             somebody else); its edge starts at the topic.
+        kind: What the other one is, when the model says so; only then may it come to have a node of its own.
     """
 
     other: str
     label: str
     strength: float = 0.5
     of_user: bool = False
+    kind: ConceptKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name that the content outright gives to whoever is called ``name``."""
+
+    name: str
+    alias: str
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a model files a run of messages: the steps from layer 1 down, and relations found on the way."""
+    """Where a model files a run of messages: the steps from layer 1 down; relations and other names met on the way."""
 
     steps: tuple[NodeProposal, ...]
     first_message: int
     last_message: int
     relations: tuple[Relation, ...] = ()
+    aliases: tuple[Alias, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +308,14 @@ class PlannedEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedAlias:
+    """Another name of the node at ``path``, to be learned."""
+
+    path: tuple[str, ...]
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
 class Filing:
     """What was decided for one run of messages: one future record.
 
@@ -265,6 +323,9 @@ class Filing:
         path: The node that takes the content, by names from layer 1 down; the empty path is the user root.
         new_nodes: Nodes to provision first, shallowest first; all lie on ``path``.
         notes: Decisions worth logging, such as a depth limit that was met.
+        beside: Nodes to provision that do not lie on ``path``: people for whom the evidence now adds up.
+        aliases: Other names to learn.
+        candidates: Evidence to remember for nodes that are not made yet.
     """
 
     path: tuple[str, ...]
@@ -273,6 +334,9 @@ class Filing:
     new_nodes: tuple[PlannedNode, ...] = ()
     edges: tuple[PlannedEdge, ...] = ()
     notes: tuple[str, ...] = ()
+    beside: tuple[PlannedNode, ...] = ()
+    aliases: tuple[PlannedAlias, ...] = ()
+    candidates: tuple[NodeCandidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +385,39 @@ class StoredObject:
     key: str
     size_bytes: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedPart:
+    """A run of a file's text that is read as one, such as a page; ``place`` says where it stands (``page-3``)."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What could be read of a file.
+
+    Attributes:
+        parts: Its text in order; none where a file has no text, or nobody here can read it.
+        facts: What else was found out, by name, such as ``pages`` or ``size``.
+        unread: Why there is no text, in one clause; None where there is.
+    """
+
+    parts: tuple[ExtractedPart, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+    unread: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedFile:
+    """A file in a drop place: whose it is, its name below that, and which version of it this is."""
+
+    user_slug: str
+    name: str
+    version: str
+    modified_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

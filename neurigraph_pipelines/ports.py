@@ -15,6 +15,8 @@ from psycopg import Connection
 
 from neurigraph_pipelines.model import (
     Claims,
+    DroppedFile,
+    Extraction,
     Keywords,
     Outline,
     Placement,
@@ -152,6 +154,34 @@ class ObjectStore(Protocol):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with ``prefix``, in order."""
+        ...
+
+
+class TextExtractor(Protocol):
+    """Reads the text out of files that strangers made."""
+
+    def extract(self, content: Iterable[bytes], reader: str) -> Extraction:
+        """Read a file, without any harm it may do.
+
+        Args:
+            content: Its bytes.
+            reader: One of ``media_types.Reader``, or ``media`` for a file without text.
+
+        Raises:
+            UnreadableFileError: It is damaged, or takes more time, memory or room than it may.
+        """
+        ...
+
+
+class DropPlace(Protocol):
+    """Where people leave files to be taken in: ``<place>/<user slug>/<file>``. Nothing in it is ever changed."""
+
+    def files(self) -> Iterator[DroppedFile]:
+        """What lies there, whole. Raises TransientError or StorageError when that cannot be told."""
+        ...
+
+    def read(self, file: DroppedFile) -> Iterator[bytes]:
+        """Stream a file. Raises StorageError when it is gone."""
         ...
 
 

@@ -131,6 +131,27 @@ class Settings(BaseSettings):
         default=4_000_000, ge=1_000, description="Longest message in bytes of UTF-8 that is accepted."
     )
 
+    # Uploads
+    max_upload_bytes: int = Field(default=1_073_741_824, ge=1, description="Largest file that is accepted, in bytes.")
+    extraction_seconds: float = Field(default=60.0, gt=0, description="Seconds in which a file's text must be read.")
+    extraction_memory_bytes: int = Field(
+        default=1_073_741_824, ge=268_435_456, description="Address space of the process that reads one file."
+    )
+    extraction_text_bytes: int = Field(
+        default=20_000_000, ge=1_000, description="Most text that is read out of one file, in bytes of UTF-8."
+    )
+    drop_url: str | None = Field(
+        default=None,
+        description="Watched for files: a folder, or `s3://bucket/prefix`, with a folder for each user's slug in it. "
+        "What lies there is taken in and left where it is. Unset: nothing is watched.",
+    )
+    drop_settle_seconds: float = Field(
+        default=5.0, ge=0, description="Seconds without a change after which a file in a drop folder counts as whole."
+    )
+    s3_endpoint_url: str | None = Field(
+        default=None, description="Address of a server that speaks S3. Unset: Amazon's own."
+    )
+
     # Filing and summaries
     node_creation_confidence: float = Field(
         default=0.75, ge=0, le=1, description="Confidence from which a proposed node is made."

@@ -21,7 +21,15 @@ from psycopg.conninfo import conninfo_to_dict
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.migrations import MigrationReport, migrate
-from neurigraph_pipelines.ports import Adapters, Embedder, LanguageModel, ObjectStore, TokenCounter
+from neurigraph_pipelines.ports import (
+    Adapters,
+    DropPlace,
+    Embedder,
+    LanguageModel,
+    ObjectStore,
+    TextExtractor,
+    TokenCounter,
+)
 from neurigraph_pipelines.settings import Settings
 from resources.embedded_postgres import EmbeddedPostgres, ServerLease
 from resources.postgres import PostgresDatabase, ensure_database, url_for_role
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
+    from neurigraph_pipelines.ingestion.uploads import Uploads
     from resources.provider_retries import ProviderClient
 
 _SECRET_FILE = "secret"  # noqa: S105 - the name of a file
@@ -56,7 +65,7 @@ class Installation:
     def close(self) -> None:
         """Close connections, and leave the embedded server to whoever else uses it, or stop it."""
         self._open.close()
-        for made in ("server", "administrator_url", "database", "adapters"):
+        for made in ("server", "administrator_url", "database", "uploads", "adapters"):
             self.__dict__.pop(made, None)
 
     @cached_property
@@ -204,6 +213,39 @@ class Installation:
             settings.model_max_retries,
             settings.model_concurrency,
         )
+
+    @cached_property
+    def uploads(self) -> Uploads:
+        """The uploads of this installation."""
+        from neurigraph_pipelines.ingestion.uploads import Uploads
+
+        return Uploads(self.database, self.objects, self.tokens, self.settings)
+
+    @cached_property
+    def text_extractor(self) -> TextExtractor:
+        """Reads uploaded files, each in a process of its own."""
+        from resources.text_extractor import SubprocessExtractor
+
+        settings = self.settings
+        return SubprocessExtractor(
+            settings.extraction_seconds, settings.extraction_memory_bytes, settings.extraction_text_bytes
+        )
+
+    @cached_property
+    def drop_place(self) -> DropPlace | None:
+        """Where people leave files; None when the settings name no place."""
+        url = self.settings.drop_url
+        if url is None:
+            return None
+        if url.startswith("s3://"):
+            from resources.drop_s3 import DropS3
+
+            return DropS3(url, self.settings.s3_endpoint_url)
+        if "://" in url and not url.startswith("file://"):
+            raise ConfigurationError(f"NEURIGRAPH_DROP_URL is {url!r}: name a folder, or s3://bucket/prefix")
+        from resources.drop_folder import DropFolder
+
+        return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.drop_settle_seconds)
 
     @cached_property
     def adapters(self) -> Adapters:

@@ -30,8 +30,8 @@ class OfflineLanguageModel:
         self._placer = Placer(embedder, language)
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
-        """One placement of the whole segment: topic, then subtopic, person or project."""
-        return [self._placer.place(Prose(segment, self._language), outline)]
+        """Where each part of the segment goes: topic, then subtopic, person or project. Mostly it is one part."""
+        return self._placer.place(Prose(segment, self._language), outline)
 
     def summarize(self, segment: Segment, words: int) -> Summary:
         """The most telling sentences in about ``words`` words, at most 180, and a title."""

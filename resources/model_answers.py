@@ -71,6 +71,7 @@ class RelationAnswer(_Answer):
     """A relation that the content states."""
 
     other: str
+    kind: Literal["topic", "person", "project", "organization", "place", "thing"]
     label: str
     strength: float
 
@@ -139,7 +140,9 @@ def _read_step(step: StepAnswer) -> NodeProposal:
 
 def _read_relations(relations: Iterable[RelationAnswer]) -> tuple[Relation, ...]:
     """Relations with both a name and a label."""
-    read = (Relation(_name(r.other), _name(r.label), _fraction(r.strength)) for r in relations)
+    read = (
+        Relation(_name(r.other), _name(r.label), _fraction(r.strength), kind=ConceptKind(r.kind)) for r in relations
+    )
     return tuple(relation for relation in read if relation.other and relation.label)[:20]
 
 

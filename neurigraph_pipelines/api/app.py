@@ -13,7 +13,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 import neurigraph_pipelines
-from neurigraph_pipelines.api import conversations, files, health, nodes, search, users
+from neurigraph_pipelines.api import conversations, events, files, health, nodes, search, uploads, users
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, problem_definition
 from neurigraph_pipelines.wiring import Installation
@@ -23,7 +23,7 @@ Long-term memory for AI assistants: conversations go in, and questions are answe
 
 Every call under `/v1` carries `Authorization: Bearer KEY`. Errors are problem details (RFC 9457,
 `application/problem+json`); what does not exist and what the key may not see give the same 404. A request body has
-at most {MAX_BODY_BYTES:,} bytes. Times are ISO 8601; one without a zone is taken as UTC.
+at most {MAX_BODY_BYTES:,} bytes, but for uploads. Times are ISO 8601; one without a zone is taken as UTC.
 """
 
 
@@ -55,10 +55,11 @@ def create_app(installation: Installation) -> FastAPI:
         redoc_url=None,
     )
     app.state.installation = installation
-    app.add_middleware(BodyLimit, limit=MAX_BODY_BYTES)
+    upload_bytes = installation.settings.max_upload_bytes + uploads.FORM_BYTES
+    app.add_middleware(BodyLimit, limit=MAX_BODY_BYTES, larger={("POST", "/v1/files"): upload_bytes})
     add_problem_handlers(app)
     version_1 = APIRouter(prefix="/v1")
-    for subject in (users, conversations, search, files, nodes):
+    for subject in (users, conversations, events, uploads, search, files, nodes):
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router)

@@ -1,4 +1,4 @@
-"""Phase two: the bytes of one file, or one message of it."""
+"""Phase two: the bytes of one file, or one message of it. Uploading one is for ``uploads``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 
 from neurigraph_pipelines.api import responses
 from neurigraph_pipelines.api.authentication import Caller, Here
@@ -27,8 +27,9 @@ _UNQUOTED = re.compile(r"[^A-Za-z0-9._-]")
     response_class=Response,
     responses={
         200: {
-            "description": "The file; with `message`, that message alone.",
+            "description": "The file; of an upload, as it was uploaded. With `message`, that message alone.",
             "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
                 TRANSCRIPT_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
                 "application/json": {"schema": responses.Message.model_json_schema()},
             },
@@ -40,18 +41,20 @@ def open_by_id(
     caller: Caller,
     installation: Here,
     message: Annotated[int | None, Query(ge=1, le=_LARGEST_SEQ, description="Number of one message.")] = None,
+    text: Annotated[bool, Query(description="Of an upload, the text that was read out of it.")] = False,
 ) -> Response:
     """Open exactly one file; it counts as accessed now."""
     if message is not None:
         opened = open_message(installation.database, installation.objects, caller, file_id, message)
         return JSONResponse({**asdict(opened), "file_id": str(opened.file_id)})
-    file = open_file(installation.database, installation.objects, caller, file_id)
+    file = open_file(installation.database, installation.objects, caller, file_id, as_text=text)
     headers: dict[str, Any] = {
         "Content-Disposition": _disposition(file.file_name),
         "ETag": f'"{file.file_id}"',  # a file's bytes never change
         "X-Content-Type-Options": "nosniff",
+        "Content-Length": str(file.size_bytes),
     }
-    return Response(file.content, media_type=file.media_type, headers=headers)
+    return StreamingResponse(file.chunks(), media_type=file.media_type, headers=headers)
 
 
 def _disposition(file_name: str) -> str:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
-from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.model import EventKind, Role
 from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
 
 MAX_MESSAGES = 1_000
@@ -55,7 +55,12 @@ class NewMessage(_Request):
     )
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     occurred_at: datetime | None = None
-    tool_calls: list[dict[str, Any]] = Field(default_factory=list, max_length=MAX_TOOL_CALLS)
+    tool_calls: list[dict[str, Any]] = Field(
+        default_factory=list,
+        max_length=MAX_TOOL_CALLS,
+        description="Calls without a `result` of their own are answered by the messages of tools that follow.",
+    )
+    complete: bool = Field(default=True, description="False while a response is still streaming in.")
 
 
 class NewMessages(_Request):
@@ -64,8 +69,32 @@ class NewMessages(_Request):
     messages: list[NewMessage] = Field(max_length=MAX_MESSAGES)
 
 
+class NewEventMessage(NewMessage):
+    """A message of an event: what somebody said."""
+
+    role: Role = Role.USER
+
+
+class NewEventMessages(_Request):
+    """Messages to append, in order; all of them or none."""
+
+    messages: list[NewEventMessage] = Field(max_length=MAX_MESSAGES)
+
+
+class NewEvent(_Request):
+    """An event to open. With an `external_id` that exists, the existing one is meant and left as it is."""
+
+    kind: EventKind
+    title: str = Field(json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
+    external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
+    started_at: datetime | None = Field(default=None, description="Unset: now.")
+    messages: list[NewEventMessage] = Field(
+        default_factory=list, max_length=MAX_MESSAGES, description="What was said so far."
+    )
+
+
 class End(_Request):
-    """The end of a conversation."""
+    """The end of a conversation or an event."""
 
     ended_at: datetime | None = Field(default=None, description="Unset: now.")
 

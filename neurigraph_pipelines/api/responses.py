@@ -35,8 +35,9 @@ class Appended(BaseModel):
     added: int = Field(description="Newly in the inbox.")
     known: int = Field(description="Were there already, word for word.")
     conflicts: list[str] = Field(description="External ids that are there with other words, which were kept.")
+    replaced: int = Field(description="Were the newest and not complete, and gave way to what was sent now.")
     repaired: int = Field(description="Had text that no database stores, replaced by U+FFFD.")
-    tokens: int = Field(description="Of the added ones.")
+    tokens: int = Field(description="By which it grew.")
 
 
 class Ended(BaseModel):
@@ -44,6 +45,44 @@ class Ended(BaseModel):
 
     conversation_id: UUID
     ended_at: datetime
+
+
+class Event(BaseModel):
+    """An event of the inbox."""
+
+    event_id: UUID
+    messages: Appended | None = Field(default=None, description="What became of the messages, if some were sent.")
+
+
+class EventEnded(BaseModel):
+    """An event that has ended."""
+
+    event_id: UUID
+    ended_at: datetime
+
+
+class Uploaded(BaseModel):
+    """A file that was taken in."""
+
+    upload_id: UUID
+
+
+class Upload(BaseModel):
+    """How far an uploaded file has come."""
+
+    upload_id: UUID
+    external_id: str
+    title: str | None
+    file_name: str
+    media_type: str = Field(description="By content, not by name.")
+    size_bytes: int
+    sha256: str
+    state: Literal["received", "extracted", "stored", "failed"] = Field(
+        description="Stored: it can be found and opened. Failed: `error` says why; sent again, it is tried again."
+    )
+    error: str | None
+    file_id: UUID | None = Field(description="The file to open, once it is stored.")
+    received_at: datetime
 
 
 class Source(BaseModel):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -12,6 +13,9 @@ import typer
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.retrieval.open import OpenedFile, OpenedMessage
 
 commands = typer.Typer()
 
@@ -58,6 +62,7 @@ def open_file(
     identifier: Annotated[str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="As search shows it.")],
     user: UserSlug,
     message: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Only this message.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="Of an upload, the text that was read out of it.")] = False,
     output_file: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the bytes there.", show_default=False)
     ] = None,
@@ -77,32 +82,53 @@ def open_file(
         try:
             if message is not None:
                 one = phase_two.open_message(database, objects, claims, file_id, message)
-                content, data = one.text.encode(), asdict(one)
+                data, view, content = asdict(one), partial(_message_view, one), iter([one.text.encode()])
             else:
-                file = phase_two.open_file(database, objects, claims, file_id)
-                content = file.content
-                messages = phase_two.speaker_lines(content)
-                data = {"file_id": file.file_id, "file_name": file.file_name, "messages": messages}
+                file = phase_two.open_file(database, objects, claims, file_id, as_text=text)
+                data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
         except NotFoundError:
             raise NotFoundError(
                 f"there is no file or record {identifier}" + ("" if message is None else f" with a message {message}")
             ) from None
+        if output_file is None:
+            Output(as_json).result(data, view)
+            return
+        try:
+            with output_file.open("wb") as written:
+                size = sum(map(written.write, content))
+        except OSError as error:
+            raise InvalidInputError(f"cannot write {output_file}: {error.strerror}") from error
+    _written(Output(as_json), output_file, file_id, size)
 
-    def view() -> Any:
-        from neurigraph_pipelines.cli import views
 
-        if message is None:
-            return views.transcript(messages)
-        return views.lines(f"{one.author}: {one.text}" if one.author else one.text)
+def _file_data(file: OpenedFile) -> dict[str, Any]:
+    """A transcript has its messages; of other files this tells what they are."""
+    from neurigraph_pipelines.retrieval.open import speaker_lines
 
-    if output_file is None:
-        Output(as_json).result(data, view)
-        return
-    try:
-        output_file.write_bytes(content)
-    except OSError as error:
-        raise InvalidInputError(f"cannot write {output_file}: {error.strerror}") from error
-    _written(Output(as_json), output_file, file_id, len(content))
+    data = {
+        "file_id": file.file_id,
+        "file_name": file.file_name,
+        "media_type": file.media_type,
+        "size_bytes": file.size_bytes,
+    }
+    return {**data, "messages": speaker_lines(file.content)} if file.is_transcript else data
+
+
+def _file_view(file: OpenedFile) -> Any:
+    from neurigraph_pipelines.cli import views
+    from neurigraph_pipelines.retrieval.open import speaker_lines
+
+    if file.is_transcript:
+        return views.transcript(speaker_lines(file.content))
+    return views.lines(
+        f"{file.file_name}: {file.media_type} of {file.size_bytes:,} bytes. --output writes it, --text shows its text."
+    )
+
+
+def _message_view(message: OpenedMessage) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    return views.lines(f"{message.author}: {message.text}" if message.author else message.text)
 
 
 def _written(output: Output, path: Path, file_id: UUID, size: int) -> None:

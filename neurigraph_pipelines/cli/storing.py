@@ -11,6 +11,7 @@ import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, opened
+from neurigraph_pipelines.cli.uploading import import_document, read_uploads
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.records import BatchResult
@@ -26,26 +27,32 @@ _NOTHING_STORED = 5
 
 @commands.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="An export: .json, .jsonl, .txt, .md, or the .zip it arrives as.")],
+    file: Annotated[Path, typer.Argument(help="An export (.json, .jsonl, .txt, the .zip it arrives as), or any file.")],
     user: UserSlug,
     format_name: Annotated[
-        str, typer.Option("--format", help="chatgpt, claude, locomo, jsonl or text; auto looks into the file.")
+        str,
+        typer.Option(
+            "--format", help="chatgpt, claude, locomo, qmsum, jsonl, text or document; auto looks into the file."
+        ),
     ] = "auto",
     as_json: Json = False,
 ) -> None:
-    """Take the conversations of a file into the inbox.
+    """Take the conversations of a file into the inbox, or the file itself where it holds none.
 
     The user is made if need be. What is in the inbox already is not added again, so an import that was cut off is
     finished by running it again.
     """
     from neurigraph_pipelines.graph.provisioning import ensure_user
     from neurigraph_pipelines.ingestion import importing
-    from neurigraph_pipelines.ingestion.imports import detect_format
+    from neurigraph_pipelines.ingestion.choosing import DOCUMENT, choose_format
     from neurigraph_pipelines.ingestion.imports.source import content_size
     from neurigraph_pipelines.model import Claims
 
     output = Output(as_json)
-    chosen = detect_format(file) if format_name == "auto" else format_name
+    chosen = choose_format(file) if format_name == "auto" else format_name
+    if chosen == DOCUMENT:
+        import_document(file, user, output)
+        return
     total = content_size(file)
     with opened() as installation:
         owner, made = ensure_user(installation.database, argument(user))
@@ -100,6 +107,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     with opened() as installation:
         user_id = claims_of(installation, user).user_id if user is not None else None
         adapters, settings = installation.adapters, installation.settings
+        read_uploads(installation, user_id, output)
         with output.progress() as progress:
             task = progress.add_task("storing", total=0)
 
@@ -116,6 +124,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
             ):
                 results.append(result)
                 progress.update(task, completed=progress.tasks[0].total)
+        installation.uploads.clear()
         queue = triggers.queue(adapters.database, user_id)
         data = _ingest_data(installation, results, queue)
     output.result(data, lambda: _ingest_view(data, queue))

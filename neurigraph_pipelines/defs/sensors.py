@@ -9,33 +9,82 @@ import dagster as dg
 
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.defs.upload_job import upload_job
+from neurigraph_pipelines.ingestion import drops, triggers
+from neurigraph_pipelines.ingestion.detection import DETECTORS
+from neurigraph_pipelines.model import TriggerType
 
-CLAIMED_BY = "dagster"
+UNFINISHED = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 LEAST_SECONDS_BETWEEN_TICKS = 1
 """Below the daemon's fixed loop of five seconds, which would otherwise miss every other tick by a hair."""
 
 
-@dg.sensor(
-    job=ingestion_job,
-    minimum_interval_seconds=LEAST_SECONDS_BETWEEN_TICKS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Finds conversations that ended with something unstored, and launches their ingestion in batches.",
+def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDefinition:
+    """The sensor of one storage trigger; it claims no other's segments, so two never ask for the same run."""
+    name = f"{trigger_type.value}_sensor"
+    detector = DETECTORS[trigger_type]
+
+    @dg.sensor(
+        name=name,
+        job=ingestion_job,
+        minimum_interval_seconds=LEAST_SECONDS_BETWEEN_TICKS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=description,
+    )
+    def look(
+        context: dg.SensorEvaluationContext, installation: InstallationResource
+    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        database, settings = installation.opened.database, installation.settings
+        found = detector(database, settings)
+        batches = triggers.claim_for_runs(database, settings, name, trigger_type)
+        context.log.info("%s segments found; %s batches in flight", found, len(batches))
+        if not batches:
+            yield dg.SkipReason("nothing of this kind is due")
+        for batch in batches:
+            yield dg.RunRequest(
+                run_key=batch.run_key,
+                run_config=run_config(batch.batch_id),
+                tags={"neurigraph/segments": str(batch.segments), "neurigraph/tokens": str(batch.tokens)},
+            )
+
+    return look
+
+
+conversation_end_sensor = ingestion_sensor(
+    TriggerType.CONVERSATION_END,
+    "Finds conversations that ended with something unstored, and launches their ingestion in batches.",
 )
-def conversation_end_sensor(
+chunk_threshold_sensor = ingestion_sensor(
+    TriggerType.CHUNK_THRESHOLD,
+    "Finds conversations that go on and have grown long, cuts them behind a response, and launches the ingestion of "
+    "what lies before the cut.",
+)
+event_boundary_sensor = ingestion_sensor(
+    TriggerType.EVENT_BOUNDARY,
+    "Finds meetings, calls, work sessions and milestones that ended, and launches the ingestion of each as one memory.",
+)
+
+
+@dg.sensor(
+    job=upload_job,
+    minimum_interval_seconds=10,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Watches the drop place, and finds uploads whose text is to be read; a text that was read is an event.",
+)
+def upload_sensor(
     context: dg.SensorEvaluationContext, installation: InstallationResource
-) -> Iterator[dg.RunRequest | dg.SkipReason]:
-    """One look; unlike a job's, a sensor's docstring is shown to nobody."""
-    database = installation.opened.database
-    found = triggers.detect_ended(database)
-    batches = triggers.claim_for_runs(database, installation.settings, CLAIMED_BY)
-    context.log.info("%s conversations ended; %s batches in flight", found, len(batches))
-    if not batches:
-        yield dg.SkipReason("no conversation has ended with something unstored")
-    for batch in batches:
-        yield dg.RunRequest(
-            run_key=batch.run_key,
-            run_config=run_config(batch.batch_id),
-            tags={"neurigraph/segments": str(batch.segments), "neurigraph/tokens": str(batch.tokens)},
-        )
+) -> dg.RunRequest | dg.SkipReason:
+    """Watches the drop place, and finds uploads whose text is to be read; what was read is an event that ended."""
+    running = dg.RunsFilter(job_name=upload_job.name, statuses=UNFINISHED)
+    if context.instance.get_runs_count(running):
+        return dg.SkipReason("a run takes files in just now")
+    opened = installation.opened
+    waiting = drops.waiting(opened.database, opened.drop_place, opened.uploads)
+    return dg.RunRequest() if waiting else dg.SkipReason("no file waits")

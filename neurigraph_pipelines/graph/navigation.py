@@ -13,6 +13,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import ConceptKind, Outline, OutlineNode
 from neurigraph_pipelines.ports import Transaction
@@ -44,9 +45,9 @@ def shown_path(names: list[str]) -> str:
 
 
 def outline(tx: Transaction, user_id: UUID) -> Outline:
-    """All nodes of a user below the root, shallowest first."""
+    """All nodes of a user below the root, shallowest first, and the likeliest candidates for further ones."""
     return Outline(
-        tuple(
+        nodes=tuple(
             OutlineNode(
                 path=tuple(row["names"][1:]),
                 kind=ConceptKind(row["concept_kind"]),
@@ -58,7 +59,8 @@ def outline(tx: Transaction, user_id: UUID) -> Outline:
             )
             for row in tx.execute(_QUERIES["outline"], {"user_id": user_id})
             if row["layer_depth"] > 0
-        )
+        ),
+        candidates=candidates_of(tx, user_id),
     )
 
 

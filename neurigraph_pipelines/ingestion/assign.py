@@ -1,8 +1,9 @@
 """Which node takes which messages: a model's placements turned into filings by fixed rules.
 
 Pure decisions: no database, no provisioning. The rules: what exists is used, a new node needs confidence
-and room above the depth limit, a person exists once in the whole graph and is linked from everywhere else,
-and the filings of a segment tile it.
+and room above the depth limit, doubts of several segments add up to a confidence, a person exists once in the whole
+graph and is linked from everywhere else, other names are learned only where they mean nobody else, and the filings of
+a segment tile it.
 """
 
 from __future__ import annotations
@@ -13,21 +14,19 @@ from dataclasses import replace
 from itertools import combinations, groupby
 from uuid import UUID
 
-from neurigraph_pipelines.graph.entities import OutlineIndex
-from neurigraph_pipelines.graph.naming import display_name, name_key, presentable
+from neurigraph_pipelines.graph.entities import OutlineIndex, grown
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.ingestion.decision import Decision
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.model import (
-    MAX_LAYER_DEPTH,
     ConceptKind,
     Filing,
     ItemFailure,
-    NodeProposal,
+    NodeCandidate,
     Outline,
-    OutlineNode,
     Placement,
     PlannedEdge,
     PlannedNode,
-    Relation,
     Segment,
     SegmentRef,
 )
@@ -38,8 +37,8 @@ STEP = "assign_nodes"
 MAX_LINKED_SPEAKERS = 12
 """Speakers of one segment who are linked with each other: a parliament would give thousands of edges."""
 
-MAX_NODE_KEYWORDS = 24
-MAX_KEYWORD_LENGTH = 60
+MAX_EDGES_OF_CANDIDATE = 8
+"""Relations of one segment that wait for a candidate."""
 
 
 def file_segment(segment: Segment, placements: Sequence[Placement], outline: Outline, threshold: float) -> list[Filing]:
@@ -56,10 +55,11 @@ def file_segment(segment: Segment, placements: Sequence[Placement], outline: Out
         cut in two by another gives two filings at one path; its edges and notes come with the first.
     """
     index = OutlineIndex(outline)
+    owner = name_key(segment.ref.user_slug)
     placements = placements or [Placement((), segment.messages[0].seq, segment.messages[-1].seq)]
     owners = _owners(segment, placements)
-    decided = {number: _file(placements[number], index, threshold) for number in dict.fromkeys(owners)}
-    planned = {node.path: node for filing in decided.values() for node in filing.new_nodes}
+    decided = {number: Decision(index, threshold, owner).file(placements[number]) for number in dict.fromkeys(owners)}
+    planned = {node.path: node for filing in decided.values() for node in (*filing.new_nodes, *filing.beside)}
     filings: list[Filing] = []
     told: set[int] = set()
     for path, run in groupby(zip(owners, segment.messages, strict=True), key=lambda pair: decided[pair[0]].path):
@@ -72,11 +72,14 @@ def file_segment(segment: Segment, placements: Sequence[Placement], outline: Out
             last_message=pairs[-1][1].seq,
             edges=_distinct(edge for part in fresh for edge in part.edges),
             notes=tuple(dict.fromkeys(note for part in fresh for note in part.notes)),
+            beside=tuple(node for part in fresh for node in part.beside),
+            aliases=tuple(dict.fromkeys(alias for part in fresh for alias in part.aliases)),
+            candidates=tuple(candidate for part in fresh for candidate in part.candidates),
         )
         filings.append(_self_contained(filing, planned))
     links = _speaker_links(segment, index)
     filings[-1] = replace(filings[-1], edges=_distinct((*filings[-1].edges, *links)))
-    return filings
+    return _counted_once(filings)
 
 
 def assign_batch(
@@ -127,10 +130,8 @@ def assign_batch(
         except Exception as error:  # such as an unusable answer of a model
             return failure_of(ref.trigger_id, STEP, error)
         known = planned[ref.user_id]
-        new = {node.path: node for filing in filings for node in filing.new_nodes}
-        known.update(new)
-        nodes = (*current[ref.user_id].nodes, *map(_as_outline_node, new.values()))
-        current[ref.user_id] = Outline(nodes)
+        known.update((node.path, node) for filing in filings for node in (*filing.new_nodes, *filing.beside))
+        current[ref.user_id] = grown(current[ref.user_id], filings)
         return [_self_contained(filing, known) for filing in filings]
 
     if model.concurrency > 1:
@@ -157,94 +158,6 @@ def _owners(segment: Segment, placements: Sequence[Placement]) -> list[int]:
     return [owner if owner >= 0 else biggest for owner in owners]
 
 
-def _file(placement: Placement, index: OutlineIndex, threshold: float) -> Filing:
-    """Walk the steps of one placement down the outline; the range of the returned filing is not yet known."""
-    path: tuple[str, ...] = ()
-    new: list[PlannedNode] = []
-    notes: list[str] = []
-    edges: list[PlannedEdge] = []
-    subject: tuple[str, ...] = ()
-    topic: tuple[str, ...] = ()
-    for number, step in enumerate(placement.steps):
-        names = (step.name, *step.aliases)
-        existing = index.child(path, names)
-        if existing is None and step.kind is ConceptKind.PERSON:
-            existing = index.person(names)
-            if existing is not None and path:
-                edges.append(PlannedEdge(path, existing.path, *_stated(placement.relations, names)))
-                notes.append(f"{existing.path[-1]} is kept once, at {_shown(existing.path)}, and linked from here.")
-                break
-        if existing is not None:
-            path = existing.path
-            topic = path[:-1] if existing.kind is ConceptKind.PERSON else path
-            continue
-        refusal = _refusal(step, path, threshold)
-        if refusal:
-            notes.append(refusal)
-            if not path:
-                nearest = index.nearest_topic(placement.steps[number:])
-                path = nearest.path if nearest else ()
-            break
-        node = _planned(step, path)
-        new.append(node)
-        index.add(_as_outline_node(node))
-        path = node.path
-        topic = path[:-1] if node.kind is ConceptKind.PERSON else path
-    edges += _relation_edges(placement.relations, topic, subject or path, index)
-    return Filing(path, 0, 0, tuple(new), tuple(edges), tuple(notes))
-
-
-def _refusal(step: NodeProposal, parent: tuple[str, ...], threshold: float) -> str | None:
-    """Why no node is made for ``step`` under ``parent``; None when one may be."""
-    if not presentable(step.name):
-        return f"A proposed name was refused: {display_name(step.name)[:40]!r}."
-    if len(parent) >= MAX_LAYER_DEPTH:
-        return f"Depth limit {MAX_LAYER_DEPTH} met: {display_name(step.name)} is filed at {_shown(parent)}."
-    # A confidence that is not a number compares false with everything, so it is asked this way round.
-    if not step.confidence >= threshold:
-        return f"No node for {display_name(step.name)}: confidence {step.confidence:.2f} of {threshold:.2f}."
-    return None
-
-
-def _planned(step: NodeProposal, parent: tuple[str, ...]) -> PlannedNode:
-    name = display_name(step.name)
-    keywords = dict.fromkeys(display_name(word)[:MAX_KEYWORD_LENGTH] for word in step.keywords[:MAX_NODE_KEYWORDS])
-    aliases = {name_key(alias): display_name(alias) for alias in step.aliases if presentable(alias)}
-    aliases.pop(name_key(name), None)
-    return PlannedNode(
-        path=(*parent, name),
-        kind=step.kind,
-        confidence=min(1.0, step.confidence),
-        summary=step.summary,
-        keywords=tuple(word for word in keywords if word),
-        aliases=tuple(aliases.values()),
-    )
-
-
-def _stated(relations: Iterable[Relation], names: Iterable[str]) -> tuple[str, float]:
-    """The label and strength that the content gives for whoever bears one of ``names``."""
-    keys = {name_key(name) for name in names}
-    return next(((r.label, r.strength) for r in relations if name_key(r.other) in keys), ("mentions", 0.5))
-
-
-def _relation_edges(
-    relations: Iterable[Relation], topic: tuple[str, ...], subject: tuple[str, ...], index: OutlineIndex
-) -> list[PlannedEdge]:
-    """Edges for stated relations with nodes that exist.
-
-    What the subject itself, or somebody else, is to the user hangs on the topic: the user has no node but the root.
-    """
-    edges = []
-    for relation in relations:
-        other = index.anywhere(relation.other)
-        if other is None:
-            continue
-        origin = topic if relation.of_user or other.path == subject else subject
-        if origin and origin != other.path:
-            edges.append(PlannedEdge(origin, other.path, relation.label, relation.strength))
-    return edges
-
-
 def _speaker_links(segment: Segment, index: OutlineIndex) -> list[PlannedEdge]:
     """Who talks with whom, between speakers who are nodes."""
     persons = dict.fromkeys(p.path for p in (index.person([name]) for name in segment.speakers) if p)
@@ -262,14 +175,20 @@ def _distinct(edges: Iterable[PlannedEdge]) -> tuple[PlannedEdge, ...]:
     return tuple(best.values())
 
 
+def _counted_once(filings: Sequence[Filing]) -> list[Filing]:
+    """Filings in which a candidate counts once for the whole segment, with its best evidence and all its relations."""
+    best: dict[tuple[ConceptKind, str, tuple[str, ...]], NodeCandidate] = {}
+    made = {(node.kind, name_key(node.path[-1])) for filing in filings for node in (*filing.new_nodes, *filing.beside)}
+    for candidate in (candidate for filing in filings for candidate in filing.candidates):
+        key = (candidate.kind, name_key(candidate.name), candidate.parent)
+        if key[:2] in made:
+            continue
+        known = best.get(key, candidate)
+        edges = _distinct((*known.edges, *candidate.edges))[:MAX_EDGES_OF_CANDIDATE]
+        best[key] = replace(known, confidence=max(known.confidence, candidate.confidence), edges=edges)
+    return [replace(filings[0], candidates=tuple(best.values())), *(replace(f, candidates=()) for f in filings[1:])]
+
+
 def _self_contained(filing: Filing, planned: Mapping[tuple[str, ...], PlannedNode]) -> Filing:
     prefixes = (filing.path[:depth] for depth in range(1, len(filing.path) + 1))
     return replace(filing, new_nodes=tuple(planned[prefix] for prefix in prefixes if prefix in planned))
-
-
-def _as_outline_node(node: PlannedNode) -> OutlineNode:
-    return OutlineNode(node.path, node.kind, node.summary, node.keywords, node.aliases)
-
-
-def _shown(path: tuple[str, ...]) -> str:
-    return " / ".join(path) or "the root"

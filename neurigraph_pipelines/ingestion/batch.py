@@ -17,6 +17,7 @@ from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.ingestion.commit import commit
+from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.embed import embed
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
@@ -83,7 +84,7 @@ def run_due(
     on_batch: Callable[[triggers.Batch], None] | None = None,
     on_done: Progress | None = None,
 ) -> Iterator[BatchResult]:
-    """Store what has ended, batch after batch in this process, until nothing is due.
+    """Store what is due, batch after batch in this process, until nothing is due.
 
     A batch that is cut off, by a person or by an error, goes back to the queue at once.
 
@@ -93,7 +94,7 @@ def run_due(
         on_done: As for ``run_batch``.
     """
     while True:
-        triggers.detect_ended(adapters.database)
+        detect(adapters.database, settings)
         batch = triggers.claim(adapters.database, settings, claimed_by, user_id)
         if batch is None:
             return

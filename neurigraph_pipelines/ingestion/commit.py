@@ -6,21 +6,21 @@ invisible and swept later; a row without its object cannot come to be.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 import numpy as np
 from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.graph.candidates import remember, settle
 from neurigraph_pipelines.graph.edges import write_edges
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
+from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.records import (
@@ -36,9 +36,9 @@ from neurigraph_pipelines.ingestion.records import (
     failed_triggers,
     failure_of,
 )
-from neurigraph_pipelines.ingestion.transcript import Layout, read_text
+from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, remove, write_original, write_transcript
 from neurigraph_pipelines.lexemes import Lexer
-from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
+from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
     ContentType,
@@ -46,7 +46,6 @@ from neurigraph_pipelines.model import (
     Keywords,
     Segment,
     SourceKind,
-    StoredObject,
     Summary,
 )
 from neurigraph_pipelines.ports import Adapters, Transaction
@@ -54,13 +53,10 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 STEP = "commit"
-MAX_NODE_KEYWORDS = 64
-KEYWORDS_FROM_RECORD = 6
-"""Entities, and as many topics, that a record adds to its node's keywords."""
 
 _QUERIES = statements("commit")
-_GRAPH = statements("graph")
 _TRIGGERS = statements("triggers")
+_UPLOADS = statements("uploads")
 _CONTENT_TYPES = {
     SourceKind.CONVERSATION: ContentType.CONVERSATION,
     SourceKind.EVENT: ContentType.EVENT,
@@ -74,9 +70,13 @@ class _Written:
 
     plan: RecordPlan
     part: Segment
-    durable: StoredObject
-    layout: Layout
+    files: tuple[StoredFile, ...]
     content_hash: bytes
+
+    @property
+    def main_file(self) -> StoredFile:
+        """What is opened when somebody opens the record: the original where there is one."""
+        return self.files[0]
 
 
 class _LostClaimError(Exception):
@@ -154,7 +154,8 @@ class _AtomicZone:
         segment = triggers.load(self._adapters.database, plans[0].ref)
         # Nodes are made and locked in one order everywhere, so that two commits cannot wait for each other.
         plans = sorted(plans, key=lambda plan: (tuple(map(name_key, plan.filing.path)), plan.part))
-        keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, self._batch_id) for p in plans]
+        attempt = uuid4()
+        keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, attempt) for p in plans]
         try:
             written = [self._write(plan, segment, key) for plan, key in zip(plans, keys, strict=True)]
             with self._adapters.database.pipeline() as tx:
@@ -170,34 +171,47 @@ class _AtomicZone:
         return committed
 
     def _write(self, plan: RecordPlan, segment: Segment, key: str) -> _Written:
-        """Put the durable object and the working copy in place, and read the object back."""
+        """Put the objects of one record in place."""
         objects = self._adapters.objects
         part = segment.within(plan.filing.first_message, plan.filing.last_message)
-        layout = Layout()
-        members: list[bytes] = list(self._writer.members(part, layout))
-        durable = objects.put(key, members)
-        found = hashlib.sha256()
-        for chunk in objects.get(key):
-            found.update(chunk)
-        if found.hexdigest() != durable.sha256:
-            raise StorageError(f"{key} reads back differently from what was written")
-        text = read_text(members)
-        objects.put(active_key(key), [text])
-        return _Written(plan, part, durable, layout, hashlib.sha256(text).digest())
+        transcript, content_hash = write_transcript(objects, self._writer, part, key)
+        original = self._original(plan)
+        if original is None:
+            return _Written(plan, part, (transcript,), content_hash)
+        file = write_original(objects, original, key, self._settings.gzip_level)
+        return _Written(plan, part, (file, transcript), content_hash)
+
+    def _original(self, plan: RecordPlan) -> Original | None:
+        """The uploaded file, for the record that begins with the file's first message."""
+        if plan.ref.source_kind is not SourceKind.UPLOAD or plan.filing.first_message != 1:
+            return None
+        with self._adapters.database.pipeline() as tx:
+            row = tx.execute(_UPLOADS["original"], {"source_id": plan.ref.source_id}).fetchone()
+        return Original.of_row(row) if row is not None else None
 
     def _remove(self, keys: Iterable[str]) -> None:
         for key in keys:
-            self._adapters.objects.delete(active_key(key))
-            self._adapters.objects.delete(key)
+            remove(self._adapters.objects, key)
 
     def _commit(self, tx: Transaction, written: Sequence[_Written]) -> list[Committed]:
         ref = written[0].plan.ref
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
-        committed = [self._insert(tx, item) for item in written]
-        new = [item.plan for item, record in zip(written, committed, strict=True) if not record.already_stored]
-        write_edges(tx, ref.user_id, ref.user_slug, [edge for plan in new for edge in plan.filing.edges])
+        self._provision(tx, written)
+        additions: list[Addition] = []
+        committed = [self._insert(tx, item, additions) for item in written]
+        filings = [
+            item.plan.filing for item, record in zip(written, committed, strict=True) if not record.already_stored
+        ]
+        edges = [
+            *(edge for filing in filings for edge in filing.edges),
+            *settle(tx, ref.user_id, [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]),
+            *remember(tx, ref.user_id, [candidate for filing in filings for candidate in filing.candidates]),
+        ]
+        write_edges(tx, ref.user_id, ref.user_slug, edges)
+        aliases = [alias for filing in filings for alias in filing.aliases]
+        update_shells(tx, ref.user_id, ref.user_slug, additions, aliases)
         tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id})
         tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
         if self._settings.inbox_retention_days == 0:
@@ -211,7 +225,15 @@ class _AtomicZone:
             )
         return committed
 
-    def _insert(self, tx: Transaction, item: _Written) -> Committed:
+    def _provision(self, tx: Transaction, written: Sequence[_Written]) -> None:
+        """Make all nodes that the segment needs, in one order everywhere, before anything of them is locked."""
+        ref, filings = written[0].plan.ref, [item.plan.filing for item in written]
+        planned = [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
+        paths = {filing.path for filing in filings} | {node.path for filing in filings for node in filing.beside}
+        for path in sorted(paths, key=lambda path: tuple(map(name_key, path))):
+            resolve_path(tx, ref.user_id, ref.user_slug, path, planned)
+
+    def _insert(self, tx: Transaction, item: _Written, additions: list[Addition]) -> Committed:
         plan, ref = item.plan, item.plan.ref
         summary = self._summaries[plan.record_id]
         keywords = self._keywords[plan.record_id]
@@ -224,15 +246,16 @@ class _AtomicZone:
                 "content_hash": item.content_hash,
             },
         ).fetchone()
-        node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path, plan.filing.new_nodes)
+        node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
         path = "/".join((ref.user_slug, *node.names))
         if known is not None:
             return Committed(known["record_id"], ref.trigger_id, path, summary.title, 0, False, already_stored=True)
         schema = sql.Identifier(node.schema_name)
         self._insert_record(tx, schema, item, summary, keywords, vectors)
         passages = self._insert_passages(tx, schema, item, vectors)
-        self._insert_file(tx, schema, node, item, summary)
-        self._update_shell(tx, node, keywords, vectors)
+        for file in item.files:
+            self._insert_file(tx, schema, node, item, file, summary)
+        additions.append(Addition(node, keywords, vectors.summary if vectors is not None else None))
         tx.execute(
             _QUERIES["insert_first_delta"],
             {
@@ -287,7 +310,7 @@ class _AtomicZone:
                 "last_message": plan.filing.last_message,
                 "content_hash": item.content_hash,
                 "language": f"pg_catalog.{self._settings.language}",
-                "file_pointer": item.durable.key,
+                "file_pointer": item.main_file.durable.key,
                 "occurred_at": item.part.occurred_at,
             },
         )
@@ -319,50 +342,34 @@ class _AtomicZone:
         return len(rows)
 
     def _insert_file(
-        self, tx: Transaction, schema: sql.Identifier, node: NodeRef, item: _Written, summary: Summary
+        self,
+        tx: Transaction,
+        schema: sql.Identifier,
+        node: NodeRef,
+        item: _Written,
+        file: StoredFile,
+        summary: Summary,
     ) -> None:
-        record_id = item.plan.record_id
-        file_id = uuid5(record_id, "transcript")
+        ref, record_id = item.plan.ref, item.plan.record_id
+        file_id = uuid5(record_id, file.kind)
+        made_up = f"{item.part.occurred_at:%Y-%m-%d} {summary.title}.jsonl".replace("/", "-")
         tx.execute(
             _QUERIES["insert_file"].format(schema=schema),
             {
                 "file_id": file_id,
                 "record_id": record_id,
-                "file_name": f"{item.part.occurred_at:%Y-%m-%d} {summary.title}.jsonl".replace("/", "-"),
-                "file_type": "transcript",
-                "storage_path": item.durable.key,
+                "file_name": file.name or made_up,
+                "file_type": file.file_type,
+                "storage_path": file.durable.key,
                 "compression_state": "active",
-                "compression_format": "gzip",
-                "size_bytes": item.layout.text_bytes,
-                "stored_bytes": item.durable.size_bytes,
-                "stored_sha256": bytes.fromhex(item.durable.sha256),
-                "member_offsets": item.layout.member_offsets,
-                "member_text_offsets": item.layout.member_text_offsets,
+                "compression_format": file.compression,
+                "size_bytes": file.size_bytes,
+                "stored_bytes": file.durable.size_bytes,
+                "stored_sha256": bytes.fromhex(file.durable.sha256),
+                "member_offsets": file.layout.member_offsets,
+                "member_text_offsets": file.layout.member_text_offsets,
             },
         )
-        tx.execute(
-            _QUERIES["log_active"],
-            {"user_id": item.plan.ref.user_id, "file_id": file_id, "node_id": node.node_id},
-        )
-
-    def _update_shell(self, tx: Transaction, node: NodeRef, keywords: Keywords, vectors: Vectors | None) -> None:
-        shell = tx.execute(_GRAPH["lock_shell"], {"node_id": node.node_id}).fetchone()
-        assert shell is not None
-        count, centroid = shell["embedded_count"], shell["centroid"]
-        if vectors is not None:
-            before = centroid.to_numpy() if centroid is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
-            centroid = Vector((before * count + vectors.summary) / (count + 1))
-            count += 1
-        words = dict.fromkeys(shell["node_keywords"] or ())
-        words.update(
-            dict.fromkeys((*keywords.entities[:KEYWORDS_FROM_RECORD], *keywords.topics[:KEYWORDS_FROM_RECORD]))
-        )
-        tx.execute(
-            _GRAPH["update_shell"],
-            {
-                "node_id": node.node_id,
-                "embedded_count": count,
-                "centroid": centroid,
-                "node_keywords": list(words)[:MAX_NODE_KEYWORDS],
-            },
-        )
+        tx.execute(_QUERIES["log_active"], {"user_id": ref.user_id, "file_id": file_id, "node_id": node.node_id})
+        if file.kind == "original":
+            tx.execute(_UPLOADS["keep_original"], {"source_id": ref.source_id, "file_id": file_id})

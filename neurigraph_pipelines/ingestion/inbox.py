@@ -11,11 +11,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID, uuid4
 
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.ingestion.hygiene import clean_text, utc, validate_message
-from neurigraph_pipelines.model import NewConversation, NewMessage, SourceKind
+from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.ports import TokenCounter, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
@@ -34,13 +35,15 @@ class AppendResult:
         added: Newly in the inbox.
         known: Were there already, word for word.
         conflicts: External ids that are there already with other words; the stored ones were kept.
+        replaced: Were there already as the newest and not complete, and gave way to what was handed in now.
         repaired: Had text that no database stores, replaced by U+FFFD.
-        tokens: Of the added ones.
+        tokens: By which the source grew.
     """
 
     added: int = 0
     known: int = 0
     conflicts: tuple[str, ...] = ()
+    replaced: int = 0
     repaired: int = 0
     tokens: int = 0
 
@@ -61,7 +64,7 @@ class Inbox:
         external_id: str | None = None,
         title: str | None = None,
         started_at: datetime | None = None,
-        event_kind: str | None = None,
+        event_kind: EventKind | None = None,
     ) -> tuple[UUID, bool]:
         """A source by its external id, made if need be.
 
@@ -99,55 +102,56 @@ class Inbox:
     ) -> AppendResult:
         """Append messages in the order given; those whose external id is there already are not added again.
 
+        The newest message may be handed in before it is complete, and again under its external id when there is more
+        of it: that replaces it, until it is complete, another message follows it or a segment holds it.
+
         Raises:
             NotFoundError: No such source, or not visible to whoever asks.
             InvalidInputError: A message is unacceptable; none of them was added.
+            ConflictError: The source has ended and a message is not complete; none of them was added.
         """
         source = tx.execute(_QUERIES["lock_source"], {"source_id": source_id, "kind": kind.value}).fetchone()
         if source is None:
             raise NotFoundError
         policy, limit = self._settings.unstorable_text, self._settings.max_message_bytes
         checked = [validate_message(message, policy, limit) for message in messages]
-        known: dict[str, bytes] = {
-            row["external_id"]: bytes(row["content_hash"])
-            for row in tx.execute(
-                _QUERIES["known_messages"],
-                {"source_id": source_id, "external_ids": [m.external_id for m, _ in checked if m.external_id]},
-            )
-        }
-        rows = _Rows()
-        seq: int = source["last_message"]
-        clock: datetime = source["last_occurred_at"] or source["started_at"]
-        live = source["ended_at"] is None and source["last_message"] > 0
-        already, repaired, conflicts = 0, 0, []
+        known = tx.execute(
+            _QUERIES["known_messages"],
+            {"source_id": source_id, "external_ids": [m.external_id for m, _ in checked if m.external_id]},
+        )
+        intake = _Intake(source, {row.pop("external_id"): _Known(**row) for row in known}, self._tokens)
         for message, mended in checked:
-            digest = _content_hash(message)
-            if message.external_id is not None and message.external_id in known:
-                if known[message.external_id] == digest:
-                    already += 1
-                else:
-                    conflicts.append(message.external_id)
-                continue
-            seq += 1
-            # A message without a time is as old as the one before it; in a conversation going on, that is now.
-            clock = message.occurred_at or (datetime.now(UTC) if live else clock)
-            external_id = message.external_id or str(uuid4())
-            rows.add(seq, message, external_id, self._tokens.count(message.content), digest, clock)
-            known[external_id] = digest
-            repaired += mended
-        if rows.seqs:
+            intake.take(message, mended)
+        if intake.replacement is not None:
+            tx.execute(_QUERIES["replace_message"], {"source_id": source_id, **intake.replacement.values()})
+        if intake.added:
+            rows = [row.values() for row in intake.added]
             tx.execute(
                 _QUERIES["insert_messages"],
-                {"source_id": source_id, "user_id": source["user_id"], **rows.columns()},
+                {
+                    "source_id": source_id,
+                    "user_id": source["user_id"],
+                    **{column: [row[column] for row in rows] for column in rows[0]},
+                },
             )
+        if intake.added or intake.replacement is not None:
             tx.execute(
                 _QUERIES["advance_source"],
-                {"source_id": source_id, "last_message": seq, "tokens": sum(rows.token_counts)},
+                {"source_id": source_id, "last_message": intake.last_message, "tokens": intake.tokens},
             )
-        return AppendResult(len(rows.seqs), already, tuple(conflicts), repaired, sum(rows.token_counts))
+        return AppendResult(
+            len(intake.added),
+            intake.already,
+            tuple(intake.conflicts),
+            intake.replaced,
+            intake.repaired,
+            intake.tokens,
+        )
 
     def end(self, tx: Transaction, kind: SourceKind, source_id: UUID, ended_at: datetime | None = None) -> datetime:
         """Say that a source has ended; ending it again changes nothing.
+
+        An event in which nothing was said, such as a milestone, is remembered by its title.
 
         Returns:
             When it ended.
@@ -161,65 +165,144 @@ class Inbox:
         ).fetchone()
         if row is None:
             raise NotFoundError
+        if kind is SourceKind.EVENT and row["last_message"] == 0 and row["title"] is not None:
+            title = NewMessage(Role.USER, row["title"], external_id="title", occurred_at=row["started_at"])
+            self.append(tx, kind, source_id, [title])
         ended: datetime = row["ended_at"]
         return ended
 
     def add_conversation(
         self, tx: Transaction, user_id: UUID, conversation: NewConversation
     ) -> tuple[bool, AppendResult]:
-        """Take in a whole conversation as an importer read it.
+        """Take in a whole conversation or event as an importer read it.
 
         Returns:
-            Whether the conversation is new, and what became of its messages.
+            Whether it is new, and what became of its messages.
         """
+        kind = SourceKind.CONVERSATION if conversation.event_kind is None else SourceKind.EVENT
         first = next((m.occurred_at for m in conversation.messages if m.occurred_at is not None), None)
         source_id, new = self.open_source(
             tx,
             user_id,
-            SourceKind.CONVERSATION,
+            kind,
             external_id=conversation.external_id,
             title=conversation.title[:MAX_TITLE_LENGTH] if conversation.title else None,
             started_at=conversation.started_at or first,
+            event_kind=conversation.event_kind,
         )
-        result = self.append(tx, SourceKind.CONVERSATION, source_id, conversation.messages)
+        result = self.append(tx, kind, source_id, conversation.messages)
         if conversation.ended_at is not None:
-            self.end(tx, SourceKind.CONVERSATION, source_id, conversation.ended_at)
+            self.end(tx, kind, source_id, conversation.ended_at)
         return new, result
 
 
-class _Rows:
-    """Messages as columns: one statement inserts them all."""
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the inbox knows of a message already."""
 
-    def __init__(self) -> None:
-        self.seqs: list[int] = []
-        self.token_counts: list[int] = []
-        self._messages: list[NewMessage] = []
-        self._external_ids: list[str] = []
-        self._content_hashes: list[bytes] = []
-        self._occurred_ats: list[datetime] = []
+    seq: int
+    content_hash: bytes
+    token_count: int
+    complete: bool
 
-    def add(
-        self, seq: int, message: NewMessage, external_id: str, tokens: int, digest: bytes, occurred_at: datetime
-    ) -> None:
-        self.seqs.append(seq)
-        self.token_counts.append(tokens)
-        self._messages.append(message)
-        self._external_ids.append(external_id)
-        self._content_hashes.append(digest)
-        self._occurred_ats.append(occurred_at)
 
-    def columns(self) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A message as it is about to be written."""
+
+    seq: int
+    message: NewMessage
+    external_id: str
+    token_count: int
+    content_hash: bytes
+    occurred_at: datetime
+
+    def values(self) -> dict[str, Any]:
+        message = self.message
         return {
-            "seqs": self.seqs,
-            "roles": [m.role.value for m in self._messages],
-            "authors": [m.author for m in self._messages],
-            "contents": [m.content for m in self._messages],
-            "tool_calls": [json.dumps(list(m.tool_calls)) if m.tool_calls else None for m in self._messages],
-            "token_counts": self.token_counts,
-            "content_hashes": self._content_hashes,
-            "occurred_ats": self._occurred_ats,
-            "external_ids": self._external_ids,
+            "seq": self.seq,
+            "role": message.role.value,
+            "author": message.author,
+            "content": message.content,
+            "tool_calls": json.dumps(list(message.tool_calls)) if message.tool_calls else None,
+            "token_count": self.token_count,
+            "content_hash": self.content_hash,
+            "occurred_at": self.occurred_at,
+            "external_id": self.external_id,
+            "complete": message.complete,
         }
+
+
+class _Intake:
+    """Decides what becomes of messages, one after the other, while their source is locked.
+
+    Attributes:
+        added: New messages, in order.
+        replacement: What the newest stored message gives way to.
+        last_message: Number of the newest message, with the added ones.
+        tokens: By which the source grows.
+    """
+
+    def __init__(self, source: dict[str, Any], known: dict[str, _Known], tokens: TokenCounter) -> None:
+        self.added: list[_Row] = []
+        self.replacement: _Row | None = None
+        self.last_message: int = source["last_message"]
+        self.tokens = self.already = self.replaced = self.repaired = 0
+        self.conflicts: list[str] = []
+        self._known = known
+        self._counter = tokens
+        self._triggered_through: int = source["triggered_through"]
+        self._ended = source["ended_at"] is not None
+        self._live = not self._ended and source["last_message"] > 0
+        self._clock: datetime = source["last_occurred_at"] or source["started_at"]
+
+    def take(self, message: NewMessage, mended: bool) -> None:
+        """Decide about the next message; ``mended`` if it had to be repaired."""
+        digest = _content_hash(message)
+        before = self._known.get(message.external_id) if message.external_id is not None else None
+        if before is None:
+            self._add(message, digest)
+        else:
+            streaming = not before.complete and before.seq == self.last_message > self._triggered_through
+            if before.content_hash == digest and not (streaming and message.complete):
+                self.already += 1
+                return
+            if not streaming:
+                self.conflicts.append(message.external_id or "")
+                return
+            self._replace(before, message, digest)
+        if self._ended and not message.complete:
+            raise ConflictError("What has ended takes complete messages only: send the message once it is complete.")
+        self.repaired += mended
+
+    def _add(self, message: NewMessage, digest: bytes) -> None:
+        # A message without a time is as old as the one before it; in a conversation going on, that is now.
+        self._clock = message.occurred_at or (datetime.now(UTC) if self._live else self._clock)
+        self.last_message += 1
+        row = self._row(self.last_message, message, digest, self._clock)
+        self.added.append(row)
+        self.tokens += row.token_count
+
+    def _replace(self, before: _Known, message: NewMessage, digest: bytes) -> None:
+        row = self._row(before.seq, message, digest, message.occurred_at or self._clock)
+        if self.added:
+            self.added[-1] = row
+        else:
+            self.replacement = row
+        self.replaced += 1
+        self.tokens += row.token_count - before.token_count
+
+    def _row(self, seq: int, message: NewMessage, digest: bytes, occurred_at: datetime) -> _Row:
+        row = _Row(
+            seq,
+            message,
+            message.external_id or str(uuid4()),
+            self._counter.count(message.content),
+            digest,
+            occurred_at,
+        )
+        self._known[row.external_id] = _Known(seq, digest, row.token_count, message.complete)
+        return row
 
 
 def purge_stored_bodies(tx: Transaction, age_seconds: float, limit: int = 1_000) -> int:

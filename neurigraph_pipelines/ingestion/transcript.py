@@ -13,13 +13,14 @@ import json
 import re
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from neurigraph_pipelines.model import Message, Segment
 from neurigraph_pipelines.ports import TokenCounter
 
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
+_PIECE_BYTES = 1 << 20
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
 
@@ -127,6 +128,20 @@ class TranscriptWriter:
 def read_text(members: Sequence[bytes]) -> bytes:
     """The text of consecutive gzip members."""
     return b"".join(zlib.decompress(member, _GZIP) for member in members)
+
+
+def unpacked(stored: Iterable[bytes]) -> Iterator[bytes]:
+    """The content of an object of gzip members, in pieces of bounded size, whatever it unpacks to."""
+    member = zlib.decompressobj(_GZIP)
+    for packed in stored:
+        more = False  # zlib may hold back content after it has taken in all that was packed
+        while packed or more:
+            if member.eof:
+                member = zlib.decompressobj(_GZIP)
+            piece = member.decompress(packed, _PIECE_BYTES)
+            yield piece
+            more = len(piece) == _PIECE_BYTES and not member.eof
+            packed = member.unused_data if member.eof else member.unconsumed_tail
 
 
 def members_of(

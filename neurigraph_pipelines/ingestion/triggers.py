@@ -1,7 +1,8 @@
-"""Segments on their way: found, claimed in batches, kept alive, given back.
+"""Segments on their way: claimed in batches, kept alive, given back.
 
-The queue's rules stand in ``sql/queries/triggers.sql``. Who looks how often is for Dagster's sensors and for the
-command line; what happens to a claimed segment is for the other modules of this package.
+The queue's rules stand in ``sql/queries/triggers.sql``. Finding segments is for ``detection``; who looks how often is
+for Dagster's sensors and for the command line; what happens to a claimed segment is for the other modules of this
+package.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from neurigraph_pipelines.statements import statements
 
 MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
 _MOST_DOUBLINGS = 64  # far beyond the longest delay, and within what a float holds
-_DETECT_AT_ONCE = 10_000
 _QUERIES = statements("triggers")
 
 
@@ -62,29 +62,19 @@ class Queue:
     next_attempt_at: datetime | None
 
 
-def detect_ended(database: Database) -> int:
-    """Make a trigger for every conversation that ended with something unstored.
-
-    Returns:
-        How many were made.
-    """
-    with database.pipeline() as tx:
-        return tx.execute(
-            _QUERIES["trigger_ended"],
-            {
-                "kind": SourceKind.CONVERSATION.value,
-                "trigger_type": TriggerType.CONVERSATION_END.value,
-                "limit": _DETECT_AT_ONCE,
-            },
-        ).rowcount
-
-
-def claim(database: Database, settings: Settings, claimed_by: str, user_id: UUID | None = None) -> Batch | None:
+def claim(
+    database: Database,
+    settings: Settings,
+    claimed_by: str,
+    user_id: UUID | None = None,
+    trigger_type: TriggerType | None = None,
+) -> Batch | None:
     """Claim due segments for one run.
 
     Args:
         claimed_by: Who will run them; ``open_batches`` lists by it.
         user_id: Only this user's, or everybody's.
+        trigger_type: Only segments stored for this reason, or for any.
 
     Returns:
         The batch, or None when nothing is due.
@@ -98,6 +88,7 @@ def claim(database: Database, settings: Settings, claimed_by: str, user_id: UUID
                 "batch_id": batch_id,
                 "claimed_by": claimed_by,
                 "user_id": user_id,
+                "trigger_type": trigger_type.value if trigger_type is not None else None,
                 "lease_seconds": settings.claim_lease_seconds,
                 "max_segments": settings.batch_max_segments,
                 "max_tokens": settings.batch_max_tokens,
@@ -126,7 +117,9 @@ def open_batches(database: Database, claimed_by: str) -> list[Batch]:
         return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by})]
 
 
-def claim_for_runs(database: Database, settings: Settings, claimed_by: str) -> list[Batch]:
+def claim_for_runs(
+    database: Database, settings: Settings, claimed_by: str, trigger_type: TriggerType | None = None
+) -> list[Batch]:
     """What a sensor asks runs for: batches already claimed, and new ones up to ``batches_in_flight``.
 
     A batch that was claimed but whose run was never asked for, because the sensor died between the two, is listed
@@ -135,7 +128,7 @@ def claim_for_runs(database: Database, settings: Settings, claimed_by: str) -> l
     expire(database, settings)  # first, or batches whose runs died would keep every place for ever
     batches = open_batches(database, claimed_by)
     while len(batches) < settings.batches_in_flight:
-        batch = claim(database, settings, claimed_by)
+        batch = claim(database, settings, claimed_by, trigger_type=trigger_type)
         if batch is None:
             break
         batches.append(batch)

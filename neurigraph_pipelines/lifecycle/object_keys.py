@@ -7,22 +7,35 @@ Keys mirror the graph as it was when the file was written: renaming a node moves
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from neurigraph_pipelines.graph.naming import slug
 
 DURABLE = "durable/"
 ACTIVE = "active/"
+STAGING = "staging/"
 _COMPRESSED = ".gz"
 
 
-def durable_key(user_slug: str, path: Sequence[str], record_id: UUID, batch_id: UUID) -> str:
+def staging_key(received_at: datetime, number: UUID) -> str:
+    """Key of uploaded bytes until a record holds them; the day in it tells how long they have been there."""
+    return f"{STAGING}{received_at:%Y-%m-%d}/{number}"
+
+
+def original_key(durable: str, compressed: bool) -> str:
+    """Key of an uploaded file beside the transcript of its text, which lies at ``durable``."""
+    return durable.removesuffix(f".jsonl{_COMPRESSED}") + ".original" + (_COMPRESSED if compressed else "")
+
+
+def durable_key(user_slug: str, path: Sequence[str], record_id: UUID, attempt: UUID) -> str:
     """Key of a transcript's durable object.
 
-    The batch is part of it, so that an attempt that failed can be removed without touching another's object.
+    The attempt to store it is part of it, so that what a failed one wrote can be removed without touching another's
+    object: a step that is repeated after it had committed must not take the bytes of its own records away.
     """
     folders = "/".join([user_slug, *map(slug, path)])
-    return f"{DURABLE}{folders}/{record_id}-{batch_id.hex[:8]}.jsonl{_COMPRESSED}"
+    return f"{DURABLE}{folders}/{record_id}-{attempt.hex[:8]}.jsonl{_COMPRESSED}"
 
 
 def active_key(durable: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -16,7 +17,8 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError, StorageError
-from neurigraph_pipelines.ingestion.transcript import members_of, passage_text, read_text
+from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
+from neurigraph_pipelines.ingestion.transcript import members_of, passage_text, read_text, unpacked
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
@@ -28,12 +30,19 @@ _QUERIES = statements("search")
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A file's content, verified."""
+    """A file, verified; its content is read piece by piece, since an upload may be larger than memory."""
 
     file_id: UUID
     file_name: str
     media_type: str
-    content: bytes
+    is_transcript: bool
+    size_bytes: int
+    chunks: Callable[[], Iterator[bytes]]
+
+    @property
+    def content(self) -> bytes:
+        """All of it at once."""
+        return b"".join(self.chunks())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +55,13 @@ class OpenedMessage:
     text: str
 
 
-def open_file(database: Database, objects: ObjectStore, claims: Claims, file_id: UUID) -> OpenedFile:
+def open_file(
+    database: Database, objects: ObjectStore, claims: Claims, file_id: UUID, *, as_text: bool = False
+) -> OpenedFile:
     """The whole of one file; resets its dormancy clock.
+
+    Args:
+        as_text: Of an upload, the transcript of the text that was read out of it.
 
     Raises:
         NotFoundError: No such file, or not visible to whoever asks.
@@ -55,9 +69,25 @@ def open_file(database: Database, objects: ObjectStore, claims: Claims, file_id:
     """
     with database.agent(claims) as tx:
         schema, manifest = _manifest(tx, file_id)
-        tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": file_id})
-    content = _whole(objects, manifest)
-    return OpenedFile(file_id, manifest["file_name"], TRANSCRIPT_MEDIA_TYPE, content)
+        if as_text:
+            manifest = _transcript_beside(tx, schema, file_id)
+        tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": manifest["file_id"]})
+    _verify(objects, manifest)
+
+    def chunks() -> Iterator[bytes]:
+        stored = objects.get(manifest["storage_path"])
+        return unpacked(stored) if manifest["compression_format"] == "gzip" else stored
+
+    is_transcript = manifest["file_type"] == "transcript"
+    name = manifest["file_name"]
+    return OpenedFile(
+        manifest["file_id"],
+        name,
+        TRANSCRIPT_MEDIA_TYPE if is_transcript else media_type_of(_head(chunks()), name).name,
+        is_transcript,
+        manifest["size_bytes"],
+        chunks,
+    )
 
 
 def open_message(
@@ -65,22 +95,26 @@ def open_message(
 ) -> OpenedMessage:
     """One message of a transcript, by the byte ranges of its passages; the rest of the file is not read.
 
+    Args:
+        file_id: Of the transcript, or of the original beside it.
+
     Raises:
         NotFoundError: No such file or message, or not visible to whoever asks.
         StorageError: The bytes are gone or damaged; they are not served.
     """
     with database.agent(claims) as tx:
-        schema, manifest = _manifest(tx, file_id)
+        schema, _ = _manifest(tx, file_id)
         passages = tx.execute(
             _QUERIES["passages_of_message"].format(schema=schema), {"file_id": file_id, "message": message}
         ).fetchall()
         if not passages:
             raise NotFoundError
         tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": file_id})
+        transcript = _transcript_beside(tx, schema, file_id)
     start = passages[0]["byte_offset"]
     length = passages[-1]["byte_offset"] + passages[-1]["byte_length"] - start
     try:
-        text = passage_text(_range(objects, manifest, start, length))
+        text = passage_text(_range(objects, transcript, start, length))
     except (ValueError, zlib.error) as error:
         raise StorageError(f"the object of file {file_id} is damaged: it is not served") from error
     return OpenedMessage(file_id, message, passages[0]["author"], text)
@@ -116,13 +150,29 @@ def _manifest(tx: Transaction, file_id: UUID) -> tuple[sql.Identifier, dict[str,
     return schema, manifest
 
 
-def _whole(objects: ObjectStore, manifest: dict[str, Any]) -> bytes:
-    """The text of a file from its durable object, whose checksum is the one on record."""
-    stored = b"".join(objects.get(manifest["storage_path"]))
-    if hashlib.sha256(stored).digest() != bytes(manifest["stored_sha256"]):
+def _transcript_beside(tx: Transaction, schema: sql.Identifier, file_id: UUID) -> dict[str, Any]:
+    found = tx.execute(_QUERIES["transcript_beside"].format(schema=schema), {"file_id": file_id}).fetchone()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def _verify(objects: ObjectStore, manifest: dict[str, Any]) -> None:
+    """Compare the durable object with the checksum on record."""
+    digest = hashlib.sha256()
+    for chunk in objects.get(manifest["storage_path"]):
+        digest.update(chunk)
+    if digest.digest() != bytes(manifest["stored_sha256"]):
         raise StorageError(f"the object of file {manifest['file_id']} is damaged: it is not served")
-    ends = [*manifest["member_offsets"][1:], len(stored)]
-    return read_text([stored[a:b] for a, b in zip(manifest["member_offsets"], ends, strict=True)])
+
+
+def _head(chunks: Iterator[bytes]) -> bytes:
+    head = bytearray()
+    for chunk in chunks:
+        head += chunk[: HEAD_BYTES - len(head)]
+        if len(head) == HEAD_BYTES:
+            break
+    return bytes(head)
 
 
 def _range(objects: ObjectStore, manifest: dict[str, Any], start: int, length: int) -> bytes:

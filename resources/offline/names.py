@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from neurigraph_pipelines.model import Message, Role
+from resources.offline.aliases import stated_aliases
 from resources.offline.lexicon import english
 from resources.offline.prose import Prose, Sentence
 from resources.offline.relations import StatedRelation, stated_relations
@@ -68,6 +69,7 @@ class Names:
         speakers: Authors who are people, by the author line; roles such as ``Project Manager`` are missing.
         owner: The author line of the account's own user, as far as it shows.
         persons: People, speakers included, most mentioned first; the owner is not among them.
+        aliases: Other names that are stated outright, each after the name of its person.
     """
 
     speakers: dict[str, str]
@@ -76,6 +78,45 @@ class Names:
     projects: tuple[Named, ...]
     others: tuple[Named, ...]
     relations: tuple[StatedRelation, ...]
+    aliases: tuple[tuple[str, str], ...] = ()
+
+    def known_as(self, full: Mapping[str, str]) -> Names:
+        """The same with everybody called by the name that ``full`` gives for the one that stands here."""
+
+        def called(name: str) -> str:
+            return full.get(name, name)
+
+        def united(group: Iterable[Named]) -> tuple[Named, ...]:
+            by_name: dict[str, list[Named]] = {}
+            for one in group:
+                by_name.setdefault(called(one.name), []).append(one)
+            found = [
+                Named(
+                    name,
+                    tuple(dict.fromkeys((*forms.get(name, ()), *(alias for one in same for alias in one.aliases)))),
+                    sum(one.mentions for one in same),
+                    frozenset(number for one in same for number in one.sentences),
+                )
+                for name, same in by_name.items()
+            ]
+            return tuple(sorted(found, key=lambda one: (-one.mentions, one.name)))
+
+        forms: dict[str, list[str]] = {}
+        for form, name in full.items():
+            forms.setdefault(name, []).append(form)
+        relations = (replace(r, person=called(r.person), whose=r.whose and called(r.whose)) for r in self.relations)
+        return replace(
+            self,
+            persons=united(self.persons),
+            projects=united(self.projects),
+            relations=tuple(dict.fromkeys(relations)),
+            aliases=tuple(
+                (called(name), form)
+                for pair in self.aliases
+                for name, form in (pair, pair[::-1])
+                if called(name) == called(form) != form
+            ),
+        )
 
 
 def find_names(prose: Prose) -> Names:
@@ -113,15 +154,33 @@ def find_names(prose: Prose) -> Names:
     persons.extend(runs.named(name, []) for name in stated - taken - own_names)
     taken |= stated
     others = [runs.named(name, []) for name in runs.names if name not in taken and runs.is_entity(name)]
-    unique = {person.name: person for person in persons}.values()
-    return Names(
+    unique = {person.name: person for person in persons}
+    aliases = stated_aliases(prose, unique)
+    names = Names(
         speakers=speakers,
         owner=owner,
-        persons=tuple(sorted(unique, key=lambda p: (-p.mentions, p.name))),
+        persons=tuple(unique.values()),
         projects=tuple(projects),
-        others=tuple(others),
+        others=tuple(other for other in others if other.name not in {alias for _, alias in aliases}),
         relations=relations,
+        aliases=tuple(aliases),
     )
+    return names.known_as(_full_names(unique, aliases, set(speakers.values())))
+
+
+def _full_names(persons: Mapping[str, Named], aliases: Iterable[tuple[str, str]], speakers: set[str]) -> dict[str, str]:
+    """Under which name somebody found under several is known: the full one, else the one used most."""
+    full: dict[str, str] = {}
+    for name in persons.keys() - speakers:
+        longer = [other for other in persons if other.startswith(f"{name} ")]
+        if len(longer) == 1:
+            full[name] = longer[0]
+    for pair in aliases:
+        used = [name for name in pair if name in persons]
+        kept = min(used, key=lambda name: (name not in speakers, -persons[name].mentions, name))
+        for name in set(pair) - speakers - {kept}:
+            full[name] = full.get(kept, kept)
+    return full
 
 
 def person_of_author(author: str) -> str | None:

@@ -1,14 +1,14 @@
 """Where a segment belongs: its topic, then the person or project that it is most about.
 
 Topics are scored by cue words, by the embedding of their description when there is an embedder, and by what the
-outline already holds. One placement covers the whole segment. Whether a step becomes a node is decided by the domain
-from the confidence given here.
+outline already holds. Where a segment turns from one topic or person to another is found in ``segmentation``; each part
+is placed by itself. Whether a step becomes a node is decided by the domain from the confidence given here.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.naming import name_key, presentable
 from neurigraph_pipelines.model import (
+    Alias,
     ConceptKind,
     NodeProposal,
     Outline,
@@ -31,6 +32,7 @@ from resources.offline.keywords import telling_phrases
 from resources.offline.lexicon import english, topics
 from resources.offline.names import Named, Names, find_names
 from resources.offline.prose import Prose, Reader
+from resources.offline.segmentation import Evidence, Part, split
 from resources.offline.summaries import summarize
 
 COSINE_FLOOR = 0.15
@@ -41,6 +43,14 @@ CLOSE_ENOUGH = 0.2
 """Scaled closeness from which a topic without a single cue is considered: a cosine of 0.4."""
 
 CENTROID_WEIGHT = 0.15
+ALIKE = 0.45
+"""Cosine of the two sides of a turn from which they are still about one thing: 0.0 to 0.4 where LoCoMo's sessions turn
+to something else for good, 0.4 to 0.7 where the cue words alone are misled."""
+
+SIDE_MESSAGES = 6
+SIDE_CHARACTERS = 200
+"""How much of each side of a turn is compared: six messages, of each what the local embedder has room for."""
+
 MAX_TALKERS = 4
 """Speakers from which a segment is a meeting that is about none of them."""
 
@@ -48,6 +58,7 @@ MIN_SPEAKER_SHARE = 0.2
 STRENGTH_OF_STATED = 0.8
 STRENGTH_OF_MENTION = 0.3
 MAX_MENTIONED = 8
+MENTIONS = "mentions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +79,60 @@ class Placer:
         self._reader = Reader(language)
         self._topics = {topic.name: topic for topic in topics()}
 
-    def place(self, prose: Prose, outline: Outline) -> Placement:
-        """The one placement of a whole segment; without steps when nothing shows what it is about."""
+    def place(self, prose: Prose, outline: Outline) -> list[Placement]:
+        """One placement for each part of a segment, in order; without steps where nothing shows what it is about."""
         names = find_names(prose)
+        parts = self._parts(prose, names)
+        if len(parts) == 1:
+            return [self._place(prose, names, outline)]
+        messages = prose.segment.messages
+        pieces = [prose.within(messages[part.start].seq, messages[part.end - 1].seq) for part in parts]
+        # Who is Anna Smith once in the conversation is no other Anna in a later part.
+        full = {alias: one.name for one in (*names.persons, *names.projects) for alias in one.aliases}
+        return [self._place(piece, find_names(piece).known_as(full), outline) for piece in pieces]
+
+    def _parts(self, prose: Prose, names: Names) -> list[Part]:
+        """Where the segment turns to another topic and, within one, from one person or project to another."""
+        cues = CueScores(prose, self._topic_cues, self._subtopic_cues)
+        mentions = _mentions(prose, names)
+        return [
+            one
+            for part in split(prose, cues.by_message, self._alike(prose))
+            for one in split(prose, mentions, lambda _one, _other: False, part)
+        ]
+
+    def _alike(self, prose: Prose) -> Callable[[Part, Part], bool]:
+        """Whether the messages on the two sides of a turn are close in meaning, as far as an embedder can tell."""
+
+        def side(start: int, end: int) -> str:
+            return " ".join(message.content[:SIDE_CHARACTERS] for message in prose.segment.messages[start:end])
+
+        def alike(one: Part, other: Part) -> bool:
+            if self._embedder is None:
+                return False
+            before = side(max(one.start, one.end - SIDE_MESSAGES), one.end)
+            after = side(other.start, min(other.end, other.start + SIDE_MESSAGES))
+            try:
+                vectors = self._embedder.embed([before, after])
+            except NeurigraphError:
+                return False  # the cue words decide alone: a provider that is down must not stop filing
+            return float(vectors[0] @ vectors[1]) >= ALIKE
+
+        return alike
+
+    def _place(self, prose: Prose, names: Names, outline: Outline) -> Placement:
         first, last = prose.segment.messages[0].seq, prose.segment.messages[-1].seq
         tops = {name_key(node.path[0]): node for node in outline.nodes if len(node.path) == 1}
         cues = CueScores(prose, self._cues(tops), self._subtopic_cues)
+        aliases = tuple(Alias(name, alias) for name, alias in names.aliases)
         known = _known_project(prose, names, outline)
         if known is not None:
             steps = _steps_to(known, outline)
-            return Placement(tuple(steps), first, last, _relations(names, None))
+            return Placement(tuple(steps), first, last, _relations(names, None), aliases)
         scored = self._rank(prose, cues, tops)
         topic = next(iter(scored), None)
         if topic is None:
-            return Placement((), first, last)
+            return Placement((), first, last, aliases=aliases)
         phrases = telling_phrases(prose, names)
         steps = [self._topic_step(topic, scored[topic], cues, tops)]
         subject = _subject(prose, names, _candidates(prose, names, topic), cues, topic)
@@ -92,7 +143,7 @@ class Placer:
                 steps.append(subtopic)
         if subject is not None:
             steps.append(_subject_step(subject, names, phrases))
-        return Placement(tuple(steps), first, last, _relations(names, subject))
+        return Placement(tuple(steps), first, last, _relations(names, subject), aliases)
 
     def _cues(self, tops: Mapping[str, OutlineNode]) -> dict[Phrase, list[tuple[str, float]]]:
         """Phrases by their stems, each with the topics it speaks for; nodes of the outline count as topics too."""
@@ -191,6 +242,18 @@ class Placer:
         return NodeProposal(name, ConceptKind.TOPIC, confidence, topic.description, tuple(found), topic.aliases)
 
 
+def _mentions(prose: Prose, names: Names) -> Evidence:
+    """Who or what each message speaks of by name; nobody in company, where speakers tell of themselves in turn."""
+    if len(names.speakers) > 1:
+        return {}
+    found: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    for one in (*names.persons, *names.projects):
+        if one.name not in names.speakers.values():
+            for number in one.sentences:
+                found[prose.sentences[number].message][one.name] = 1.0
+    return found
+
+
 def _candidates(prose: Prose, names: Names, topic: str) -> list[_Candidate]:
     """Everybody and everything named that a node under ``topic`` could be made of, speakers aside."""
     messages = max(1, len(prose.by_message))
@@ -256,25 +319,23 @@ def _main_speaker(prose: Prose, names: Names, cues: CueScores, topic: str) -> _C
 def _subject_step(subject: _Candidate, names: Names, phrases: Sequence[str]) -> NodeProposal:
     one = subject.named
     labels = list(dict.fromkeys(r.label for r in names.relations if r.person == one.name and r.whose is None))
-    about = ", ".join(phrases[:4])
     what = {ConceptKind.PERSON: ", ".join(labels) or "a person", ConceptKind.PROJECT: "a project"}[subject.kind]
-    summary = f"{one.name}: {what}" + (f". First met talking about {about}." if about else ".")
-    return NodeProposal(
-        one.name, subject.kind, subject.confidence, summary, (*labels, *phrases[:8]), tuple(one.aliases)
-    )
+    keywords = (*labels, *phrases[:8])
+    return NodeProposal(one.name, subject.kind, subject.confidence, f"{one.name}: {what}.", keywords, one.aliases)
 
 
 def _relations(names: Names, subject: _Candidate | None) -> tuple[Relation, ...]:
     """What the placed node and the user stand in to others, and who else is mentioned."""
     placed = subject.named.name if subject and subject.kind is ConceptKind.PERSON else None
     stated = [
-        Relation(relation.person, relation.label, STRENGTH_OF_STATED, of_user=relation.whose is None)
+        Relation(relation.person, relation.label, STRENGTH_OF_STATED, relation.whose is None, ConceptKind.PERSON)
         for relation in names.relations
         if relation.whose is None or relation.whose == placed
     ]
     told = {relation.other for relation in stated} | set(names.speakers.values()) | {placed}
     mentioned = [one.name for one in names.persons if one.name not in told and one.mentions][:MAX_MENTIONED]
-    return (*stated, *(Relation(name, "mentions", STRENGTH_OF_MENTION, of_user=True) for name in mentioned))
+    person = ConceptKind.PERSON
+    return (*stated, *(Relation(name, MENTIONS, STRENGTH_OF_MENTION, True, person) for name in mentioned))
 
 
 def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode | None:

@@ -78,7 +78,8 @@ class Prose:
     """A segment as sentences, in order.
 
     Attributes:
-        headline: The title that the conversation came with; it is not among the sentences.
+        headline: The title that the conversation came with; it is not among the sentences. A part of a segment has
+            none: the title speaks of the whole.
     """
 
     def __init__(self, segment: Segment, language: str = "english") -> None:
@@ -89,6 +90,7 @@ class Prose:
             language: Snowball language of the stems. Stop words are English whatever it is.
         """
         self.segment = segment
+        self._language = language
         self._reader = Reader(language)
         self.sentences = [
             Sentence(number, text, self._reader.words(text))
@@ -96,7 +98,7 @@ class Prose:
             if message.role not in (Role.SYSTEM, Role.TOOL)
             for text in sentences(message.content)
         ]
-        title = tidy(segment.ref.title or "")[:MAX_SENTENCE]
+        title = "" if segment.is_part else tidy(segment.ref.title or "")[:MAX_SENTENCE]
         self.headline = Sentence(0, title, self._reader.words(title)) if title else None
 
     @cached_property
@@ -106,6 +108,10 @@ class Prose:
         for sentence in self.sentences:
             grouped.setdefault(sentence.message, []).append(sentence)
         return grouped
+
+    def within(self, first: int, last: int) -> Prose:
+        """The part whose message numbers lie in ``first..last``, both included."""
+        return Prose(self.segment.within(first, last), self._language)
 
     def message(self, sentence: Sentence) -> Message:
         """The message that ``sentence`` is from."""

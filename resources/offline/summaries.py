@@ -152,9 +152,13 @@ def _fallback(prose: Prose, title: str) -> str:
 
 
 def _title(prose: Prose, names: Names) -> str:
-    """The given title, else who and what, such as ``Dave, product launch and budget``."""
+    """The given title, else who and what, such as ``Dave, product launch and budget``.
+
+    Of a part, who and what come first, so that the parts of one conversation are told apart.
+    """
     given = " ".join((prose.segment.ref.title or "").split())
-    if given:
+    part = prose.segment.is_part
+    if given and not part:
         return _shortened(given)
     phrases = telling_phrases(prose, names)
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
@@ -172,6 +176,8 @@ def _title(prose: Prose, names: Names) -> str:
     if parts:
         listed = _listed(parts)
         return _shortened(listed[0].upper() + listed[1:])
+    if given:
+        return f"{_shortened(given)} (from message {prose.segment.messages[0].seq})"
     day = prose.segment.occurred_at
     first = next((s.text for s in prose.sentences if any(word.content for word in s.words)), "")
     return (

@@ -182,7 +182,7 @@ SELECT
     f.size_bytes,
     f.stored_bytes
 FROM {schema}.metadata_records AS r
-LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id
+LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
 ORDER BY r.occurred_at DESC, r.record_id
 LIMIT %(limit)s OFFSET %(offset)s;
 
@@ -197,21 +197,69 @@ ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
 -- name: lock_shell
 -- Commits to one node take turns from here to their end, a few milliseconds.
 SELECT
+    g.node_id,
+    g.node_name,
+    g.concept_kind,
+    g.schema_name,
+    g.record_count,
     g.centroid,
     g.embedded_count,
-    g.node_keywords
+    g.node_keywords,
+    g.keyword_weights,
+    g.node_summary,
+    g.aliases
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s
 FOR NO KEY UPDATE;
 
 -- name: update_shell
 UPDATE neurigraph.graph_index AS g SET
-    record_count = g.record_count + 1,
+    record_count = %(record_count)s,
     embedded_count = %(embedded_count)s,
     centroid = %(centroid)s,
     node_keywords = %(node_keywords)s,
+    keyword_weights = %(keyword_weights)s,
+    node_summary = %(node_summary)s,
+    aliases = %(aliases)s,
     last_accessed_at = greatest(g.last_accessed_at, now())
 WHERE g.node_id = %(node_id)s;
+
+-- name: name_borne_elsewhere
+SELECT EXISTS (
+    SELECT FROM neurigraph.graph_index AS g
+    WHERE g.user_id = %(user_id)s AND g.node_id <> %(node_id)s
+        AND (g.name_key = %(name_key)s OR %(alias)s = ANY(g.aliases))
+) AS borne;
+
+-- name: span_of_records
+SELECT
+    min(r.occurred_at) AS first,
+    max(r.occurred_at) AS last
+FROM {schema}.metadata_records AS r;
+
+-- name: relationships_of_records
+-- What the newest records of a node state about people, once for each record.
+SELECT k.relationship
+FROM (
+    SELECT r.kw_relationships
+    FROM {schema}.metadata_records AS r
+    ORDER BY r.occurred_at DESC, r.record_id
+    LIMIT 256
+) AS newest
+CROSS JOIN LATERAL unnest(newest.kw_relationships) AS k (relationship);
+
+-- name: edges_to_person
+-- What others say that somebody is, most often stated first.
+SELECT
+    e.relation,
+    e.evidence_count,
+    o.node_name,
+    o.concept_kind
+FROM neurigraph.node_edges AS e
+INNER JOIN neurigraph.graph_index AS o ON e.from_node_id = o.node_id
+WHERE e.to_node_id = %(node_id)s AND e.relation <> ALL(%(untelling)s)
+ORDER BY e.evidence_count DESC, e.relation, o.node_name
+LIMIT 32;
 
 -- name: outdated_nodes
 SELECT

@@ -19,6 +19,7 @@ SELECT
     s.source_id,
     s.user_id,
     s.last_message,
+    s.triggered_through,
     s.started_at,
     s.ended_at,
     (
@@ -32,7 +33,10 @@ FOR NO KEY UPDATE OF s;
 -- name: known_messages
 SELECT
     m.external_id,
-    m.content_hash
+    m.seq,
+    m.content_hash,
+    m.token_count,
+    m.complete
 FROM neurigraph.messages AS m
 WHERE m.source_id = %(source_id)s AND m.external_id = ANY(%(external_ids)s);
 
@@ -53,17 +57,31 @@ SELECT
     m.content_hash,
     m.occurred_at,
     m.external_id,
-    true
+    m.complete
 FROM unnest(
-    %(seqs)s::integer [], %(roles)s::text [], %(authors)s::text [], %(contents)s::text [], %(tool_calls)s::text [],
-    %(token_counts)s::integer [], %(content_hashes)s::bytea [], %(occurred_ats)s::timestamptz [],
-    %(external_ids)s::text []
-) AS m (seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id);
+    %(seq)s::integer [], %(role)s::text [], %(author)s::text [], %(content)s::text [], %(tool_calls)s::text [],
+    %(token_count)s::integer [], %(content_hash)s::bytea [], %(occurred_at)s::timestamptz [],
+    %(external_id)s::text [], %(complete)s::boolean []
+) AS m (seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id, complete);
+
+-- name: replace_message
+-- More of a message that streams in, or all of it.
+UPDATE neurigraph.messages SET
+    role = %(role)s::neurigraph.message_role,
+    author = %(author)s,
+    content = %(content)s,
+    tool_calls = %(tool_calls)s::jsonb,
+    token_count = %(token_count)s,
+    content_hash = %(content_hash)s,
+    occurred_at = %(occurred_at)s,
+    complete = %(complete)s
+WHERE source_id = %(source_id)s AND seq = %(seq)s AND NOT complete;
 
 -- name: advance_source
 UPDATE neurigraph.sources SET
     last_message = %(last_message)s,
-    untriggered_tokens = untriggered_tokens + %(tokens)s
+    untriggered_tokens = untriggered_tokens + %(tokens)s,
+    tail_changed = true
 WHERE source_id = %(source_id)s;
 
 -- name: end_source
@@ -71,7 +89,8 @@ WHERE source_id = %(source_id)s;
 UPDATE neurigraph.sources SET ended_at = coalesce(ended_at, %(ended_at)s, now())
 WHERE source_id = %(source_id)s AND kind = %(kind)s
 RETURNING
-    source_id,
+    title,
+    started_at,
     ended_at,
     last_message;
 

@@ -110,7 +110,7 @@ SELECT
     ts_rank(r.tsv, q.words, 1)::real AS lexical
 FROM {schema}.metadata_records AS r
 CROSS JOIN question AS q
-LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id
+LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
 WHERE q.at IS NULL OR r.created_at <= q.at;
 
 -- name: search
@@ -428,10 +428,19 @@ INNER JOIN {schema}.file_manifest AS f ON p.record_id = f.record_id
 WHERE f.file_id = %(file_id)s AND p.first_message = %(message)s
 ORDER BY p.seq;
 
--- name: file_of_record
-SELECT f.file_id
+-- name: transcript_beside
+-- The transcript of the record that a file belongs to, which may be that file itself.
+SELECT t.*
 FROM {schema}.file_manifest AS f
-WHERE f.record_id = %(record_id)s;
+INNER JOIN {schema}.file_manifest AS t ON f.record_id = t.record_id
+WHERE f.file_id = %(file_id)s AND t.file_type = 'transcript';
+
+-- name: file_of_record
+-- Of a record with several files, the one that it points at.
+SELECT f.file_id
+FROM {schema}.metadata_records AS r
+INNER JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+WHERE r.record_id = %(record_id)s;
 
 -- name: touch_file
 -- The clocks of a file that is opened and of the record it belongs to.

@@ -1,8 +1,8 @@
 -- Segments: found, claimed, given back, finished.
 
 -- name: trigger_ended
--- One segment for each source that ended with something no trigger covers yet. A source that is being appended to is
--- locked and waits for the next look.
+-- One segment for each source that ended with something no trigger covers yet, unless that is to be cut first. A source
+-- that is being appended to is locked and waits for the next look.
 WITH ended AS (
     SELECT
         s.source_id,
@@ -12,6 +12,7 @@ WITH ended AS (
         s.untriggered_tokens
     FROM neurigraph.sources AS s
     WHERE s.kind = %(kind)s AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+        AND (%(most_tokens)s::bigint IS NULL OR s.untriggered_tokens <= %(most_tokens)s::bigint)
     ORDER BY s.ended_at
     LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
@@ -35,6 +36,73 @@ noted AS (
 UPDATE neurigraph.sources AS s SET triggered_through = n.last_message, untriggered_tokens = 0
 FROM noted AS n
 WHERE s.source_id = n.source_id;
+
+-- name: lock_open_tail
+-- The longest unstored tail of a conversation that goes on in which a break has not been sought since it changed. One
+-- that is being appended to is locked and waits for the next look.
+SELECT
+    s.source_id,
+    s.user_id,
+    s.triggered_through,
+    s.last_message,
+    s.untriggered_tokens
+FROM neurigraph.sources AS s
+WHERE s.kind = 'conversation' AND s.ended_at IS NULL AND s.tail_changed AND s.untriggered_tokens >= %(least_tokens)s
+ORDER BY s.untriggered_tokens DESC
+LIMIT 1
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: lock_ended_tail
+-- The same of a conversation that ended with more than one segment should hold.
+SELECT
+    s.source_id,
+    s.user_id,
+    s.triggered_through,
+    s.last_message,
+    s.untriggered_tokens
+FROM neurigraph.sources AS s
+WHERE s.kind = 'conversation' AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+    AND s.untriggered_tokens > %(most_tokens)s
+ORDER BY s.untriggered_tokens DESC
+LIMIT 1
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: tail
+-- What decides about breaks, without the text. A call that carries its result with it awaits no other.
+SELECT
+    m.seq,
+    m.role,
+    m.author,
+    m.token_count,
+    m.complete,
+    coalesce(jsonb_path_exists(m.tool_calls, '$[*] ? (!exists(@.result))'), false) AS calls
+FROM neurigraph.messages AS m
+WHERE m.source_id = %(source_id)s AND m.seq > %(triggered_through)s
+ORDER BY m.seq;
+
+-- name: trigger_segments
+INSERT INTO neurigraph.storage_triggers (
+    user_id, source_id, trigger_type, first_message, last_message, token_count
+)
+SELECT
+    %(user_id)s,
+    %(source_id)s,
+    t.trigger_type::neurigraph.trigger_type,
+    t.first_message,
+    t.last_message,
+    t.token_count
+FROM unnest(
+    %(trigger_types)s::text [], %(first_messages)s::integer [], %(last_messages)s::integer [],
+    %(token_counts)s::bigint []
+) AS t (trigger_type, first_message, last_message, token_count);
+
+-- name: settle_tail
+-- A break has been sought, and what lies before the last one found has its triggers.
+UPDATE neurigraph.sources SET
+    triggered_through = %(triggered_through)s,
+    untriggered_tokens = %(untriggered_tokens)s,
+    tail_changed = false
+WHERE source_id = %(source_id)s;
 
 -- name: expire_claims
 -- A claim without a sign of life goes back; after the last attempt it waits for a person instead.
@@ -92,6 +160,10 @@ WITH candidates AS (
     INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
     WHERE t.state = 'pending' AND t.next_attempt_at <= now()
         AND (%(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid)
+        AND (
+            %(trigger_type)s::neurigraph.trigger_type IS NULL
+            OR t.trigger_type = %(trigger_type)s::neurigraph.trigger_type
+        )
     ORDER BY t.next_attempt_at, s.ended_at, t.first_message, t.trigger_id
     LIMIT %(max_segments)s
     FOR UPDATE OF t SKIP LOCKED

@@ -19,9 +19,10 @@ from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.schedules import RUN_OUTPUT_DAYS, SECONDS_PER_DAY, retention_schedule
-from neurigraph_pipelines.defs.sensors import CLAIMED_BY, conversation_end_sensor
+from neurigraph_pipelines.defs.sensors import conversation_end_sensor
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.records import BatchResult
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
@@ -166,7 +167,7 @@ def test_a_look_asks_for_a_run_of_each_batch_and_again_until_it_is_over(
     batches: list[triggers.Batch] = []
     for _ in range(2):
         requests = tick(instance).run_requests or []
-        batches = triggers.open_batches(here.database, CLAIMED_BY)
+        batches = triggers.open_batches(here.database, conversation_end_sensor.name)
         asked = {request.run_key: (request.run_config["ops"], request.tags) for request in requests}
         assert asked.keys() == {batch.run_key for batch in batches}
         for batch in batches:
@@ -184,8 +185,8 @@ def test_a_batch_that_was_claimed_when_the_sensor_died_is_asked_for(
     here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
 ) -> None:
     converse(here, bob[1], "one")
-    triggers.detect_ended(here.database)
-    lost = triggers.claim(here.database, here.settings, CLAIMED_BY)
+    detect_conversation_ends(here.database, here.settings)
+    lost = triggers.claim(here.database, here.settings, conversation_end_sensor.name)
     assert lost is not None
     result = tick(instance)
     assert [request.run_key for request in result.run_requests or []] == [lost.run_key]
@@ -200,7 +201,7 @@ def test_a_run_stores_the_batch_and_says_what_it_did(
     converse(here, bob[1], "My sister Ana plays the cello.", "How lovely.", external_id="cello")
     converse(here, bob[1], "My knee hurts on the stairs.", external_id="knee")
     tick(instance)
-    (batch,) = triggers.open_batches(here.database, CLAIMED_BY)
+    (batch,) = triggers.open_batches(here.database, conversation_end_sensor.name)
     result = run(instance, batch)
     assert result.success
     committed = result.output_for_node("commit")
@@ -232,7 +233,7 @@ def test_running_a_batch_again_changes_nothing(
 ) -> None:
     converse(here, bob[1], "one")
     tick(instance)
-    (batch,) = triggers.open_batches(here.database, CLAIMED_BY)
+    (batch,) = triggers.open_batches(here.database, conversation_end_sensor.name)
     assert run(instance, batch).success
     before = rows(here, "SELECT record_id FROM neurigraph.record_index")
     again = run(instance, batch)
@@ -256,7 +257,7 @@ def test_bodies_and_old_outputs_are_removed_and_nothing_else(
     for text in ("one", "two", "three"):
         converse(here, bob[1], text)
     tick(instance)
-    old, young = (run(instance, batch) for batch in triggers.open_batches(here.database, CLAIMED_BY))
+    old, young = (run(instance, batch) for batch in triggers.open_batches(here.database, conversation_end_sensor.name))
     with here.database.owner() as tx:
         tx.execute(
             """UPDATE neurigraph.storage_triggers SET stored_at = now() - interval '2 days'

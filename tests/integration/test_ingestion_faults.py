@@ -14,6 +14,7 @@ from psycopg import sql
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.batch import run_batch
+from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.model import Claims, Segment, StoredObject, Summary
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
@@ -327,7 +328,7 @@ def test_batches_that_write_to_the_same_nodes_in_other_orders_do_not_block_each_
     for number in range(24):
         texts = [f"#Work/Desks {number}", f"#Family/Ana {number} @Dave:x", f"#Family/Dave {number} @Ana:y"]
         converse(here, claims, *(texts if number % 2 else reversed(texts)))
-    triggers.detect_ended(here.database)
+    detect_conversation_ends(here.database, here.settings)
     bounded = here.settings.model_copy(update={"batch_max_segments": 6})
     batches = [triggers.claim(here.database, bounded, "test", user.user_id) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:

@@ -133,8 +133,8 @@ def test_placements_are_clipped_trimmed_and_bounded(provider: ModelProvider, cli
                     *[step(f"Layer {i}") for i in range(9)],
                 ],
                 "relations": [
-                    {"other": "Dave", "label": "friend", "strength": -3.0},
-                    {"other": "", "label": "nobody", "strength": 1.0},
+                    {"other": "Dave", "kind": "person", "label": "friend", "strength": -3.0},
+                    {"other": "", "kind": "thing", "label": "nobody", "strength": 1.0},
                 ],
             },
             {"first_message": 50, "last_message": 60, "steps": [step("Outside")], "relations": []},

@@ -16,6 +16,7 @@ import pytest
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.model import Claims, ItemFailure, SourceKind
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
@@ -64,8 +65,8 @@ def held_by(installation: Installation, batch_id: UUID) -> set[UUID]:
 
 def test_an_ended_conversation_is_found_once(installation: Installation, bob: tuple[User, Claims]) -> None:
     source_id = converse(installation, bob[1], "one", "two", "three", external_id="talk")
-    assert triggers.detect_ended(installation.database) == 1
-    assert triggers.detect_ended(installation.database) == 0
+    assert detect_conversation_ends(installation.database, installation.settings) == 1
+    assert detect_conversation_ends(installation.database, installation.settings) == 0
     batch = triggers.claim(installation.database, installation.settings, "test")
     assert batch is not None
     (ref,) = triggers.segments_of(installation.database, batch.batch_id)
@@ -80,15 +81,15 @@ def test_an_ended_conversation_is_found_once(installation: Installation, bob: tu
 def test_an_open_and_an_empty_conversation_are_not_found(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "going on", ended=False)
     converse(installation, bob[1])
-    assert triggers.detect_ended(installation.database) == 0
+    assert detect_conversation_ends(installation.database, installation.settings) == 0
     assert claim(installation, installation.settings) == set()
 
 
 def test_what_comes_after_the_end_is_a_segment_of_its_own(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one", "two", external_id="talk")
-    assert triggers.detect_ended(installation.database) == 1
+    assert detect_conversation_ends(installation.database, installation.settings) == 1
     converse(installation, bob[1], "three", external_id="talk", first=3)
-    assert triggers.detect_ended(installation.database) == 1
+    assert detect_conversation_ends(installation.database, installation.settings) == 1
     found = rows(
         installation, "SELECT first_message AS a, last_message AS b FROM neurigraph.storage_triggers ORDER BY 1"
     )
@@ -99,7 +100,9 @@ def test_looking_for_ends_at_once_finds_each_once(installation: Installation, bo
     for number in range(20):
         converse(installation, bob[1], f"talk {number}")
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: triggers.detect_ended(installation.database), range(4)))
+        found = list(
+            pool.map(lambda _: detect_conversation_ends(installation.database, installation.settings), range(4))
+        )
     assert sum(found) == len(state_of(installation)) == 20
 
 
@@ -109,14 +112,14 @@ def test_a_source_that_is_being_appended_to_waits_for_the_next_look(
     source_id = converse(installation, bob[1], "one")
     with installation.database.agent(bob[1]) as tx:
         tx.execute("SELECT FROM neurigraph.sources WHERE source_id = %s FOR NO KEY UPDATE", [source_id])
-        assert triggers.detect_ended(installation.database) == 0
-    assert triggers.detect_ended(installation.database) == 1
+        assert detect_conversation_ends(installation.database, installation.settings) == 0
+    assert detect_conversation_ends(installation.database, installation.settings) == 1
 
 
 def test_a_batch_is_bounded_by_segments(installation: Installation, bob: tuple[User, Claims]) -> None:
     for number in range(5):
         converse(installation, bob[1], f"talk {number}")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     bounded = changed(installation.settings, batch_max_segments=2)
     sizes = [len(claim(installation, bounded)) for _ in range(4)]
     assert sizes == [2, 2, 1, 0]
@@ -127,7 +130,7 @@ def test_a_batch_is_bounded_by_tokens_and_a_larger_segment_goes_alone(
 ) -> None:
     for words in (10, 10, 500, 10):
         converse(installation, bob[1], "word " * words)
-        triggers.detect_ended(installation.database)
+        detect_conversation_ends(installation.database, installation.settings)
     bounded = changed(installation.settings, batch_max_tokens=100)
     sizes = [len(claim(installation, bounded)) for _ in range(4)]
     assert sizes == [2, 1, 1, 0]
@@ -137,7 +140,7 @@ def test_only_the_wanted_user_is_claimed(installation: Installation, bob: tuple[
     other, others = new_user(installation)
     converse(installation, bob[1], "mine")
     converse(installation, others, "theirs")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     batch = triggers.claim(installation.database, installation.settings, "test", other.user_id)
     assert batch is not None
     assert [ref.user_id for ref in triggers.segments_of(installation.database, batch.batch_id)] == [other.user_id]
@@ -146,7 +149,7 @@ def test_only_the_wanted_user_is_claimed(installation: Installation, bob: tuple[
 def test_threads_that_claim_at_once_share_nothing(installation: Installation, bob: tuple[User, Claims]) -> None:
     for number in range(40):
         converse(installation, bob[1], f"talk {number}")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     database = PostgresDatabase(installation.administrator_url, Secret(SECRET), pool_size=8)
     bounded = changed(installation.settings, batch_max_segments=7)
     together = threading.Barrier(8)
@@ -169,7 +172,7 @@ def test_threads_that_claim_at_once_share_nothing(installation: Installation, bo
 def test_processes_that_claim_at_once_share_nothing(installation: Installation, bob: tuple[User, Claims]) -> None:
     for number in range(20):
         converse(installation, bob[1], f"talk {number}")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", CLAIM, installation.administrator_url, SECRET],
@@ -194,7 +197,7 @@ def test_processes_that_claim_at_once_share_nothing(installation: Installation, 
 
 def test_a_claim_without_a_sign_of_life_is_taken_up_again(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     first = triggers.claim(installation.database, changed(installation.settings, claim_lease_seconds=0), "dead")
     assert first is not None
     second = triggers.claim(installation.database, installation.settings, "alive")
@@ -208,7 +211,7 @@ def test_after_the_last_attempt_a_claim_without_a_word_waits_for_a_person(
     installation: Installation, bob: tuple[User, Claims]
 ) -> None:
     converse(installation, bob[1], "one")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     dying = changed(installation.settings, claim_lease_seconds=0, max_attempts=2)
     assert [len(claim(installation, dying)) for _ in range(3)] == [1, 1, 0]
     assert state_of(installation) == [("failed", 2)]
@@ -218,7 +221,7 @@ def test_after_the_last_attempt_a_claim_without_a_word_waits_for_a_person(
 
 def test_a_claim_lives_as_long_as_its_step(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     short = changed(installation.settings, claim_lease_seconds=1)
     batch = triggers.claim(installation.database, short, "slow")
     assert batch is not None
@@ -234,7 +237,7 @@ def test_a_released_batch_is_due_at_once_and_loses_no_attempt(
     installation: Installation, bob: tuple[User, Claims]
 ) -> None:
     converse(installation, bob[1], "one")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     batch = triggers.claim(installation.database, installation.settings, "test")
     assert batch is not None
     assert triggers.release(installation.database, batch.batch_id) == 1
@@ -250,7 +253,7 @@ def test_a_batch_whose_run_was_never_asked_for_is_listed_again(
     installation: Installation, bob: tuple[User, Claims]
 ) -> None:
     converse(installation, bob[1], "one")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     first = triggers.claim_for_runs(installation.database, installation.settings, "sensor")
     again = triggers.claim_for_runs(installation.database, installation.settings, "sensor")
     assert first == again
@@ -264,7 +267,7 @@ def test_no_more_batches_are_claimed_than_may_be_in_flight(
 ) -> None:
     for number in range(5):
         converse(installation, bob[1], f"talk {number}")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     few = changed(installation.settings, batch_max_segments=1, batches_in_flight=2)
     assert len(triggers.claim_for_runs(installation.database, few, "sensor")) == 2
     assert len(triggers.claim_for_runs(installation.database, few, "sensor")) == 2
@@ -274,7 +277,7 @@ def test_no_more_batches_are_claimed_than_may_be_in_flight(
 def test_batches_of_dead_runs_give_their_places_up(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
     converse(installation, bob[1], "two")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     few = changed(installation.settings, batch_max_segments=1, batches_in_flight=2, claim_lease_seconds=0)
     dead = triggers.claim_for_runs(installation.database, few, "sensor")
     fresh = triggers.claim_for_runs(installation.database, changed(few, claim_lease_seconds=60), "sensor")
@@ -289,7 +292,7 @@ def test_a_failed_segment_comes_again_later_and_at_last_needs_a_person(
     installation: Installation, bob: tuple[User, Claims]
 ) -> None:
     converse(installation, bob[1], "one")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     settings = changed(installation.settings, max_attempts=2, retry_base_seconds=100.0)
     for state in ("pending", "failed"):
         batch = triggers.claim(installation.database, settings, "test")
@@ -314,7 +317,7 @@ def test_a_failed_segment_comes_again_later_and_at_last_needs_a_person(
 
 def test_what_no_attempt_can_mend_needs_a_person_at_once(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
-    triggers.detect_ended(installation.database)
+    detect_conversation_ends(installation.database, installation.settings)
     batch = triggers.claim(installation.database, installation.settings, "test")
     assert batch is not None
     (ref,) = triggers.segments_of(installation.database, batch.batch_id)

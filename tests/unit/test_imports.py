@@ -45,6 +45,7 @@ SMALL: dict[str, Any] = {
         }
         for n in range(3)
     ],
+    "qmsum": [{"meeting_transcripts": [{"speaker": "Ann", "content": f"hi {n}"}]} for n in range(3)],
 }
 
 
@@ -73,7 +74,7 @@ def test_lines_and_text_are_recognised(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"[]", b"[1, 2]", b'{"a": 1}', b"[[[", b" \n ", b"\x00\x01\x02binary", b"{"])
 def test_what_could_be_anything_is_refused_by_name(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(content)
-    with pytest.raises(InvalidInputError, match="chatgpt, claude, locomo, jsonl, text"):
+    with pytest.raises(InvalidInputError, match="chatgpt, claude, locomo, qmsum, jsonl, text"):
         detect_format(tmp_path / "x")
 
 

@@ -486,7 +486,9 @@ def locomo(name: str) -> list[Segment]:
 def test_locomo_becomes_a_sensible_tree() -> None:
     segments = [segment for name in ("conv-26", "conv-42", "conv-49") for segment in locomo(name)]
     filed, nodes = file_all(segments)
-    assert all(len(filings) == 1 for filings in filed)
+    parts = Counter(len(filings) for filings in filed)
+    assert parts[1] > 0.75 * len(filed)
+    assert max(parts) <= 3
     top = Counter(filings[0].path[0] if filings[0].path else "" for filings in filed)
     assert len(top) >= 4
     assert max(top.values()) <= len(segments) / 2
@@ -512,7 +514,7 @@ def test_one_by_one_gives_the_same_tree_as_one_batch() -> None:
         (alone,) = assign_batch([segment], {segment.ref.user_id: Outline(tuple(known))}, MODEL, 0.75)
         assert isinstance(alone, list)
         assert [filing.path for filing in alone] == [filing.path for filing in expected]
-        for node in alone[0].new_nodes:
+        for node in {node.path: node for filing in alone for node in filing.new_nodes}.values():
             known.append(OutlineNode(node.path, node.kind, node.summary, node.keywords, node.aliases, 1))
 
 

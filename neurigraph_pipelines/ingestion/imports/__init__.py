@@ -4,7 +4,7 @@
 for ``ingestion.hygiene`` to say.
 """
 
-from neurigraph_pipelines.ingestion.imports.reader import FORMATS, detect_format, read_conversations
+from neurigraph_pipelines.ingestion.imports.reader import FORMATS, detect_format, is_dialogue, read_conversations
 from neurigraph_pipelines.ingestion.imports.source import content_size
 
-__all__ = ["FORMATS", "content_size", "detect_format", "read_conversations"]
+__all__ = ["FORMATS", "content_size", "detect_format", "is_dialogue", "read_conversations"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem
+from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem
 
 
 def moment(value: Any) -> datetime | None:
@@ -66,8 +66,9 @@ def assemble(
     title: str | None = None,
     started_at: datetime | None = None,
     ended_at: datetime | None = None,
+    event_kind: EventKind | None = None,
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Make a conversation of its messages.
+    """Make a conversation, or an event, of its messages.
 
     Args:
         where: Where it stands in the file, for rejections.
@@ -113,6 +114,7 @@ def assemble(
         title=_short(title),
         started_at=started_at or (times[0] if times else None),
         ended_at=ended_at or (max(times) if times else None),
+        event_kind=event_kind,
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports import chatgpt, claude, json_stream, jsonl, locomo, text
+from neurigraph_pipelines.ingestion.imports import chatgpt, claude, json_stream, jsonl, locomo, qmsum, text
 from neurigraph_pipelines.ingestion.imports.assemble import moment
 from neurigraph_pipelines.ingestion.imports.source import READ_ERRORS, Part, parts_of
 from neurigraph_pipelines.model import NewConversation, RejectedItem
@@ -31,13 +31,14 @@ _EXPORTS: dict[str, _ItemReader] = {
     "claude": claude.conversations,
     "locomo": locomo.conversations,
 }
-FORMATS: tuple[str, ...] = (*_EXPORTS, "jsonl", "text")
+FORMATS: tuple[str, ...] = (*_EXPORTS, "qmsum", "jsonl", "text")
 
 _KEYS = {
     "mapping": "chatgpt",
     "chat_messages": "claude",
     "sample_id": "locomo",
     "conversation": "locomo",
+    "meeting_transcripts": "qmsum",
     "messages": "jsonl",
 }
 """Keys that only one format has in its conversations."""
@@ -63,6 +64,15 @@ def detect_format(path: Path) -> str:
     raise InvalidInputError(
         f"The format of {path} is not recognised: name it, one of {', '.join(FORMATS)} (see docs/import.md)."
     )
+
+
+def is_dialogue(path: Path) -> bool:
+    """Whether the lines of a plain text begin with the names of speakers; its first megabyte tells.
+
+    Raises:
+        InvalidInputError: It cannot be read.
+    """
+    return text.is_dialogue(parts_of(path)[0])
 
 
 def read_conversations(
@@ -123,6 +133,8 @@ def _read(
                     yield from text.conversations(stream, part.name, fallback_time, max_message_bytes)
                 elif wanted == "jsonl":
                     yield from jsonl.conversations(stream, part.name, fallback_time)
+                elif wanted == "qmsum":
+                    yield from qmsum.meetings(stream, part.name, fallback_time)
                 else:
                     yield from _read_export(stream, part.name, _EXPORTS[wanted], fallback_time)
         except READ_ERRORS as error:

@@ -24,6 +24,8 @@ MAX_MESSAGE_BYTES = 4_000_000
 MIN_SPEAKER_SHARE = 0.3
 """Share of lines that begin with a speaker from which a text is a dialogue; prose with labels stays below."""
 
+_JUDGED_BYTES = 1 << 20
+
 _ROLES = {
     **dict.fromkeys(("user", "human", "me", "you"), Role.USER),
     **dict.fromkeys(("assistant", "ai", "bot", "chatgpt", "gpt", "claude", "model"), Role.ASSISTANT),
@@ -47,6 +49,12 @@ def looks_like_text(part: Part) -> bool:
     with part.open() as stream:
         start = stream.peek(8192)[:8192]
     return b"\x00" not in start or any(start.startswith(mark) for mark, _ in _MARKS)
+
+
+def is_dialogue(part: Part) -> bool:
+    """Whether the lines of a text begin with the names of speakers, as far as ``_JUDGED_BYTES`` go."""
+    with part.open() as stream:
+        return bool(_speakers(_decode(stream.read(_JUDGED_BYTES), part.name).splitlines()))
 
 
 def conversations(

@@ -1,0 +1,120 @@
+"""Files that are kept as they are: the ``uploads`` command, and what ``import`` and ``ingest`` do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, opened
+from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.wiring import Installation
+
+commands = typer.Typer()
+
+_READ_BYTES = 1 << 20
+
+
+@commands.command()
+def uploads(
+    user: UserSlug,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most files.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """List uploaded files, newest first, and how far each has come."""
+    with opened() as installation:
+        found = installation.uploads.listed(claims_of(installation, user), limit)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        if not found:
+            return views.lines("No files were uploaded.")
+        return views.table(
+            [
+                {
+                    "file": row["file_name"],
+                    "type": row["media_type"],
+                    "bytes": f"{row['size_bytes']:,}",
+                    "state": row["state"],
+                    "error": row["error"] or "",
+                }
+                for row in found
+            ]
+        )
+
+    Output(as_json).result({"uploads": found}, view)
+
+
+def import_document(path: Path, user: str, output: Output) -> None:
+    """Take in a file as it is, and read its text.
+
+    Raises:
+        UnreadableFileError: It was taken in, and its text cannot be read.
+    """
+    from neurigraph_pipelines.graph.provisioning import ensure_user
+    from neurigraph_pipelines.model import Claims
+
+    try:
+        status = path.stat()
+        if not path.is_file():
+            raise InvalidInputError(f"{path} is not a regular file: name one")
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
+        raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
+    with opened() as installation:
+        owner, made = ensure_user(installation.database, argument(user))
+        if made:
+            output.note(f"made the user {owner.slug}")
+        claims = Claims.of_user(owner.user_id)
+        with output.progress(in_bytes=True) as progress:
+            task = progress.add_task("uploading", total=status.st_size)
+            received = installation.uploads.receive(
+                claims,
+                path.name,
+                _chunks(path, lambda more: progress.advance(task, more)),
+                occurred_at=datetime.fromtimestamp(status.st_mtime, UTC),
+            )
+        installation.uploads.read_due(installation.text_extractor, owner.user_id)
+        state = installation.uploads.status(claims, received.upload_id)
+    if state["state"] == "failed":
+        raise UnreadableFileError(f"{path.name}: {state['error']}")
+    data = {"user": owner.slug, "user_created": made, "file": str(path), "format": "document", "new": received.new}
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        known = "" if received.new else ", which was there already"
+        told = f"{path.name}: {state['media_type']} of {state['size_bytes']:,} bytes{known}."
+        return views.lines(told, *(["Next: neurigraph ingest"] if state["state"] != "stored" else []))
+
+    output.result({**data, **state}, view)
+
+
+def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> None:
+    """Take in what lies in the drop place, and read what waits, telling of every file that cannot be."""
+    from neurigraph_pipelines.ingestion import drops
+
+    if installation.drop_place is not None and user_id is None:
+        for taken in drops.take_in(installation.database, installation.drop_place, installation.uploads):
+            if taken.error is not None:
+                output.note(f"not taken in: {taken.file.user_slug}/{taken.file.name}: {taken.error}")
+    for read in installation.uploads.read_due(installation.text_extractor, user_id):
+        if read.error is not None:
+            output.note(f"not read: {read.file_name}: {read.error}")
+
+
+def _chunks(path: Path, on_bytes: Callable[[int], None]) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as stream:
+            while chunk := stream.read(_READ_BYTES):
+                on_bytes(len(chunk))
+                yield chunk
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read ({error.strerror}): check its permissions.") from error

@@ -1,0 +1,64 @@
+"""The upload job: takes in what lies in the drop place, and reads the text of what was uploaded.
+
+What was read is stored by the ingestion job, like everything else.
+"""
+
+import time
+
+import dagster as dg
+
+from neurigraph_pipelines.defs.ingestion_job import MAX_TABLE_ROWS, RUN_TAGS
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.ingestion import drops
+from neurigraph_pipelines.ingestion.drops import Taken
+from neurigraph_pipelines.ingestion.uploads import Read
+
+
+@dg.op
+def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
+    """Uploads the new files of the drop place, and leaves them where they are."""
+    opened = installation.opened
+    place = opened.drop_place
+
+    def tell(taken: Taken) -> None:
+        if taken.error is not None:
+            context.log.warning("%s/%s: %s", taken.file.user_slug, taken.file.name, taken.error)
+
+    taken = drops.take_in(opened.database, place, opened.uploads, tell) if place is not None else []
+    refused = sum(one.error is not None for one in taken)
+    return dg.Output(len(taken) - refused, metadata={"files taken in": len(taken) - refused, "files refused": refused})
+
+
+@dg.op
+def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: InstallationResource) -> dg.Output[int]:
+    """Reads each upload that waits, in a process of its own, and clears away staged bytes that records hold by now."""
+    started = time.monotonic()
+    opened = installation.opened
+
+    def tell(read: Read) -> None:
+        if read.error is not None:
+            context.log.warning("%s: %s", read.file_name, read.error)
+
+    done = opened.uploads.read_due(opened.text_extractor, on_read=tell)
+    cleared = opened.uploads.clear()
+    rows = [
+        dg.TableRecord({"file": one.file_name, "parts": one.parts, "tokens": one.tokens, "error": one.error or ""})
+        for one in done[:MAX_TABLE_ROWS]
+    ]
+    return dg.Output(
+        len(done),
+        metadata={
+            "files taken in": taken_in,
+            "files read": sum(one.error is None for one in done),
+            "files failed": sum(one.error is not None for one in done),
+            "staged objects removed": cleared,
+            "files": dg.MetadataValue.table(rows) if rows else "none",
+            "seconds": round(time.monotonic() - started, 3),
+        },
+    )
+
+
+@dg.job(tags=RUN_TAGS, executor_def=dg.in_process_executor)
+def upload_job() -> None:
+    """Takes files in and reads them, each by itself: a hostile one fails alone."""
+    read_uploads(take_in_dropped())

@@ -1,0 +1,108 @@
+"""What is remembered of nodes that do not exist yet: evidence that adds up, and relations that wait for them.
+
+Only keeping; when the evidence is enough is decided in ``ingestion.decision``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from operator import itemgetter
+from uuid import UUID, uuid5
+
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.model import ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+MAX_CANDIDATES = 2_000
+"""Candidates of one user that filing looks at, the likeliest first."""
+
+MAX_WAITING_EDGES = 16
+"""Relations that wait for one candidate."""
+
+_QUERIES = statements("candidates")
+
+
+def candidates_of(tx: Transaction, user_id: UUID) -> tuple[NodeCandidate, ...]:
+    """The likeliest candidates of a user, without the relations that wait for them."""
+    return tuple(
+        NodeCandidate(
+            row["node_name"],
+            ConceptKind(row["concept_kind"]),
+            tuple(row["parent_path"]),
+            row["confidence"],
+            row["segments"],
+        )
+        for row in tx.execute(_QUERIES["candidates_of_user"], {"user_id": user_id, "limit": MAX_CANDIDATES})
+    )
+
+
+def settle(tx: Transaction, user_id: UUID, nodes: Iterable[PlannedNode]) -> list[PlannedEdge]:
+    """Forget the candidates that ``nodes``, which exist from now on, were made of.
+
+    Returns:
+        The relations that waited for them.
+    """
+    edges = []
+    for node in sorted(set(nodes), key=lambda node: node.path):
+        rows = tx.execute(
+            _QUERIES["settle_candidate"],
+            {
+                "user_id": user_id,
+                "concept_kind": node.kind.value,
+                "name_keys": [name_key(name) for name in (node.path[-1], *node.aliases)],
+                "parent_path": list(node.path[:-1]),
+            },
+        )
+        edges += [
+            PlannedEdge(tuple(edge["from"]), node.path, edge["label"], edge["strength"])
+            for row in rows
+            for edge in row["edges"]
+        ]
+    return edges
+
+
+def remember(tx: Transaction, user_id: UUID, candidates: Iterable[NodeCandidate]) -> list[PlannedEdge]:
+    """Add the evidence of one segment; candidates are locked in one order everywhere.
+
+    Returns:
+        The relations with those that another commit has made nodes meanwhile: there is nothing left to wait for.
+    """
+    edges: list[PlannedEdge] = []
+    for candidate_id, candidate in sorted(((_id_of(user_id, one), one) for one in candidates), key=itemgetter(0)):
+        who = {
+            "user_id": user_id,
+            "concept_kind": candidate.kind.value,
+            "name_key": name_key(candidate.name),
+            "parent_path": list(candidate.parent),
+        }
+        node = tx.execute(_QUERIES["node_of_candidate"], who).fetchone()
+        if node is not None:
+            edges += [replace(edge, to_path=tuple(node["names"])) for edge in candidate.edges]
+            continue
+        waiting = [
+            {"from": list(edge.from_path), "label": edge.relation, "strength": edge.strength}
+            for edge in candidate.edges[:MAX_WAITING_EDGES]
+        ]
+        tx.execute(
+            _QUERIES["remember_candidate"],
+            {
+                **who,
+                "candidate_id": candidate_id,
+                "node_name": candidate.name,
+                "confidence": candidate.confidence,
+                "edges": Jsonb(waiting),
+                "max_edges": MAX_WAITING_EDGES,
+            },
+        )
+    return edges
+
+
+def _id_of(user_id: UUID, candidate: NodeCandidate) -> UUID:
+    return uuid5(
+        user_id, json.dumps([candidate.kind.value, name_key(candidate.name), *map(name_key, candidate.parent)])
+    )

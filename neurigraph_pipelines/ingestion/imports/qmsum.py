@@ -1,0 +1,57 @@
+"""QMSum (NAACL 2021): transcripts of meetings; each becomes an event.
+
+Its topics, summaries and questions were written about the meetings afterwards and belong to the benchmarks.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from neurigraph_pipelines.ingestion.imports import json_stream
+from neurigraph_pipelines.ingestion.imports.assemble import assemble, text_of
+from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role
+
+
+def meetings(
+    stream: io.BufferedReader, name: str, fallback_time: datetime | None
+) -> Iterator[NewConversation | RejectedItem]:
+    """Read a file of one meeting, or of a list of them.
+
+    Args:
+        stream: UTF-8.
+        name: Of the file: without ``.json`` it is the id of the meeting, numbered from the second of a list on.
+        fallback_time: When the meetings took place, which QMSum does not say.
+    """
+    number = 0
+    for item in json_stream.read_items(stream, name):
+        if isinstance(item, RejectedItem):
+            yield item
+            continue
+        number += 1
+        where, meeting = item
+        turns = meeting.get("meeting_transcripts")
+        if not isinstance(turns, list):
+            yield RejectedItem(where, "it has no list of meeting_transcripts")
+            continue
+        stem = name.removesuffix(".json")
+        yield from assemble(
+            where,
+            stem if number == 1 else f"{stem}:{number}",
+            _messages(turns, where),
+            fallback_time=fallback_time,
+            event_kind=EventKind.MEETING,
+        )
+
+
+def _messages(turns: list[Any], where: str) -> Iterator[NewMessage | RejectedItem]:
+    """Turns under their index, from 0; one in which nothing is said is left out."""
+    for index, turn in enumerate(turns):
+        turn = turn if isinstance(turn, dict) else {}
+        speaker, content = text_of(turn.get("speaker")), turn.get("content")
+        if speaker is None or not isinstance(content, str):
+            yield RejectedItem(f"{where}, turn {index}", "it lacks a speaker or a content")
+        elif content.strip():
+            yield NewMessage(Role.USER, content, speaker, str(index))

@@ -1,0 +1,193 @@
+"""What a file is, by what is in it: its media type, its kind in the manifest, and who can read text out of it.
+
+Looks at the first bytes, and at the name only to tell apart what the bytes cannot: languages of code, tables and
+marked-up text. Reading the text is for the extractor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+HEAD_BYTES = 8_192
+"""How much of a file ``media_type_of`` looks at."""
+
+FileType = Literal["pdf", "image", "video", "audio", "code", "export"]
+Reader = Literal["pdf", "docx", "html", "csv", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """What is known of a kind of file.
+
+    Attributes:
+        name: As in HTTP, such as ``application/pdf``.
+        label: For people, such as ``PDF document``.
+        file_type: The manifest's word for it; ``export`` is what none of the others fits.
+        reader: Who gets text out of it; None where nobody can without a model.
+        compressible: Whether gzip makes it smaller; what is compressed already is kept as it is.
+    """
+
+    name: str
+    label: str
+    file_type: FileType = "export"
+    reader: Reader | None = None
+    compressible: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the bytes themselves are something to read."""
+        return self.reader in ("text", "csv", "html")
+
+
+def media_type_of(head: bytes, file_name: str) -> MediaType:
+    """Say what a file is.
+
+    Args:
+        head: Its first ``HEAD_BYTES`` bytes, or all of it.
+        file_name: Trusted only where the bytes leave it open.
+    """
+    head = head[:HEAD_BYTES]
+    suffix = PurePosixPath(file_name).suffix.lower()
+    for offset, signature, found in _SIGNATURES:
+        if head.startswith(signature, offset):
+            return found
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _packed(head, suffix)
+    if _PDF_MARK in head[:1_024]:  # as readers of PDF do: rubbish may stand before the mark
+        return _PDF
+    if not _looks_like_text(head):
+        return _UNKNOWN
+    if suffix in (".html", ".htm", ".xhtml") or head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
+        return _HTML
+    return _TEXTS.get(suffix) or _CODE.get(suffix) or _PLAIN
+
+
+def _image(name: str, label: str, compressible: bool = False) -> MediaType:
+    return MediaType(f"image/{name}", label, "image", compressible=compressible)
+
+
+def _audio(name: str, label: str) -> MediaType:
+    return MediaType(f"audio/{name}", label, "audio")
+
+
+def _video(name: str, label: str) -> MediaType:
+    return MediaType(f"video/{name}", label, "video")
+
+
+def _code(language: str, name: str = "text/plain") -> MediaType:
+    return MediaType(name, f"{language} source code", "code", "text", compressible=True)
+
+
+_PDF_MARK = b"%PDF-"
+_PDF = MediaType("application/pdf", "PDF document", "pdf", "pdf")
+_ZIP = MediaType("application/zip", "zip archive")
+_UNKNOWN = MediaType("application/octet-stream", "binary file", compressible=True)
+_PLAIN = MediaType("text/plain", "plain text", reader="text", compressible=True)
+_HTML = MediaType("text/html", "HTML page", reader="html", compressible=True)
+_OPEN_XML = "application/vnd.openxmlformats-officedocument"
+_DOCX = MediaType(f"{_OPEN_XML}.wordprocessingml.document", "Word document", reader="docx")
+_PACKED = (
+    (b"word/", ".docx", _DOCX),
+    (b"xl/", ".xlsx", MediaType(f"{_OPEN_XML}.spreadsheetml.sheet", "Excel workbook")),
+    (b"ppt/", ".pptx", MediaType(f"{_OPEN_XML}.presentationml.presentation", "PowerPoint presentation")),
+)
+_EPUB = MediaType("application/epub+zip", "EPUB book")
+_OFFICE_MARKS = (b"[Content_Types].xml", b"_rels/.rels")
+
+_SIGNATURES: tuple[tuple[int, bytes, MediaType], ...] = (
+    (0, _PDF_MARK, _PDF),
+    (0, b"\x89PNG\r\n\x1a\n", _image("png", "PNG image")),
+    (0, b"\xff\xd8\xff", _image("jpeg", "JPEG image")),
+    (0, b"GIF87a", _image("gif", "GIF image")),
+    (0, b"GIF89a", _image("gif", "GIF image")),
+    (8, b"WEBP", _image("webp", "WebP image")),
+    (0, b"II*\x00", _image("tiff", "TIFF image")),
+    (0, b"MM\x00*", _image("tiff", "TIFF image")),
+    (4, b"ftypheic", _image("heic", "HEIC image")),
+    (4, b"ftypavif", _image("avif", "AVIF image")),
+    (4, b"ftypM4A", _audio("mp4", "MPEG-4 audio")),
+    (4, b"ftypqt", _video("quicktime", "QuickTime video")),
+    (4, b"ftyp", _video("mp4", "MPEG-4 video")),
+    (8, b"AVI ", _video("x-msvideo", "AVI video")),
+    (0, b"\x1a\x45\xdf\xa3", _video("webm", "Matroska video")),
+    (8, b"WAVE", MediaType("audio/wav", "WAV audio", "audio", compressible=True)),
+    (0, b"ID3", _audio("mpeg", "MP3 audio")),
+    (0, b"\xff\xfb", _audio("mpeg", "MP3 audio")),
+    (0, b"\xff\xf3", _audio("mpeg", "MP3 audio")),
+    (0, b"\xff\xf2", _audio("mpeg", "MP3 audio")),
+    (0, b"fLaC", _audio("flac", "FLAC audio")),
+    (0, b"OggS", _audio("ogg", "Ogg audio")),
+    (0, b"\x1f\x8b", MediaType("application/gzip", "gzip archive")),
+    (0, b"7z\xbc\xaf\x27\x1c", MediaType("application/x-7z-compressed", "7-Zip archive")),
+    (0, b"Rar!\x1a\x07", MediaType("application/vnd.rar", "RAR archive")),
+)
+_TEXTS = {
+    ".md": MediaType("text/markdown", "Markdown text", reader="text", compressible=True),
+    ".markdown": MediaType("text/markdown", "Markdown text", reader="text", compressible=True),
+    ".csv": MediaType("text/csv", "CSV table", reader="csv", compressible=True),
+    ".tsv": MediaType("text/tab-separated-values", "TSV table", reader="csv", compressible=True),
+    ".svg": _image("svg+xml", "SVG image", compressible=True),
+}
+_CODE = {
+    ".json": _code("JSON", "application/json"),
+    ".jsonl": _code("JSON lines", "application/jsonl"),
+    ".xml": _code("XML", "application/xml"),
+    ".yaml": _code("YAML", "application/yaml"),
+    ".yml": _code("YAML", "application/yaml"),
+    **{
+        suffix: _code(language)
+        for language, suffixes in (
+            ("Bash", ".sh .bash"),
+            ("C", ".c .h"),
+            ("C#", ".cs"),
+            ("C++", ".cc .cpp .cxx .hh .hpp"),
+            ("CSS", ".css .scss"),
+            ("Elixir", ".ex .exs"),
+            ("Go", ".go"),
+            ("Haskell", ".hs"),
+            ("INI", ".ini .cfg"),
+            ("Java", ".java"),
+            ("JavaScript", ".js .mjs .cjs .jsx"),
+            ("Julia", ".jl"),
+            ("Kotlin", ".kt .kts"),
+            ("Lua", ".lua"),
+            ("Perl", ".pl .pm"),
+            ("PHP", ".php"),
+            ("Python", ".py .pyi"),
+            ("R", ".r"),
+            ("Ruby", ".rb"),
+            ("Rust", ".rs"),
+            ("Scala", ".scala"),
+            ("SQL", ".sql"),
+            ("Swift", ".swift"),
+            ("TOML", ".toml"),
+            ("TypeScript", ".ts .tsx"),
+        )
+        for suffix in suffixes.split()
+    },
+}
+_TEXT_MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks of UTF-16 and UTF-32 (little endian begins alike), whose texts are full of NUL bytes."""
+
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b\b"))
+_MOST_CONTROLS = 0.02
+
+
+def _packed(head: bytes, suffix: str) -> MediaType:
+    """What a zip is the wrapping of: its first members say so, and the name where they are none of it yet."""
+    if b"mimetypeapplication/epub+zip" in head:
+        return _EPUB
+    if any(mark in head for mark in _OFFICE_MARKS) or b"word/" in head[:64]:
+        for folder, usual, found in _PACKED:
+            if folder in head or suffix == usual:
+                return found
+    return _ZIP
+
+
+def _looks_like_text(head: bytes) -> bool:
+    if head.startswith(_TEXT_MARKS) or head.startswith(b"\x00\x00\xfe\xff"):
+        return True
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return b"\x00" not in head and controls <= _MOST_CONTROLS * len(head)

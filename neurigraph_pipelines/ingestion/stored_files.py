@@ -1,0 +1,140 @@
+"""The files of a record, as objects: the transcript of its segment, and the original of an upload.
+
+Writes bytes and checks them; what becomes of the rows about them is for ``commit``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
+from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter, read_text
+from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
+from neurigraph_pipelines.model import Segment, StoredObject
+from neurigraph_pipelines.ports import ObjectStore
+
+_GZIP = 31  # zlib's window bits for a gzip header and trailer
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """One file whose bytes are in place, ready for the manifest.
+
+    Attributes:
+        kind: Tells the files of one record apart.
+        name: For people; None where the record's title makes it.
+        size_bytes: Of the content, uncompressed.
+        layout: Where its passages can be read; empty for a file that is only read whole.
+    """
+
+    kind: Literal["transcript", "original"]
+    name: str | None
+    file_type: str
+    compression: Literal["gzip", "native"]
+    durable: StoredObject
+    size_bytes: int
+    layout: Layout = field(default_factory=Layout)
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The bytes of an upload where they wait for their record."""
+
+    source_id: UUID
+    file_name: str
+    size_bytes: int
+    sha256: bytes
+    staging_key: str
+
+    @classmethod
+    def of_row(cls, row: dict[str, Any]) -> Original:
+        """From a row of ``uploads``."""
+        return cls(**row)
+
+
+def write_transcript(
+    objects: ObjectStore, writer: TranscriptWriter, part: Segment, key: str
+) -> tuple[StoredFile, bytes]:
+    """Put a transcript's durable object and its working copy in place.
+
+    Returns:
+        The file, and the digest of its text.
+
+    Raises:
+        StorageError: It could not be written, or does not read back as it was written.
+    """
+    layout = Layout()
+    members: list[bytes] = list(writer.members(part, layout))
+    durable = _put_verified(objects, key, members)
+    text = read_text(members)
+    objects.put(active_key(key), [text])
+    file = StoredFile("transcript", None, "transcript", "gzip", durable, layout.text_bytes, layout)
+    return file, hashlib.sha256(text).digest()
+
+
+def write_original(objects: ObjectStore, original: Original, transcript_key: str, gzip_level: int) -> StoredFile:
+    """Copy an upload from its staging place to beside its transcript, piece by piece.
+
+    What gzip makes smaller is compressed and has a working copy; of what is compressed already the durable object is
+    its own working copy.
+
+    Raises:
+        StorageError: It could not be written, or is not what was uploaded any more.
+    """
+    head = objects.get_range(original.staging_key, 0, min(HEAD_BYTES, original.size_bytes))
+    media = media_type_of(head, original.file_name)
+    key = original_key(transcript_key, media.compressible)
+    content = _checked(objects.get(original.staging_key), original)
+    if media.compressible:
+        durable = _put_verified(objects, key, _compressed(content, gzip_level))
+        objects.put(active_key(key), objects.get(original.staging_key))
+    else:
+        durable = _put_verified(objects, key, content)
+    return StoredFile(
+        "original",
+        original.file_name,
+        media.file_type,
+        "gzip" if media.compressible else "native",
+        durable,
+        original.size_bytes,
+    )
+
+
+def remove(objects: ObjectStore, transcript_key: str) -> None:
+    """Remove every object that a record at this key may have; absent ones are no error."""
+    originals = (original_key(transcript_key, compressed) for compressed in (True, False))
+    for key in (transcript_key, *originals):
+        objects.delete(active_key(key))
+        objects.delete(key)
+
+
+def _put_verified(objects: ObjectStore, key: str, chunks: Iterable[bytes]) -> StoredObject:
+    durable = objects.put(key, chunks)
+    found = hashlib.sha256()
+    for chunk in objects.get(key):
+        found.update(chunk)
+    if found.hexdigest() != durable.sha256:
+        raise StorageError(f"{key} reads back differently from what was written")
+    return durable
+
+
+def _checked(chunks: Iterable[bytes], original: Original) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+        yield chunk
+    if digest.digest() != original.sha256:
+        raise StorageError(f"{original.staging_key} is not what was uploaded any more")
+
+
+def _compressed(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
+    compressor = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
+    for chunk in chunks:
+        yield compressor.compress(chunk)
+    yield compressor.flush()

@@ -1,0 +1,74 @@
+"""A folder of this machine as a drop place; what becomes of its files belongs to ``ingestion.drops``."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.model import DroppedFile
+
+_READ_BYTES = 1 << 20
+
+
+class DropFolder:
+    """A ``DropPlace`` in a folder.
+
+    Links are not followed, and what begins with a dot is not looked at: it is how programs name what is unfinished.
+
+    Args:
+        settle_seconds: Since the last change of a file, after which it counts as whole.
+    """
+
+    def __init__(self, folder: Path, settle_seconds: float) -> None:
+        self._folder = folder
+        self._settle_seconds = settle_seconds
+
+    def files(self) -> Iterator[DroppedFile]:
+        """Files that have settled, below the folder of each user.
+
+        Raises:
+            StorageError: The folder is absent or cannot be read.
+        """
+        oldest_change = time.time() - self._settle_seconds
+        try:
+            users = sorted(path for path in self._folder.iterdir() if path.is_dir() and not path.is_symlink())
+        except OSError as error:
+            raise StorageError(
+                f"the drop folder {self._folder} cannot be read ({error.strerror}): make it, or set NEURIGRAPH_DROP_URL"
+            ) from error
+        for user in users:
+            for folder, subfolders, names in os.walk(user):
+                subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+                for name in sorted(names):
+                    path = Path(folder, name)
+                    try:
+                        status = path.lstat()
+                    except OSError:  # it is gone again
+                        continue
+                    if name.startswith(".") or not stat.S_ISREG(status.st_mode) or status.st_mtime > oldest_change:
+                        continue
+                    yield DroppedFile(
+                        user.name,
+                        path.relative_to(user).as_posix(),
+                        f"{status.st_size}-{status.st_mtime_ns}",
+                        datetime.fromtimestamp(status.st_mtime, UTC),
+                    )
+
+    def read(self, file: DroppedFile) -> Iterator[bytes]:
+        """Stream a file.
+
+        Raises:
+            StorageError: It is gone, or cannot be read.
+        """
+        path = self._folder / file.user_slug / file.name
+        try:
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+                while chunk := stream.read(_READ_BYTES):
+                    yield chunk
+        except OSError as error:
+            raise StorageError(f"{file.name} in the drop folder cannot be read ({error.strerror})") from error

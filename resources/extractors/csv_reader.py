@@ -1,0 +1,39 @@
+"""Tables of text: each row with the names of its columns, so that a row makes sense by itself."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import BinaryIO, TextIO
+
+from resources.extractors.decoding import opened
+from resources.extractors.grouping import grouped
+
+_SAMPLE_CHARACTERS = 16_384
+_WIDEST_FIELD = 1_000_000
+
+
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Groups of rows, numbered from 1 behind the heading."""
+    csv.field_size_limit(_WIDEST_FIELD)
+    text = opened(stream, facts)
+    return grouped(_rows(text, facts), "rows")
+
+
+def _rows(text: TextIO, facts: dict[str, str]) -> Iterator[str]:
+    sample = text.read(_SAMPLE_CHARACTERS)
+    text.seek(0)
+    rows = csv.reader(text, _dialect(sample))
+    heading = next(rows, [])
+    facts["columns"] = ", ".join(heading)[:1_000]
+    for row in rows:
+        named = zip_longest(heading, row, fillvalue="")
+        yield "; ".join(f"{name}: {value}" if name else value for name, value in named if value)
+
+
+def _dialect(sample: str) -> type[csv.Dialect] | str:
+    try:
+        return csv.Sniffer().sniff(sample, delimiters=",;\t|")
+    except csv.Error:
+        return "excel"

@@ -1,0 +1,44 @@
+"""Word documents: paragraphs and tables in their order."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from resources.extractors.grouping import grouped
+
+MAX_UNPACKED_BYTES = 512 * 1024**2
+"""Most that the members of a document may unpack to; the longest books stay below a tenth."""
+
+
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Groups of paragraphs; a row of a table is one."""
+    with zipfile.ZipFile(stream) as archive:
+        # zipfile never delivers more of a member than its directory declares.
+        size = sum(member.file_size for member in archive.infolist())
+    if size > MAX_UNPACKED_BYTES:
+        raise ValueError(f"it would unpack to {size:,} bytes")
+    stream.seek(0)
+    from docx import Document
+
+    document = Document(stream)
+    for name in ("title", "author"):
+        if value := getattr(document.core_properties, name):
+            facts[name] = str(value)[:300]
+    yield from grouped(_paragraphs(document.iter_inner_content()), "paragraphs")
+
+
+def _paragraphs(content: Iterator[object]) -> Iterator[str]:
+    from docx.table import Table
+    from docx.text.paragraph import Paragraph
+
+    for block in content:
+        if isinstance(block, Paragraph):
+            if block.text.strip():
+                yield block.text
+        elif isinstance(block, Table):
+            for row in block.rows:
+                # A cell that spans columns is listed once for each of them.
+                cells = dict.fromkeys(cell.text.strip() for cell in row.cells)
+                yield " | ".join(text for text in cells if text)

@@ -1,0 +1,62 @@
+"""Web pages: what a reader of the page would see, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from lxml import etree
+
+from resources.extractors.decoding import encoding_of
+from resources.extractors.grouping import grouped
+
+_HEAD_BYTES = 1_024
+_UNSEEN = {"script", "style", "template", "noscript", "head", "svg", "iframe", "object"}
+_INLINE = set(
+    "a abbr b bdi bdo button cite code data del dfn em font i img input ins kbd label mark q s samp small span strong "
+    "sub sup time tt u var wbr".split()
+)
+
+
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Groups of blocks: paragraphs, headings, cells, items."""
+    # A page that says nothing of its encoding would be taken as Latin-1.
+    says = b"charset" in stream.read(_HEAD_BYTES).lower()
+    stream.seek(0)
+    parser = etree.HTMLParser(
+        encoding=None if says else encoding_of(stream).removesuffix("-sig"),
+        huge_tree=True,
+        no_network=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    tree = etree.parse(stream, parser)
+    root = tree.getroot()
+    if root is None:
+        return
+    title = " ".join((root.findtext(".//title") or "").split())
+    if title:
+        facts["title"] = title[:300]
+    yield from grouped(_blocks(root), "blocks")
+
+
+def _blocks(root: etree._Element) -> Iterator[str]:
+    """Texts between the edges of blocks; without recursion, because pages may be nested without end."""
+    words: list[str] = []
+    hidden = 0
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        unseen = element.tag in _UNSEEN
+        if element.tag not in _INLINE and (block := " ".join("".join(words).split())):
+            yield block
+        if element.tag not in _INLINE:
+            words.clear()
+        if event == "start":
+            hidden += unseen
+            if not hidden:
+                words.append(element.text or "")
+        else:
+            hidden -= unseen
+            if not hidden:
+                words.append(element.tail or "")
+    if block := " ".join("".join(words).split()):
+        yield block

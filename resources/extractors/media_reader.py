@@ -1,0 +1,53 @@
+"""Images, sound and everything else that holds no text: what the first bytes say of its size, and no more."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from resources.extractors.unread import UnreadError
+
+_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
+"""Markers of JPEG that begin a frame, where its height and width stand."""
+
+
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """No text, but for an image its width and height.
+
+    Raises:
+        UnreadError: Always.
+    """
+    try:
+        found = _dimensions(stream, stream.read(32))
+    except struct.error:  # it ends in the middle of its head
+        found = None
+    if found is not None:
+        facts["size"] = f"{found[0]:,} × {found[1]:,} pixels"
+    raise UnreadError("nothing here can read text out of it")
+
+
+def _dimensions(stream: BinaryIO, head: bytes) -> tuple[int, int] | None:
+    if head.startswith(b"\x89PNG"):
+        width, height = struct.unpack_from(">II", head, 16)
+        return width, height
+    if head.startswith(b"GIF8"):
+        width, height = struct.unpack_from("<HH", head, 6)
+        return width, height
+    if head[8:16] == b"WEBPVP8X":
+        return int.from_bytes(head[24:27], "little") + 1, int.from_bytes(head[27:30], "little") + 1
+    if head.startswith(b"\xff\xd8"):
+        return _of_jpeg(stream)
+    return None
+
+
+def _of_jpeg(stream: BinaryIO) -> tuple[int, int] | None:
+    stream.seek(2)
+    while True:
+        lead, marker, length = struct.unpack(">BBH", stream.read(4))
+        if lead != 0xFF or length < 2:
+            return None
+        if marker in _FRAMES:
+            height, width = struct.unpack(">xHH", stream.read(5))
+            return width, height
+        stream.seek(length - 2, 1)

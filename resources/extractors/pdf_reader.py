@@ -1,0 +1,40 @@
+"""PDF: the text layer, page by page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from resources.extractors.grouping import cut
+from resources.extractors.unread import UnreadError
+
+
+def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Pages by their number; a very long one in several parts."""
+    from pypdf import PdfReader
+
+    logging.disable()  # it warns of every flaw of a file
+    document = PdfReader(stream)
+    if document.is_encrypted and not document.decrypt(""):
+        raise UnreadError("it is protected by a password")
+    facts["pages"] = str(len(document.pages))
+    for name in ("title", "author"):
+        if value := getattr(document.metadata, name, None):
+            facts[name] = str(value)[:300]
+    unreadable: list[int] = []
+    empty = True
+    for number, page in enumerate(document.pages, start=1):
+        try:
+            text = page.extract_text()
+        except (MemoryError, RecursionError):
+            raise
+        except Exception:  # one broken page must not take the others with it
+            unreadable.append(number)
+            continue
+        empty = empty and not text.strip()
+        yield from cut(f"page-{number}", text)
+    if unreadable:
+        facts["damaged pages"] = ", ".join(map(str, unreadable))[:300]
+    if empty:
+        raise UnreadError("its pages hold no text, as scanned ones do")

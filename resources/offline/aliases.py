@@ -1,0 +1,74 @@
+"""Other names of a person, as a text says them: ``Dave, short for David``, ``Bob calls her Annie``.
+
+Only what is stated outright. Who is a person at all is decided in ``names``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from resources.offline.lexicon import english
+from resources.offline.prose import Prose
+
+MAX_STATED = 50
+"""Statements of one segment that are kept."""
+
+_NAME = r"[A-Z][\w'’-]*\w(?:\s[A-Z][\w'’-]*\w){0,2}"
+_BREAK = r"(?:,|\s\(|\s[-–—])?\s?"
+_QUOTE = "[\"'“”‘’]?"
+_STATEMENTS = [
+    re.compile(rf"\b(?P<alias>{_NAME})(?:\sis|['’]s|\swas)?{_BREAK}(?:which\sis\s)?short\sfor\s(?P<name>{_NAME})"),
+    re.compile(
+        rf"\b(?P<name>{_NAME}){_BREAK}(?:who\sis\s|is\s)?(?:aka|a\.k\.a\.|also\sknown\sas|better\sknown\sas|nicknamed)\s"
+        rf"{_QUOTE}(?P<alias>{_NAME})"
+    ),
+    re.compile(rf"\b(?P<name>{_NAME}),?\s(?:who\s)?goes\sby\s(?:the\sname\s(?:of\s)?)?{_QUOTE}(?P<alias>{_NAME})"),
+    re.compile(rf"\b(?P<name>{_NAME})['’]s\snickname\sis\s{_QUOTE}(?P<alias>{_NAME})"),
+]
+_CALLED = re.compile(rf"\b(?P<who>[\w'’-]+)\s(?:call|calls|nicknamed)\s(?:her|him)\s{_QUOTE}(?P<alias>{_NAME})")
+_NAMES = re.compile(_NAME)
+
+
+def stated_aliases(prose: Prose, persons: Collection[str]) -> list[tuple[str, str]]:
+    """Pairs of a person's name and another name of the same person, in order of appearance.
+
+    Args:
+        prose: The segment.
+        persons: Who is known to be a person; at least one name of a pair is among them.
+    """
+    found: dict[tuple[str, str], None] = {}
+    before: list[str] = []
+    for sentence in prose.sentences:
+        named = [name for name in map(_bare, _NAMES.findall(sentence.text)) if name in persons]
+        for pattern in _STATEMENTS:
+            for match in pattern.finditer(sentence.text):
+                _add(found, persons, match["name"], match["alias"])
+        for match in _CALLED.finditer(sentence.text):
+            earlier = [_bare(name) for name in _NAMES.findall(sentence.text[: match.start()])]
+            # The one person whom the words before name; with two in question nothing is stated.
+            whom = {name for name in earlier if name in persons} or set(before)
+            whom -= {match["who"]}
+            if len(whom) == 1:
+                _add(found, persons, whom.pop(), match["alias"])
+        before = named or before
+        if len(found) >= MAX_STATED:
+            break
+    return list(found)
+
+
+def _add(found: dict[tuple[str, str], None], persons: Collection[str], name: str, alias: str) -> None:
+    name, alias = _bare(name), _bare(alias)
+    if name != alias and _may_be_name(name) and _may_be_name(alias) and (name in persons or alias in persons):
+        found[name, alias] = None
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"['’]s$", "", name)
+
+
+def _may_be_name(name: str) -> bool:
+    """Whether no word of ``name`` is an ordinary one: a day, a greeting, what a parent is called."""
+    lexicon = english()
+    ordinary = lexicon.junk | lexicon.stop | lexicon.filler | lexicon.common | lexicon.roles | lexicon.relations.keys()
+    return len(name) <= 40 and not any(word.lower() in ordinary for word in name.split())

@@ -1,0 +1,196 @@
+"""Where a conversation turns to something else: a segment cut into parts by what its messages speak of.
+
+The cut that explains the evidence best at a price for every turn is found by dynamic programming (Viterbi, 1967; for
+text, Utiyama and Isahara, 2001); the exact place of a turn is where the words of the two sides differ most (depth of a
+lexical valley, Hearst, 1997). What counts as evidence is counted in ``cues`` and ``names``; what a part is filed under
+is decided in ``placement``. Everything depends on the text alone, never on the graph: equal text gives equal parts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from neurigraph_pipelines.model import Role
+from resources.offline.prose import Prose
+
+Evidence = Mapping[int, Mapping[str, float]]
+"""How much each message, by its position, speaks for each label; 1 is one plain word for it."""
+
+TURN_PRICE = 5.0
+"""Evidence that a turn to another label must win, in a segment of ``USUAL_MESSAGES``."""
+
+USUAL_MESSAGES = 20
+"""Length from which the price grows with its square root: a long talk may wander without being cut to pieces."""
+
+MIN_MESSAGES = 4
+MIN_WORDS = 50
+"""Least content of a part; fewer messages will do when they hold ``LONG_WORDS``."""
+
+LONG_WORDS = 300
+MIN_CONTRAST = 2.5
+"""How many times more a part must speak for its own label than for that of its neighbour."""
+
+MAX_PARTS = 8
+WINDOW = 4
+"""Messages on each side of a possible turn whose words are compared."""
+
+MARKER_DEPTH = 0.5
+"""What words such as "by the way" add to the difference of two sides, which is 0 to 1."""
+
+_MARKER = re.compile(
+    r"\s*(?:(?:ok|okay|oh|and|so|well|right|alright|hey|also|thanks|thank you|great|cool)\b[^\w]{0,3}\s*)*"
+    r"(?:by the way|btw|anyway|anyways|on another (?:note|topic|subject)|on a (?:different|separate|lighter) note|"
+    r"changing (?:the )?(?:topic|subject)s?|change of (?:topic|subject)|(?:now )?(?:for )?something (?:else|different)|"
+    r"another thing|one more thing|different (?:topic|question|subject)|switching (?:topics|gears)|unrelated|"
+    r"moving on|speaking of|next (?:item|topic|point)|new topic|totally different|separate question)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Messages from position ``start`` up to but not including ``end``."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A part, how many words it has, and all that they speak for."""
+
+    part: Part
+    words: int
+    weight: Counter[str]
+
+    @classmethod
+    def of(cls, prose: Prose, evidence: Evidence, part: Part) -> _Stretch:
+        """What lies in ``part``."""
+        weight: Counter[str] = Counter()
+        words = 0
+        for number in range(part.start, part.end):
+            weight.update(evidence.get(number, {}))
+            words += sum(len(sentence.words) for sentence in prose.by_message.get(number, ()))
+        return cls(part, words, weight)
+
+    @property
+    def label(self) -> str:
+        """What it speaks for most."""
+        return max(sorted(self.weight), key=self.weight.__getitem__, default="")
+
+    @property
+    def small(self) -> bool:
+        """Whether there is too little to remember by itself."""
+        messages = self.part.end - self.part.start
+        return self.words < LONG_WORDS and (messages < MIN_MESSAGES or self.words < MIN_WORDS)
+
+    def joined(self, following: _Stretch) -> _Stretch:
+        """This and the next one as one."""
+        part = Part(self.part.start, following.part.end)
+        return _Stretch(part, self.words + following.words, self.weight + following.weight)
+
+
+def split(
+    prose: Prose, evidence: Evidence, alike: Callable[[Part, Part], bool], within: Part | None = None
+) -> list[Part]:
+    """The parts of a segment, in order, which tile it: one, unless it clearly turns from one label to another.
+
+    Linear in the number of messages for a bounded number of labels.
+
+    Args:
+        prose: The segment.
+        evidence: What its messages speak for.
+        alike: Whether two parts are close in meaning after all; asked for few pairs.
+        within: The part of the segment to split; unset, all of it.
+    """
+    whole = within or Part(0, len(prose.segment.messages))
+    spoken = {number: evidence[number] for number in range(whole.start, whole.end) if evidence.get(number)}
+    parts = [
+        _Stretch.of(prose, spoken, Part(start, end))
+        for start, end in pairwise(
+            [whole.start, *(max(turn, whole.start) for turn in _turns(prose, spoken)), whole.end]
+        )
+        if start < end
+    ]
+    while len(parts) > 1:
+        strengths = [_strength(one, other) for one, other in pairwise(parts)]
+        weakest = strengths.index(min(strengths))
+        if strengths[weakest] >= 1 and len(parts) <= MAX_PARTS:
+            doubtful = (i for i, (one, other) in enumerate(pairwise(parts)) if alike(one.part, other.part))
+            weakest = next(doubtful, -1)
+            if weakest < 0:
+                break
+        parts[weakest : weakest + 2] = [parts[weakest].joined(parts[weakest + 1])]
+    return [stretch.part for stretch in parts]
+
+
+def _turns(prose: Prose, evidence: Evidence) -> list[int]:
+    """Positions at which another label takes over, in order."""
+    spoken = sorted(evidence)
+    price = TURN_PRICE * math.sqrt(max(1.0, len(prose.by_message) / USUAL_MESSAGES))
+    totals: Counter[str] = Counter()
+    for number in spoken:
+        totals.update(evidence[number])
+    labels = sorted(label for label, total in totals.items() if total >= price)
+    if len(labels) < 2:
+        return []
+    scores = dict.fromkeys(labels, 0.0)
+    came_from: list[dict[str, str]] = []
+    for number in spoken:
+        best = max(labels, key=scores.__getitem__)
+        floor = scores[best] - price
+        came_from.append({label: best for label in labels if scores[label] < floor})
+        for label in labels:
+            scores[label] = max(scores[label], floor) + evidence[number].get(label, 0.0)
+    label = max(labels, key=scores.__getitem__)
+    turns: list[int] = []
+    for index in range(len(spoken) - 1, 0, -1):
+        before = came_from[index].get(label, label)
+        if before != label:
+            last = next((n for n in reversed(spoken[:index]) if before in evidence[n]), spoken[0])
+            turns.append(_valley(prose, last, spoken[index]))
+            label = before
+    return sorted(turns)
+
+
+def _valley(prose: Prose, last: int, first: int) -> int:
+    """Where the talk turns after message ``last``, the last for one label, and at ``first`` for the next at the latest.
+
+    A part begins with what a user says: never with an answer, nor with the result of a tool.
+    """
+    messages = prose.segment.messages
+    openings = [position for position in range(last + 1, first + 1) if messages[position].role is Role.USER]
+    if not openings:
+        return next((position for position in range(last, 0, -1) if messages[position].role is Role.USER), 0)
+    return max(openings, key=lambda position: _depth(prose, position))
+
+
+def _depth(prose: Prose, position: int) -> float:
+    """How different the words before and from ``position`` on are: 0 to 1, more where the speaker says so."""
+    before = _vocabulary(prose, range(max(0, position - WINDOW), position))
+    after = _vocabulary(prose, range(position, position + WINDOW))
+    shared = sum(before[stem] * after[stem] for stem in before.keys() & after.keys())
+    lengths = math.sqrt(sum(n * n for n in before.values()) * sum(n * n for n in after.values()))
+    depth = 1 - shared / lengths if lengths else 0.0
+    return depth + MARKER_DEPTH * bool(_MARKER.match(prose.segment.messages[position].content[:200]))
+
+
+def _vocabulary(prose: Prose, positions: range) -> Counter[str]:
+    return Counter(
+        word.stem for number in positions for sentence in prose.by_message.get(number, ()) for word in sentence.content
+    )
+
+
+def _strength(one: _Stretch, other: _Stretch) -> float:
+    """How clear the turn between two stretches is; below 1 it is none."""
+    if one.small or other.small or one.label == other.label:
+        return 0.0
+    return min(
+        mine.weight[mine.label] / (MIN_CONTRAST * mine.weight[theirs.label]) if mine.weight[theirs.label] else math.inf
+        for mine, theirs in ((one, other), (other, one))
+    )

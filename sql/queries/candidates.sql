@@ -1,0 +1,56 @@
+-- Evidence for nodes that do not exist yet.
+
+-- name: candidates_of_user
+-- The likeliest ones: what lies beyond the limit is far from becoming a node.
+SELECT
+    c.node_name,
+    c.concept_kind,
+    c.parent_path,
+    c.confidence,
+    c.segments
+FROM neurigraph.node_candidates AS c
+WHERE c.user_id = %(user_id)s
+ORDER BY c.confidence DESC, c.candidate_id
+LIMIT %(limit)s;
+
+-- name: remember_candidate
+-- Independent pieces of evidence together: 1 - (1 - a) * (1 - b).
+INSERT INTO neurigraph.node_candidates AS c (
+    candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence, edges
+)
+VALUES (
+    %(candidate_id)s, %(user_id)s, %(concept_kind)s, %(name_key)s, %(node_name)s, %(parent_path)s, %(confidence)s,
+    %(edges)s
+)
+ON CONFLICT (candidate_id) DO UPDATE SET
+    confidence = 1 - (1 - c.confidence) * (1 - excluded.confidence),
+    segments = c.segments + 1,
+    edges = (
+        SELECT coalesce(jsonb_agg(kept.edge), '[]')
+        FROM (
+            SELECT DISTINCT known.edge
+            FROM jsonb_array_elements(c.edges || excluded.edges) AS known (edge)
+            LIMIT %(max_edges)s
+        ) AS kept
+    ),
+    last_seen_at = now();
+
+-- name: settle_candidate
+-- The node exists from now on: gives what waited for it. A person is one node wherever it was met.
+DELETE FROM neurigraph.node_candidates AS c
+WHERE c.user_id = %(user_id)s AND c.concept_kind = %(concept_kind)s AND c.name_key = ANY(%(name_keys)s)
+    AND (c.concept_kind = 'person' OR c.parent_path = %(parent_path)s)
+RETURNING c.edges;
+
+-- name: node_of_candidate
+-- The node that another commit made of it meanwhile.
+SELECT n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path) AND a.layer_depth > 0
+) AS n
+WHERE g.user_id = %(user_id)s AND g.name_key = %(name_key)s AND g.concept_kind = %(concept_kind)s
+    AND (g.concept_kind = 'person' OR n.names = %(parent_path)s::text [] || g.node_name)
+LIMIT 1;

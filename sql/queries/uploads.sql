@@ -1,0 +1,189 @@
+-- Uploaded files on their way to being memories.
+
+-- name: find_by_content
+-- The upload of the same bytes by the same user.
+SELECT
+    u.source_id,
+    u.state
+FROM neurigraph.uploads AS u
+WHERE u.user_id = %(user_id)s AND u.sha256 = %(sha256)s;
+
+-- name: insert
+INSERT INTO neurigraph.uploads (source_id, user_id, file_name, media_type, size_bytes, sha256, staging_key)
+VALUES (
+    %(source_id)s, %(user_id)s, %(file_name)s, %(media_type)s, %(size_bytes)s, %(sha256)s, %(staging_key)s
+)
+ON CONFLICT (user_id, sha256) DO NOTHING
+RETURNING source_id;
+
+-- name: try_again
+UPDATE neurigraph.uploads SET state = 'received', attempts = 0, next_attempt_at = now(), error = NULL
+WHERE source_id = %(source_id)s AND state = 'failed';
+
+-- name: status
+-- An upload is stored once its original is a file of a record and all of its text is.
+SELECT
+    u.source_id AS upload_id,
+    s.external_id,
+    s.title,
+    u.file_name,
+    u.media_type,
+    u.size_bytes,
+    encode(u.sha256, 'hex') AS sha256,
+    CASE
+        WHEN u.state = 'extracted' AND u.file_id IS NOT NULL AND s.stored_through = s.last_message THEN 'stored'
+        ELSE u.state::text
+    END AS state,
+    u.error,
+    u.file_id,
+    u.received_at
+FROM neurigraph.uploads AS u
+INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
+WHERE (%(source_id)s::uuid IS NULL OR u.source_id = %(source_id)s) AND u.user_id = %(user_id)s
+ORDER BY u.received_at DESC, u.source_id
+LIMIT %(limit)s;
+
+-- name: claim
+-- The oldest upload that is due. Until the lease has run out nobody else gets it.
+UPDATE neurigraph.uploads AS u SET
+    attempts = u.attempts + 1,
+    next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
+WHERE u.source_id = (
+    SELECT d.source_id FROM neurigraph.uploads AS d
+    WHERE d.state = 'received' AND d.next_attempt_at <= now() AND d.attempts < %(max_attempts)s
+        AND (%(user_id)s::uuid IS NULL OR d.user_id = %(user_id)s)
+    ORDER BY d.next_attempt_at
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+)
+RETURNING u.source_id, u.user_id, u.file_name, u.size_bytes, u.staging_key, u.attempts;
+
+-- name: give_up
+-- Those whose last attempt ended without a word.
+UPDATE neurigraph.uploads SET state = 'failed', error = coalesce(error, 'the process that read it died')
+WHERE state = 'received' AND next_attempt_at <= now() AND attempts >= %(max_attempts)s;
+
+-- name: extracted
+UPDATE neurigraph.uploads SET state = 'extracted', error = NULL
+WHERE source_id = %(source_id)s AND state = 'received';
+
+-- name: failed
+UPDATE neurigraph.uploads SET
+    state = CASE
+        WHEN %(final)s OR attempts >= %(max_attempts)s THEN 'failed'::neurigraph.upload_state
+        ELSE state
+    END,
+    next_attempt_at = now() + make_interval(secs => %(delay_seconds)s),
+    error = %(error)s
+WHERE source_id = %(source_id)s AND state = 'received';
+
+-- name: due
+-- What a sensor launches a run for: to be read, or to be cleared away.
+SELECT count(*) AS uploads
+FROM neurigraph.uploads AS u
+WHERE (u.state = 'received' AND u.next_attempt_at <= now()) OR (u.file_id IS NOT NULL AND u.staging_key IS NOT NULL);
+
+-- name: trigger_extracted
+-- The segments of documents that were read: all of it, or runs of about the target where it is long. Parts of a file
+-- are short, so no run is much longer.
+WITH ended AS (
+    SELECT
+        s.source_id,
+        s.user_id,
+        s.triggered_through,
+        s.last_message
+    FROM neurigraph.sources AS s
+    WHERE s.kind = 'upload' AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+    ORDER BY s.ended_at
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+
+numbered AS (
+    SELECT
+        e.source_id,
+        e.user_id,
+        m.seq,
+        m.token_count,
+        (sum(m.token_count) OVER (PARTITION BY m.source_id ORDER BY m.seq) - m.token_count)
+        / %(target_tokens)s AS run
+    FROM ended AS e
+    INNER JOIN neurigraph.messages AS m ON e.source_id = m.source_id AND e.triggered_through < m.seq
+),
+
+noted AS (
+    INSERT INTO neurigraph.storage_triggers (
+        user_id, source_id, trigger_type, first_message, last_message, token_count
+    )
+    SELECT
+        n.user_id,
+        n.source_id,
+        %(trigger_type)s,
+        min(n.seq),
+        max(n.seq),
+        sum(n.token_count)
+    FROM numbered AS n
+    GROUP BY n.user_id, n.source_id, n.run
+    RETURNING source_id, last_message
+),
+
+covered AS (
+    UPDATE neurigraph.sources AS s SET triggered_through = last_of.last_message, untriggered_tokens = 0
+    FROM (SELECT n.source_id, max(n.last_message) AS last_message FROM noted AS n GROUP BY n.source_id) AS last_of
+    WHERE s.source_id = last_of.source_id
+)
+
+SELECT count(*) AS segments
+FROM noted;
+
+-- name: original
+-- The bytes of an upload that no record holds yet.
+SELECT
+    u.source_id,
+    u.file_name,
+    u.size_bytes,
+    u.sha256,
+    u.staging_key
+FROM neurigraph.uploads AS u
+WHERE u.source_id = %(source_id)s AND u.file_id IS NULL AND u.staging_key IS NOT NULL;
+
+-- name: keep_original
+UPDATE neurigraph.uploads SET file_id = %(file_id)s
+WHERE source_id = %(source_id)s;
+
+-- name: to_clear
+SELECT
+    u.source_id,
+    u.staging_key
+FROM neurigraph.uploads AS u
+WHERE u.file_id IS NOT NULL AND u.staging_key IS NOT NULL
+LIMIT %(limit)s;
+
+-- name: cleared
+UPDATE neurigraph.uploads SET staging_key = NULL
+WHERE source_id = %(source_id)s;
+
+-- name: staged
+-- Which of these keys belong to an upload.
+SELECT u.staging_key
+FROM neurigraph.uploads AS u
+WHERE u.staging_key = ANY(%(keys)s);
+
+-- name: new_dropped
+-- Which of these files of a drop place are of a user that exists and were not seen in this version before.
+SELECT
+    u.user_id,
+    d.place
+FROM unnest(%(slugs)s::text [], %(file_names)s::text [], %(versions)s::text []) WITH ORDINALITY
+    AS d (slug, file_name, version, place)
+INNER JOIN neurigraph.users AS u ON d.slug = u.slug
+WHERE NOT EXISTS (
+    SELECT FROM neurigraph.dropped_files AS k
+    WHERE k.user_id = u.user_id AND k.file_name = d.file_name AND k.version = d.version
+)
+ORDER BY d.place;
+
+-- name: note_dropped
+INSERT INTO neurigraph.dropped_files (user_id, file_name, version, source_id, error)
+VALUES (%(user_id)s, %(file_name)s, %(version)s, %(source_id)s, %(error)s)
+ON CONFLICT DO NOTHING;

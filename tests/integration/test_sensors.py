@@ -1,0 +1,152 @@
+"""The sensors and the job on a real Dagster instance: what each finds, asks runs for, and what the runs store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.model import (
+    Claims,
+    EventKind,
+    NewConversation,
+    NewMessage,
+    Role,
+    SourceKind,
+)
+from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import SECRET
+
+SENSORS = ("conversation_end_sensor", "chunk_threshold_sensor", "event_boundary_sensor")
+
+
+@pytest.fixture
+def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Sizes of a thousandth; in the environment too, where Dagster's resource looks for them."""
+    assert settings.database_url is not None
+    for name, value in {
+        "HOME": str(settings.home),
+        "DATABASE_URL": settings.database_url.get_secret_value(),
+        "SECRET": SECRET,
+        "LANGUAGE_MODEL": "offline",
+        "EMBEDDER": "minilm",
+        "CHUNK_WATCH_TOKENS": "480",
+        "CHUNK_TARGET_TOKENS": "500",
+        "CHUNK_LIMIT_TOKENS": "620",
+    }.items():
+        monkeypatch.setenv(f"NEURIGRAPH_{name}", value)
+    return Settings()
+
+
+@pytest.fixture
+def user(installation: Installation) -> User:
+    return create_user(installation.database, "ada")[0]
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.local_temp(overrides={"telemetry": {"enabled": False}}) as made:
+        yield made
+
+
+def tick(instance: dg.DagsterInstance, name: str) -> list[dg.RunRequest]:
+    """One look of a sensor."""
+    resources = {"installation": InstallationResource()}
+    with dg.build_sensor_context(instance=instance, definitions=defs, resources=resources) as context:
+        looked = defs.resolve_sensor_def(name).evaluate_tick(context)
+    assert bool(looked.run_requests) != bool(looked.skip_message)
+    return list(looked.run_requests or ())
+
+
+def run(instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
+    return defs.resolve_job_def("ingestion_job").execute_in_process(
+        run_config=request.run_config, instance=instance, tags=request.tags
+    )
+
+
+def put(installation: Installation, user: User, conversation: NewConversation) -> None:
+    with installation.database.agent(Claims.of_user(user.user_id)) as tx:
+        Inbox(installation.tokens, installation.settings).add_conversation(tx, user.user_id, conversation)
+
+
+def talk(about: str, messages: int) -> tuple[NewMessage, ...]:
+    """User and assistant in turns, thirty tokens or so each."""
+    return tuple(
+        NewMessage(
+            Role.ASSISTANT if number % 2 else Role.USER,
+            f"In part {number} we went on about {about}, with all the small things that come to mind when there is "
+            "time enough for a long talk in the evening.",
+        )
+        for number in range(messages)
+    )
+
+
+def test_each_sensor_finds_its_own_and_no_run_is_asked_for_twice(
+    installation: Installation, user: User, instance: dg.DagsterInstance
+) -> None:
+    assert [tick(instance, name) for name in SENSORS] == [[], [], []]
+    put(installation, user, NewConversation("open", talk("the boathouse", 30)))
+    put(installation, user, NewConversation("meeting", talk("the survey", 4), event_kind=EventKind.MEETING))
+    inbox = Inbox(installation.tokens, installation.settings)
+    with installation.database.agent(Claims.of_user(user.user_id)) as tx:
+        for kind, external_id, event_kind in (
+            (SourceKind.EVENT, "meeting", EventKind.MEETING),
+            (SourceKind.CONVERSATION, "ended", None),
+        ):
+            source, _ = inbox.open_source(tx, user.user_id, kind, external_id=external_id, event_kind=event_kind)
+            inbox.append(tx, kind, source, talk("the garden", 2))
+            inbox.end(tx, kind, source)
+    requests = {name: tick(instance, name) for name in SENSORS}
+    assert [len(asked) for asked in requests.values()] == [1, 1, 1]
+    keys = {request.run_key for asked in requests.values() for request in asked}
+    assert len(keys) == 3
+    again = {request.run_key for name in SENSORS for request in tick(instance, name)}
+    assert again == keys, "until a run is over it is asked for under the same key, which Dagster starts once"
+    for (request,) in requests.values():
+        result = run(instance, request)
+        assert result.success
+        assert result.output_for_node("commit").stored
+    assert [tick(instance, name) for name in SENSORS] == [[], [], []]
+    queue = triggers.queue(installation.database)
+    assert (queue.stored, queue.pending, queue.claimed, queue.failed) == (3, 0, 0, 0)
+
+
+def test_a_real_meeting_is_imported_stored_and_found(
+    installation: Installation, user: User, instance: dg.DagsterInstance, data_folder: Path
+) -> None:
+    claims = Claims.of_user(user.user_id)
+    report = import_file(
+        installation.database,
+        installation.tokens,
+        installation.settings,
+        claims,
+        data_folder / "qmsum" / "ES2002a.json",
+        "qmsum",
+    )
+    assert (report.conversations_added, report.rejected) == (1, [])
+    assert tick(instance, "conversation_end_sensor") == []
+    (request,) = tick(instance, "event_boundary_sensor")
+    assert run(instance, request).success
+    answer = search(
+        installation.database,
+        installation.embedder,
+        installation.settings,
+        claims,
+        Question("How much should the remote control cost to make, and what is its selling price?"),
+    )
+    assert {hit["source"]["external_id"] for hit in answer.hits} == {"ES2002a"}
+    assert {hit["source"]["kind"] for hit in answer.hits} == {"event"}
+    spoken = json.loads((data_folder / "qmsum" / "ES2002a.json").read_text(encoding="utf-8"))["meeting_transcripts"]
+    found = [spoken[int(message["external_id"])]["content"] for message in answer.messages[:5]]
+    assert any("twenty five Euro" in content for content in found), found

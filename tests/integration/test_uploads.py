@@ -1,0 +1,622 @@
+"""Files on their whole way: uploaded, read, stored, found and opened; through every door, and hostile ones as well."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import boto3
+import dagster as dg
+import httpx
+import pytest
+from moto.server import ThreadedMotoServer
+
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.sensors import upload_sensor
+from neurigraph_pipelines.defs.upload_job import upload_job
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, StorageError, TransientError
+from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.ingestion import drops
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from resources.drop_folder import DropFolder
+from resources.drop_s3 import DropS3
+from tests.conftest import ADMIN_KEY
+from tests.support.api_server import serving
+from tests.support.documents import docx_of, pdf_of, png_of
+
+FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
+MEGABYTE = 1 << 20
+NEURIGRAPH = str(Path(sys.executable).parent / "neurigraph")
+
+
+@pytest.fixture
+def bob(installation: Installation) -> Claims:
+    return user(installation, "bob")
+
+
+def user(installation: Installation, slug: str) -> Claims:
+    return Claims.of_user(create_user(installation.database, slug)[0].user_id)
+
+
+def upload(installation: Installation, claims: Claims, name: str, content: bytes, **values: Any) -> UUID:
+    return installation.uploads.receive(claims, name, [content], **values).upload_id
+
+
+def store(installation: Installation) -> list[str]:
+    """Read and store all that waits; gives the titles of the records."""
+    installation.uploads.read_due(installation.text_extractor)
+    results = list(run_due(installation.adapters, installation.settings, "tests"))
+    assert [returned for result in results for returned in result.returned] == []
+    installation.uploads.clear()
+    return [record.title for result in results for record in result.stored]
+
+
+def found(installation: Installation, claims: Claims, query: str) -> Any:
+    return search(installation.database, installation.embedder, installation.settings, claims, Question(query))
+
+
+def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
+    file_id = file_of_record(installation.database, claims, record_id)
+    return open_file(installation.database, installation.objects, claims, file_id, **how)
+
+
+def staged(installation: Installation) -> list[str]:
+    return list(installation.objects.keys("staging/"))
+
+
+def test_a_pdf_is_read_stored_found_and_opened(installation: Installation, bob: Claims) -> None:
+    upload_id = upload(installation, bob, "ferry times.pdf", FERRY)
+    assert installation.uploads.status(bob, upload_id)["state"] == "received"
+    assert len(store(installation)) == 1
+    status = installation.uploads.status(bob, upload_id)
+    assert (status["state"], status["media_type"], status["error"]) == ("stored", "application/pdf", None)
+    assert staged(installation) == []
+
+    answer = found(installation, bob, "Is the captain sober at dusk?")
+    (hit,) = answer.hits
+    assert hit["source"]["kind"] == "upload"
+    assert answer.messages[0]["external_id"] == "page-2"
+    file = opened(installation, bob, hit["record_id"])
+    assert (file.file_name, file.media_type, file.content) == ("ferry times.pdf", "application/pdf", FERRY)
+    assert file.file_id == status["file_id"]
+
+    text = opened(installation, bob, hit["record_id"], as_text=True)
+    lines = [json.loads(line) for line in text.content.splitlines()]
+    assert [line["external_id"] for line in lines] == ["file", "page-1", "page-2"]
+    page = open_message(installation.database, installation.objects, bob, file.file_id, 3)
+    assert page.text.strip() == "The ferry returns at dusk, if the captain is sober."
+
+
+def test_originals_are_kept_as_their_kind_asks(installation: Installation, bob: Claims) -> None:
+    """Text is gzip at rest with a working copy, what is compressed already is its own; both read back unchanged."""
+    contents = {
+        "notes.md": b"# Harbour\n\nThe harbour of Tresco was rebuilt in 1911.\n" * 200,
+        "tide.csv": b"place;tide\nTresco;5.1\n",
+        "page.html": b"<html><p>The pub of Bryher opens at five.</p></html>",
+        "ferry.pdf": FERRY,
+        "boat.png": png_of(64, 32),
+        "scan.py": b"def scan() -> None:\n    print('sonar')\n",
+        "log.bin": bytes(range(256)) * 40,
+    }
+    ids = {name: upload(installation, bob, name, content) for name, content in contents.items()}
+    assert len(store(installation)) == len(contents)
+    kinds = {}
+    for name, upload_id in ids.items():
+        status = installation.uploads.status(bob, upload_id)
+        assert status["state"] == "stored", status
+        file = open_file(installation.database, installation.objects, bob, status["file_id"])
+        assert file.content == contents[name]
+        assert (file.media_type, file.size_bytes) == (status["media_type"], len(contents[name]))
+        kinds[name] = manifest(installation, status["file_id"])
+    assert {name: (row["file_type"], row["compression_format"]) for name, row in kinds.items()} == {
+        "notes.md": ("export", "gzip"),
+        "tide.csv": ("export", "gzip"),
+        "page.html": ("export", "gzip"),
+        "ferry.pdf": ("pdf", "native"),
+        "boat.png": ("image", "native"),
+        "scan.py": ("code", "gzip"),
+        "log.bin": ("export", "gzip"),
+    }
+    assert kinds["notes.md"]["stored_bytes"] < 500 < kinds["notes.md"]["size_bytes"]
+    assert sum("original" in key for key in installation.objects.keys("active/")) == 5
+    assert sum("original" in key for key in installation.objects.keys("durable/")) == 7
+
+
+def manifest(installation: Installation, file_id: UUID) -> dict[str, Any]:
+    with installation.database.pipeline() as tx:
+        place = tx.execute(
+            "SELECT g.schema_name FROM neurigraph.file_index AS i JOIN neurigraph.graph_index AS g USING (node_id) "
+            "WHERE i.file_id = %s",
+            (file_id,),
+        ).fetchone()
+        assert place is not None
+        query = f'SELECT * FROM "{place["schema_name"]}".file_manifest WHERE file_id = %s'
+        row = tx.execute(query.encode(), (file_id,)).fetchone()
+    assert row is not None
+    return row
+
+
+def test_an_image_is_stored_with_what_is_known_of_it_and_says_so(installation: Installation, bob: Claims) -> None:
+    upload(installation, bob, "Tresco harbour.txt", png_of(640, 480))
+    store(installation)
+    (hit,) = found(installation, bob, "Tresco harbour").hits
+    assert "PNG image" in hit["summary"]
+    assert "640 × 480 pixels" in hit["summary"]
+    assert "nothing here can read text out of it" in hit["summary"]
+    assert opened(installation, bob, hit["record_id"]).media_type == "image/png"
+
+
+def test_the_same_bytes_are_one_upload(installation: Installation, bob: Claims) -> None:
+    first = installation.uploads.receive(bob, "a.pdf", [FERRY])
+    again = installation.uploads.receive(bob, "b.pdf", [FERRY[:10], FERRY[10:]], external_id="other")
+    assert (first.new, again.new) == (True, False)
+    assert first.upload_id == again.upload_id
+    assert len(staged(installation)) == 1
+    ann = user(installation, "ann")
+    assert installation.uploads.receive(ann, "a.pdf", [FERRY]).new
+    assert len(store(installation)) == 2
+    assert installation.uploads.receive(bob, "a.pdf", [FERRY]).new is False
+    assert store(installation) == []
+    with pytest.raises(NotFoundError):
+        installation.uploads.status(ann, first.upload_id)
+
+
+def test_eight_at_once_are_one_upload(installation: Installation, bob: Claims) -> None:
+    got: list[UUID] = []
+    refused: list[TransientError] = []
+
+    def send(number: int) -> None:
+        try:
+            got.append(upload(installation, bob, f"{number}.pdf", FERRY, external_id=str(number)))
+        except TransientError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=send, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(got)) == 1
+    assert len(got) + len(refused) == 8
+    assert len(staged(installation)) == 1
+    assert len(store(installation)) == 1
+
+
+def test_what_cannot_be_taken_in_leaves_nothing(installation: Installation, bob: Claims) -> None:
+    upload(installation, bob, "a.txt", b"one", external_id="x")
+    with pytest.raises(ConflictError, match="another file has the external id 'x'"):
+        upload(installation, bob, "b.txt", b"two", external_id="x")
+    with pytest.raises(InvalidInputError, match="the file is empty"):
+        upload(installation, bob, "c.txt", b"")
+    with pytest.raises(InvalidInputError, match="at most 500 characters"):
+        upload(installation, bob, "d.txt", b"four", title="t" * 501)
+    small = installation.settings.model_copy(update={"max_upload_bytes": 10})
+    installation.settings = small
+    del installation.uploads
+    with pytest.raises(InvalidInputError, match="more than 10 bytes: raise NEURIGRAPH_MAX_UPLOAD_BYTES"):
+        upload(installation, bob, "e.txt", b"01234567890")
+    assert len(staged(installation)) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\bob\\my notes.txt", "my notes.txt"),
+        ("a\x00b\x1b[31m.txt", "a\ufffdb[31m.txt"),
+        ("\udc80.txt", "\ufffd.txt"),
+        ("", "upload"),
+        ("..", "upload"),
+        ("潮汐🌊.txt", "潮汐🌊.txt"),
+        ("n" * 300 + ".txt", "n" * 235 + ".txt"),
+        ("'; DROP TABLE neurigraph.uploads; --.txt", "'; DROP TABLE neurigraph.uploads; --.txt"),
+    ],
+)
+def test_names_of_files(installation: Installation, bob: Claims, given: str, kept: str) -> None:
+    upload_id = upload(installation, bob, given, b"The tide at Tresco turns at four.")
+    assert installation.uploads.status(bob, upload_id)["file_name"] == kept
+    assert len(store(installation)) == 1
+    status = installation.uploads.status(bob, upload_id)
+    assert open_file(installation.database, installation.objects, bob, status["file_id"]).file_name == kept
+
+
+def test_a_hostile_file_fails_alone(installation: Installation, bob: Claims) -> None:
+    bad = upload(installation, bob, "bomb.docx", docx_of({"word/document.xml": b" " * MEGABYTE}, repeat=600))
+    good = upload(installation, bob, "ferry.pdf", FERRY)
+    broken = upload(installation, bob, "broken.pdf", b"%PDF-1.7 and no more")
+    assert len(store(installation)) == 1
+    states = {upload_id: installation.uploads.status(bob, upload_id) for upload_id in (bad, good, broken)}
+    assert [row["state"] for row in states.values()] == ["failed", "stored", "failed"]
+    assert "would unpack to" in states[bad]["error"]
+    assert "damaged or not what it seems" in states[broken]["error"]
+    assert store(installation) == []
+    # Sent again, it is tried again; its bytes are still there.
+    assert upload(installation, bob, "broken.pdf", b"%PDF-1.7 and no more") == broken
+    assert installation.uploads.status(bob, broken)["state"] == "received"
+
+
+def environment(settings: Settings, **more: str) -> dict[str, str]:
+    """What makes another process use this installation."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
+    assert settings.database_url is not None
+    assert settings.secret is not None
+    return {
+        **kept,
+        "NEURIGRAPH_HOME": str(settings.home),
+        "NEURIGRAPH_DATABASE_URL": settings.database_url.get_secret_value(),
+        "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
+        "NEURIGRAPH_EMBEDDER": "minilm",
+        "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+        **more,
+    }
+
+
+def attempts(installation: Installation, upload_id: UUID) -> int:
+    with installation.database.pipeline() as tx:
+        row = tx.execute("SELECT attempts FROM neurigraph.uploads WHERE source_id = %s", (upload_id,)).fetchone()
+    assert row is not None
+    made: int = row["attempts"]
+    return made
+
+
+def test_a_process_that_is_killed_while_it_reads_is_followed_by_another(
+    settings: Settings, installation: Installation, bob: Claims
+) -> None:
+    """Its claim runs out by itself; after the last attempt the upload has failed, and waits for a person."""
+    endless = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
+    upload_id = upload(installation, bob, "endless.pdf", endless)
+    limits = {"NEURIGRAPH_CLAIM_LEASE_SECONDS": "5", "NEURIGRAPH_EXTRACTION_SECONDS": "4"}
+    process = subprocess.Popen([NEURIGRAPH, "ingest"], env=environment(settings, **limits))
+    while attempts(installation, upload_id) == 0:
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert installation.uploads.read_due(installation.text_extractor) == []  # nobody else gets it yet
+    assert installation.uploads.status(bob, upload_id)["state"] == "received"
+    installation.settings = settings.model_copy(update={"max_attempts": 1})
+    del installation.uploads
+    deadline = time.monotonic() + 30
+    while installation.uploads.status(bob, upload_id)["state"] == "received":
+        assert time.monotonic() < deadline
+        assert installation.uploads.read_due(installation.text_extractor) == []
+        time.sleep(0.5)
+    status = installation.uploads.status(bob, upload_id)
+    assert (status["state"], status["error"]) == ("failed", "the process that read it died")
+
+
+def test_the_command_line(tmp_path: Path, settings: Settings, installation: Installation) -> None:
+    env = environment(settings)
+    (tmp_path / "ferry times.pdf").write_bytes(FERRY)
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+
+    def run(*arguments: str) -> Any:
+        done = subprocess.run(
+            [NEURIGRAPH, *arguments, "--json"], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        return json.loads(done.stdout if done.returncode == 0 else done.stderr.splitlines()[-1])
+
+    taken = run("import", "ferry times.pdf", "--user", "bob")
+    assert (taken["format"], taken["state"], taken["media_type"]) == ("document", "extracted", "application/pdf")
+    refused = run("import", "broken.pdf", "--user", "bob")
+    assert refused["error"] == "UnreadableFileError"
+    assert refused["message"].startswith("broken.pdf: the file cannot be read: it is damaged")
+    assert run("ingest")["stored"] == 1
+    listed = run("uploads", "--user", "bob")["uploads"]
+    assert [(row["file_name"], row["state"]) for row in listed] == [
+        ("broken.pdf", "failed"),
+        ("ferry times.pdf", "stored"),
+    ]
+    (hit,) = run("search", "When does the ferry leave?", "--user", "bob")["hits"]
+    shown = run("open", hit["record_id"], "--user", "bob")
+    assert (shown["file_name"], shown["size_bytes"]) == ("ferry times.pdf", len(FERRY))
+    assert len(run("open", hit["record_id"], "--user", "bob", "--text")["messages"]) == 3
+    assert run("open", hit["record_id"], "--user", "bob", "--output", "copy.pdf")["bytes"] == len(FERRY)
+    assert (tmp_path / "copy.pdf").read_bytes() == FERRY
+
+
+def test_lost_bytes_are_an_error_of_that_upload(installation: Installation, bob: Claims) -> None:
+    upload_id = upload(installation, bob, "ferry.pdf", FERRY)
+    installation.objects.delete(staged(installation)[0])
+    (read,) = installation.uploads.read_due(installation.text_extractor)
+    assert read.error is not None
+    assert "There is no object" in read.error
+    status = installation.uploads.status(bob, upload_id)
+    assert (status["state"], status["error"]) == ("received", read.error)  # tried again later
+
+
+def test_bytes_that_changed_while_they_waited_are_not_stored(installation: Installation, bob: Claims) -> None:
+    upload(installation, bob, "ferry.pdf", FERRY)
+    installation.uploads.read_due(installation.text_extractor)
+    installation.objects.put(staged(installation)[0], [FERRY.replace(b"Helvetica", b"Helvetico")])
+    (result,) = run_due(installation.adapters, installation.settings, "tests")
+    assert result.stored == ()
+    ((failure, state),) = result.returned
+    assert "is not what was uploaded any more" in failure.error
+    assert state == "pending"
+    assert list(installation.objects.keys("durable/")) == []
+
+
+def test_a_long_document_is_several_segments(settings: Settings, installation: Installation, bob: Claims) -> None:
+    installation.settings = settings.model_copy(
+        update={"chunk_watch_tokens": 2_000, "chunk_target_tokens": 2_000, "chunk_limit_tokens": 3_500}
+    )
+    text = "".join(f"Entry {n}: the tide at Tresco stood at {n} feet.\n" for n in range(1_000)).encode()
+    upload_id = upload(installation, bob, "tides.txt", text)
+    assert len(store(installation)) > 4
+    with installation.database.pipeline() as tx:
+        segments = tx.execute(
+            "SELECT first_message, last_message, token_count, trigger_type FROM neurigraph.storage_triggers "
+            "WHERE source_id = %s ORDER BY first_message",
+            (upload_id,),
+        ).fetchall()
+    assert segments[0]["first_message"] == 1
+    assert [s["first_message"] - 1 for s in segments[1:]] == [s["last_message"] for s in segments[:-1]]
+    assert all(segment["token_count"] <= 3_500 for segment in segments)
+    assert {segment["trigger_type"] for segment in segments} == {"event_boundary"}
+    status = installation.uploads.status(bob, upload_id)
+    assert status["state"] == "stored"
+    assert open_file(installation.database, installation.objects, bob, status["file_id"]).content == text
+
+
+def test_a_large_upload_needs_little_memory(installation: Installation, bob: Claims) -> None:
+    """600 MB through receiving, reading, storing and opening; the process grows by less than a tenth of it."""
+    size = 600 * MEGABYTE
+    block = b"\x00\x00\x00\x18ftypmp42" + os.urandom(MEGABYTE - 12)
+
+    def content() -> Iterator[bytes]:
+        for _ in range(size // MEGABYTE):
+            yield block
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    upload_id = installation.uploads.receive(bob, "film.mp4", content()).upload_id
+    received = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert (received - before) * 1_024 < size // 10
+    store(installation)  # loads the models, which take some memory themselves
+    stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert (stored - before) * 1_024 < size // 2
+    status = installation.uploads.status(bob, upload_id)
+    file = open_file(installation.database, installation.objects, bob, status["file_id"])
+    digest = hashlib.sha256()
+    for chunk in file.chunks():
+        digest.update(chunk)
+    assert digest.hexdigest() == status["sha256"]
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - stored) * 1_024 < size // 10
+
+
+def test_abandoned_bytes_are_swept_and_waiting_ones_are_not(installation: Installation, bob: Claims) -> None:
+    old, young = f"staging/2020-01-01/{uuid4()}", f"staging/2199-01-01/{uuid4()}"
+    installation.objects.put(old, [b"left"])
+    installation.objects.put(young, [b"on its way"])
+    upload(installation, bob, "ferry.pdf", FERRY)
+    with installation.database.pipeline() as tx:  # as if it had waited for years
+        (waiting,) = tx.execute("SELECT staging_key FROM neurigraph.uploads").fetchall()
+        aged = f"staging/2020-01-01/{uuid4()}"
+        tx.execute("UPDATE neurigraph.uploads SET staging_key = %s", (aged,))
+    installation.objects.put(aged, installation.objects.get(waiting["staging_key"]))
+    assert installation.uploads.clear() == 1
+    assert sorted(staged(installation)) == sorted([aged, waiting["staging_key"], young])
+
+
+# The HTTP face
+
+
+@pytest.fixture
+def client(installation: Installation) -> Iterator[httpx.Client]:
+    with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+        yield made
+
+
+def key_of(client: httpx.Client, slug: str) -> dict[str, str]:
+    made = client.post("/v1/users", json={"slug": slug}, headers={"Authorization": f"Bearer {ADMIN_KEY}"})
+    return {"Authorization": f"Bearer {made.json()['api_key']}"}
+
+
+def test_upload_over_http(client: httpx.Client, installation: Installation) -> None:
+    bob = key_of(client, "bob")
+    fields = {"title": "Ferry", "external_id": "f1", "occurred_at": "2024-05-01T10:00:00Z"}
+    sent = client.post("/v1/files", files={"file": ("ferry.pdf", FERRY)}, data=fields, headers=bob)
+    assert sent.status_code == 202, sent.text
+    place = sent.headers["location"]
+    assert place == f"/v1/uploads/{sent.json()['upload_id']}"
+    status = client.get(place, headers=bob).json()
+    assert (status["state"], status["title"], status["external_id"]) == ("received", "Ferry", "f1")
+    store(installation)
+    status = client.get(place, headers=bob).json()
+    assert status["state"] == "stored"
+    hit = client.post("/v1/search", json={"query": "When does the ferry leave?"}, headers=bob).json()["hits"][0]
+    assert hit["source"] == {"kind": "upload", "id": status["upload_id"], "external_id": "f1"}
+    assert hit["occurred_at"].startswith("2024-05-01")
+    assert hit["file"]["file_id"] == status["file_id"]
+    file = client.post(f"/v1/files/{status['file_id']}/open", headers=bob)
+    assert file.content == FERRY
+    assert file.headers["content-type"] == "application/pdf"
+    assert file.headers["content-length"] == str(len(FERRY))
+    assert 'filename="ferry.pdf"' in file.headers["content-disposition"]
+    text = client.post(f"/v1/files/{status['file_id']}/open", params={"text": True}, headers=bob)
+    assert text.headers["content-type"] == "application/jsonl"
+    assert len(text.content.splitlines()) == 3
+    again = client.post("/v1/files", files={"file": ("other.pdf", FERRY)}, headers=bob)
+    assert (again.status_code, again.json()) == (200, sent.json())
+    assert client.get(place, headers=key_of(client, "ann")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "detail"),
+    [
+        ({"data": {"title": "no file"}, "files": {"other": b"x"}}, 422, "no file in a field called `file`"),
+        ({"data": {"file": "words"}}, 422, "no file in a field called `file`"),
+        ({"files": {"file": ("a.txt", b"")}}, 422, "the file is empty"),
+        ({"files": {"file": b"x"}, "data": {"occurred_at": "soon"}}, 422, "occurred_at"),
+        ({"files": {"file": b"x"}, "data": {"colour": "red"}}, 422, "colour"),
+        ({"files": {"file": b"x"}, "data": {"title": "t" * 501}}, 422, "at most 500 characters"),
+        ({"files": [("file", b"x"), ("file", b"y")]}, 400, "Too many files"),
+        ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "boundary"),
+    ],
+)
+def test_forms_that_cannot_be_accepted(
+    client: httpx.Client, installation: Installation, sent: dict[str, Any], status: int, detail: str
+) -> None:
+    headers = {**key_of(client, "bob"), **sent.pop("headers", {})}
+    answer = client.post("/v1/files", headers=headers, **sent)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert detail in answer.json()["detail"]
+    assert staged(installation) == []
+
+
+def test_nobody_fills_the_disk_without_a_key(client: httpx.Client, installation: Installation) -> None:
+    assert client.post("/v1/files", files={"file": FERRY}).status_code == 401
+    assert staged(installation) == []
+
+
+def test_too_large_for_the_service(settings: Settings, installation: Installation) -> None:
+    installation.settings = settings.model_copy(update={"max_upload_bytes": 100_000})
+    with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as client:
+        bob = key_of(client, "bob")
+        answer = client.post("/v1/files", files={"file": b"x" * 100_001}, headers=bob)
+        assert answer.status_code == 422
+        assert "more than 100,000 bytes" in answer.json()["detail"]
+        answer = client.post("/v1/files", files={"file": b"x" * 2_000_000}, headers=bob)
+        assert answer.status_code == 413
+
+
+# Drop places
+
+
+@contextmanager
+def s3_server() -> Iterator[str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+    finally:
+        server.stop()
+
+
+def test_a_drop_folder_is_watched_and_left_as_it_is(tmp_path: Path, installation: Installation, bob: Claims) -> None:
+    folder = tmp_path / "drop"
+    (folder / "bob" / "2024").mkdir(parents=True)
+    (folder / "nobody").mkdir()
+    (folder / "bob" / "2024" / "ferry.pdf").write_bytes(FERRY)
+    (folder / "bob" / "empty.txt").write_bytes(b"")
+    (folder / "bob" / ".ferry.pdf.part").write_bytes(b"unfinished")
+    (folder / "nobody" / "x.txt").write_bytes(b"of no user")
+    (folder / "bob" / "link.txt").symlink_to("/etc/hostname")
+    before = sorted(str(path) for path in folder.rglob("*"))
+    place = DropFolder(folder, settle_seconds=0)
+    assert drops.waiting(installation.database, place, installation.uploads) == 2
+
+    taken = {one.file.name: one for one in drops.take_in(installation.database, place, installation.uploads)}
+    assert set(taken) == {"2024/ferry.pdf", "empty.txt"}
+    assert taken["empty.txt"].error == "the file is empty"
+    assert taken["2024/ferry.pdf"].upload_id is not None
+    assert drops.take_in(installation.database, place, installation.uploads) == []
+    assert sorted(str(path) for path in folder.rglob("*")) == before
+    assert len(store(installation)) == 1
+    assert installation.uploads.listed(bob)[0]["file_name"] == "ferry.pdf"
+    (folder / "bob" / "2024" / "ferry.pdf").write_bytes(pdf_of("The ferry does not run any more."))
+    assert len(drops.take_in(installation.database, place, installation.uploads)) == 1
+    assert len(store(installation)) == 1
+
+
+def test_a_file_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "bob").mkdir()
+    path = tmp_path / "bob" / "a.txt"
+    path.write_bytes(b"half")
+    place = DropFolder(tmp_path, settle_seconds=60)
+    assert list(place.files()) == []
+    os.utime(path, (0, time.time() - 61))
+    assert [file.name for file in place.files()] == ["a.txt"]
+    with pytest.raises(StorageError, match="cannot be read"):
+        list(DropFolder(tmp_path / "absent", 0).files())
+
+
+def test_a_prefix_of_a_bucket_is_watched(
+    installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "secret"), ("DEFAULT_REGION", "us-east-1")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    with s3_server() as address:
+        bucket = f"drop-{uuid4().hex[:8]}"
+        client = boto3.client("s3", endpoint_url=address)
+        client.create_bucket(Bucket=bucket)
+        client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=FERRY)
+        client.put_object(Bucket=bucket, Key="in/nobody/x.txt", Body=b"of no user")
+        client.put_object(Bucket=bucket, Key="elsewhere/bob/y.txt", Body=b"not watched")
+        client.put_object(Bucket=bucket, Key="in/bob/", Body=b"")
+        for number in range(1_005):  # more than one page
+            client.put_object(Bucket=bucket, Key=f"in/zoe/{number}", Body=b"of no user")
+        place = DropS3(f"s3://{bucket}/in/", address)
+        (taken,) = drops.take_in(installation.database, place, installation.uploads)
+        assert taken.file.name == "ferry times.pdf"
+        assert drops.take_in(installation.database, place, installation.uploads) == []
+        assert len(store(installation)) == 1
+        (hit,) = found(installation, bob, "When does the ferry leave?").hits
+        assert opened(installation, bob, hit["record_id"]).content == FERRY
+        (listed,) = [file for file in place.files() if file.user_slug == "bob"]
+        client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=b"another version")
+        with pytest.raises(StorageError, match="cannot be read"):
+            list(place.read(listed))
+        with pytest.raises(StorageError, match="cannot be read"):
+            list(DropS3("s3://no-such-bucket-here/in", address).files())
+    with pytest.raises(TransientError, match="cannot be read"):
+        list(place.files())
+
+
+# Dagster
+
+
+# Dagster asks Pydantic for a name that it has given up.
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20")
+def test_the_sensor_asks_for_a_run_that_takes_in_and_reads(
+    tmp_path: Path, settings: Settings, installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "drop" / "bob"
+    folder.mkdir(parents=True)
+    drop = {"NEURIGRAPH_DROP_URL": str(folder.parent), "NEURIGRAPH_DROP_SETTLE_SECONDS": "0"}
+    for name, value in environment(settings, **drop).items():
+        monkeypatch.setenv(name, value)
+    resources = {"installation": InstallationResource()}
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def tick() -> Any:
+            with dg.build_sensor_context(instance=instance, resources=resources) as context:
+                return upload_sensor(context)
+
+        assert isinstance(tick(), dg.SkipReason)
+        (folder / "ferry.pdf").write_bytes(FERRY)
+        upload_id = upload(installation, bob, "notes.txt", b"The pub of Bryher opens at five.")
+        assert isinstance(tick(), dg.RunRequest)
+        run = upload_job.execute_in_process(instance=instance, resources=resources)
+        assert run.success
+        assert installation.uploads.status(bob, upload_id)["state"] == "extracted"
+        assert len(installation.uploads.listed(bob)) == 2
+        assert isinstance(tick(), dg.SkipReason)
+        assert len(next(run_due(installation.adapters, installation.settings, "tests")).stored) == 2
+        assert isinstance(tick(), dg.RunRequest)  # staged bytes can be cleared away
+        assert upload_job.execute_in_process(instance=instance, resources=resources).success
+        assert staged(installation) == []
+        assert isinstance(tick(), dg.SkipReason)
+        instance.create_run_for_job(upload_job, status=dg.DagsterRunStatus.STARTED)
+        (folder / "another.txt").write_bytes(b"The shop of Bryher opens at six.")
+        skipped = tick()
+        assert isinstance(skipped, dg.SkipReason)
+        assert "just now" in (skipped.skip_message or "")

@@ -1,0 +1,289 @@
+"""Reading files: what comes out of each kind, and what a hostile one cannot do."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from docx import Document
+from pypdf import PdfWriter
+
+from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
+from neurigraph_pipelines.ingestion.choosing import DOCUMENT, choose_format
+from neurigraph_pipelines.ingestion.media_types import media_type_of
+from neurigraph_pipelines.model import Extraction
+from resources.text_extractor import SubprocessExtractor
+from tests.support.documents import docx_of, pdf_of, png_of
+
+MEGABYTE = 1 << 20
+ENDLESS_PDF = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
+"""A page of 69 MB of drawing commands, packed into 100 kB: minutes of work."""
+
+
+@pytest.fixture(scope="module")
+def extractor() -> SubprocessExtractor:
+    return SubprocessExtractor(seconds=30, memory_bytes=1 << 30, text_bytes=5_000_000)
+
+
+def text_of(found: Extraction) -> str:
+    return "\n".join(part.text for part in found.parts)
+
+
+def test_a_pdf_becomes_its_pages(extractor: SubprocessExtractor) -> None:
+    found = extractor.extract([pdf_of("The ferry leaves at nine.", "The ferry returns at dusk.")], "pdf")
+    assert [(part.place, part.text.strip()) for part in found.parts] == [
+        ("page-1", "The ferry leaves at nine."),
+        ("page-2", "The ferry returns at dusk."),
+    ]
+    assert found.facts["pages"] == "2"
+    assert found.unread is None
+
+
+def test_a_pdf_without_text_says_so(extractor: SubprocessExtractor) -> None:
+    found = extractor.extract([pdf_of("")], "pdf")
+    assert found.parts == ()
+    assert found.unread == "its pages hold no text, as scanned ones do"
+
+
+@pytest.mark.parametrize(("password", "reason"), [("secret", "it is protected by a password"), ("", None)])
+def test_an_encrypted_pdf_is_read_if_it_opens_without_a_password(
+    extractor: SubprocessExtractor, password: str, reason: str | None
+) -> None:
+    writer = PdfWriter(clone_from=io.BytesIO(pdf_of("Account 4711")))
+    writer.encrypt(user_password=password, owner_password="owner", algorithm="AES-256")
+    target = io.BytesIO()
+    writer.write(target)
+    found = extractor.extract([target.getvalue()], "pdf")
+    assert found.unread == reason
+    assert ("Account 4711" in text_of(found)) is (reason is None)
+
+
+def test_a_word_document_keeps_its_order(extractor: SubprocessExtractor) -> None:
+    document = Document()
+    document.add_heading("Plan")
+    document.add_paragraph("Dave buys grout.")
+    table = document.add_table(1, 2)
+    table.rows[0].cells[0].text, table.rows[0].cells[1].text = "tiles", "40"
+    document.add_paragraph("Then we tile.")
+    target = io.BytesIO()
+    document.save(target)
+    found = extractor.extract([target.getvalue()], "docx")
+    assert text_of(found) == "Plan\nDave buys grout.\ntiles | 40\nThen we tile."
+
+
+def test_a_page_is_what_a_reader_sees(extractor: SubprocessExtractor) -> None:
+    page = b"""<!doctype html><html><head><title>Ferry  times</title><style>p {}</style></head>
+    <body><script>steal()</script><h1>Ferry</h1><p>It leaves <b>at</b> nine.<ul><li>daily<li>not in <i>winter</i></ul>
+    <template>no</template>M\xc3\xbcller</body></html>"""
+    found = extractor.extract([page], "html")
+    assert text_of(found).splitlines() == ["Ferry", "It leaves at nine.", "daily", "not in winter", "Müller"]
+    assert found.facts["title"] == "Ferry times"
+
+
+def test_rows_of_a_table_name_their_columns(extractor: SubprocessExtractor) -> None:
+    found = extractor.extract([b"name;city\nAna;Lisbon\nBen;\n"], "csv")
+    assert text_of(found).splitlines() == ["name: Ana; city: Lisbon", "name: Ben"]
+
+
+def test_code_keeps_its_form_and_its_line_numbers(extractor: SubprocessExtractor) -> None:
+    lines = [f"    value_{n} = {n}  # keeps its indentation" for n in range(1, 401)]
+    found = extractor.extract(["\r\n".join(lines).encode()], "text")
+    assert text_of(found).splitlines() == lines
+    places = [part.place.split("-") for part in found.parts]
+    assert [int(first) for _, first, _ in places] == [1, *(int(last) + 1 for _, _, last in places[:-1])]
+    assert places[-1][2] == "400"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
+def test_encodings_of_text(extractor: SubprocessExtractor, encoding: str) -> None:
+    assert text_of(extractor.extract(["Müller – größer".encode(encoding)], "text")) == "Müller – größer"
+
+
+def test_a_line_without_end_is_cut(extractor: SubprocessExtractor) -> None:
+    found = extractor.extract([b"word " * 10_000], "text")
+    assert "".join(part.text for part in found.parts) == "word " * 10_000
+    assert all(len(part.text) <= 4_000 for part in found.parts)
+    assert len({part.place for part in found.parts}) == len(found.parts)
+
+
+def test_an_image_tells_its_size(extractor: SubprocessExtractor) -> None:
+    found = extractor.extract([png_of(1_024, 768)], "media")
+    assert found.facts == {"size": "1,024 × 768 pixels"}
+    assert found.unread == "nothing here can read text out of it"
+
+
+def test_a_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
+    for broken in (png_of(1, 1)[:12], b"\xff\xd8\xff\xe0\x00\x00" * 1_000, b"\xff\xd8\xff"):
+        assert extractor.extract([broken], "media").unread is not None
+
+
+@pytest.mark.parametrize(
+    ("reader", "content"),
+    [
+        ("pdf", b"%PDF-1.7\nno such thing"),
+        ("pdf", pdf_of("cut off")[:200]),
+        ("docx", b"PK\x03\x04 and nothing else"),
+        ("docx", docx_of({"word/document.xml": b"<w:document"})),
+    ],
+)
+def test_a_damaged_file_says_so(extractor: SubprocessExtractor, reader: str, content: bytes) -> None:
+    with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: it is damaged or not what it seems \("):
+        extractor.extract([content], reader)
+
+
+def test_a_zip_bomb_is_refused_before_it_unpacks() -> None:
+    extractor = SubprocessExtractor(seconds=30, memory_bytes=1 << 28, text_bytes=5_000_000)
+    bomb = docx_of({"word/document.xml": MEGABYTE * b" "}, repeat=600)
+    assert len(bomb) < MEGABYTE
+    with pytest.raises(UnreadableFileError, match=r"would unpack to 6[0-9,]+ bytes"):
+        extractor.extract([bomb], "docx")
+
+
+def test_memory_is_limited() -> None:
+    extractor = SubprocessExtractor(seconds=60, memory_bytes=1 << 28, text_bytes=5_000_000)
+    paragraphs = b"<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 4_000_000
+    body = (
+        b'<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
+        + paragraphs
+        + b"</w:body></w:document>"
+    )
+    document = docx_of({"word/document.xml": body})
+    with pytest.raises(UnreadableFileError, match=r"takes more than 268,435,456 bytes of memory|damaged|ended by"):
+        extractor.extract([document], "docx")
+
+
+def test_time_is_limited() -> None:
+    extractor = SubprocessExtractor(seconds=2, memory_bytes=1 << 31, text_bytes=5_000_000)
+    started = time.monotonic()
+    with pytest.raises(UnreadableFileError, match="cannot be read in 2 seconds"):
+        extractor.extract([ENDLESS_PDF], "pdf")
+    assert time.monotonic() - started < 15
+
+
+def test_a_reader_that_is_killed_is_an_error_of_its_file() -> None:
+    extractor = SubprocessExtractor(seconds=20, memory_bytes=1 << 31, text_bytes=5_000_000)
+
+    def kill() -> None:
+        while not (found := readers()):
+            time.sleep(0.05)
+        os.kill(int(found[0].name), signal.SIGKILL)
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    with pytest.raises(UnreadableFileError, match="its reader was ended by SIGKILL"):
+        extractor.extract([ENDLESS_PDF], "pdf")
+    killing.join()
+
+
+def test_output_is_limited() -> None:
+    extractor = SubprocessExtractor(seconds=60, memory_bytes=1 << 30, text_bytes=1_000_000)
+    started = time.monotonic()
+    with pytest.raises(UnreadableFileError, match="more than 1,000,000 bytes of text"):
+        extractor.extract((MEGABYTE // 8 * b"10 GB of \n" for _ in range(64)), "text")
+    assert time.monotonic() - started < 15
+
+
+def readers() -> list[Path]:
+    """The processes that read files for this one."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (process / "cmdline").read_bytes()
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:  # it ended meanwhile
+            continue
+        if b"resources.extractors.worker" in told and parent == str(os.getpid()):
+            found.append(process)
+    return found
+
+
+def test_a_reader_does_not_outlive_its_file_and_knows_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a file that took its reader over could see: the environment and the arguments of a running one."""
+    monkeypatch.setenv("NEURIGRAPH_SECRET", "not for strangers")
+    extractor = SubprocessExtractor(seconds=3, memory_bytes=1 << 31, text_bytes=5_000_000)
+    failed: list[Exception] = []
+
+    def read() -> None:
+        try:
+            extractor.extract([ENDLESS_PDF], "pdf")
+        except UnreadableFileError as error:
+            failed.append(error)
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    seen: list[bytes] = []
+    while reading.is_alive() and not seen:
+        seen = [(process / "environ").read_bytes() + (process / "cmdline").read_bytes() for process in readers()]
+        time.sleep(0.1)
+    reading.join()
+    assert len(failed) == 1
+    assert readers() == []
+    assert b"LC_ALL=C.UTF-8" in seen[0]
+    assert b"NEURIGRAPH" not in seen[0]
+    assert b"strangers" not in seen[0]
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "expected", "file_type"),
+    [
+        (pdf_of("x"), "letter.txt", "application/pdf", "pdf"),
+        (b"rubbish\n%PDF-1.4", "a", "application/pdf", "pdf"),
+        (png_of(1, 1), "movie.mp4", "image/png", "image"),
+        (b"\xff\xd8\xff\xe0", "x.png", "image/jpeg", "image"),
+        (b"\0\0\0\x18ftypmp42", "x", "video/mp4", "video"),
+        (b"ID3\x04", "song.txt", "audio/mpeg", "audio"),
+        (b"print(1)\n", "x.py", "text/plain", "code"),
+        (b'{"a": 1}', "x.json", "application/json", "code"),
+        (b"a,b\n", "x.csv", "text/csv", "export"),
+        (b"# Title\n", "README.md", "text/markdown", "export"),
+        (b"<!DOCTYPE html><html>", "x.txt", "text/html", "export"),
+        (b"\0\1\2\3", "x.txt", "application/octet-stream", "export"),
+        ("Grüße".encode("utf-16"), "x.txt", "text/plain", "export"),
+        (b"\x1f\x8b\x08", "x.txt", "application/gzip", "export"),
+        (b"just words", "", "text/plain", "export"),
+    ],
+)
+def test_files_are_known_by_their_content(head: bytes, name: str, expected: str, file_type: str) -> None:
+    found = media_type_of(head, name)
+    assert (found.name, found.file_type) == (expected, file_type)
+
+
+def test_office_files_are_told_from_zips() -> None:
+    document = io.BytesIO()
+    Document().save(document)
+    assert media_type_of(document.getvalue(), "x.bin").reader == "docx"
+    plain = io.BytesIO()
+    with zipfile.ZipFile(plain, "w") as archive:
+        archive.writestr("notes.txt", "hello")
+    assert media_type_of(plain.getvalue(), "x.docx").name == "application/zip"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("talk.txt", b"Ann: Hi\nBen: Hello\nAnn: Bye\nBen: Bye\n", "text"),
+        ("report.txt", b"The harbour was rebuilt in 1911.\n", DOCUMENT),
+        ("notes.md", b"# Harbour\n\nRebuilt in 1911.\n", DOCUMENT),
+        ("settings.yaml", b"name: a\nkind: b\nname: c\nkind: d\n", DOCUMENT),
+        ("table.csv", b"a,b\n1,2\n", DOCUMENT),
+        ("letter.pdf", pdf_of("Dear Ann"), DOCUMENT),
+        ("export.json", b'[{"mapping": {}}]', "chatgpt"),
+    ],
+)
+def test_what_a_file_is_imported_as(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert choose_format(path) == expected
+
+
+def test_an_export_that_is_not_known_is_no_document_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    path.write_bytes(b'{"unheard": "of"}')
+    with pytest.raises(InvalidInputError, match="--format document"):
+        choose_format(path)

@@ -1,0 +1,68 @@
+"""What becomes of the meetings of QMSum: written ones, and the real ones of the data folder."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from neurigraph_pipelines.ingestion.imports import detect_format
+from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem, Role
+from tests.support import exports
+from tests.support.exports import read, read_one
+
+
+def meeting(*turns: Any) -> dict[str, Any]:
+    return {"topic_list": [{"topic": "not part of what was said"}], "meeting_transcripts": list(turns)}
+
+
+def turn(speaker: Any, content: Any) -> dict[str, Any]:
+    return {"speaker": speaker, "content": content}
+
+
+def test_a_meeting_is_an_event_of_its_turns(tmp_path: Path) -> None:
+    spoken = meeting(turn("Ann", "Shall we start? "), turn("Ben", " \n"), turn("李", "好的。"))
+    path = exports.write(tmp_path / "Bed004.json", spoken)
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    assert detect_format(path) == "qmsum"
+    assert read_one(path, "qmsum") == NewConversation(
+        external_id="Bed004",
+        messages=(
+            NewMessage(Role.USER, "Shall we start? ", "Ann", "0", written),
+            NewMessage(Role.USER, "好的。", "李", "2", written),
+        ),
+        started_at=written,
+        ended_at=written,
+        event_kind=EventKind.MEETING,
+    )
+
+
+def test_a_list_of_meetings_is_numbered_from_the_second_on(tmp_path: Path) -> None:
+    listed = [meeting(turn("Ann", "one")), {"meeting_transcripts": "none"}, meeting(turn("Ann", "three"))]
+    found, rejected = read(exports.write(tmp_path / "train.json", listed), "qmsum")
+    assert [item.external_id for item in found] == ["train", "train:3"]
+    assert rejected == [RejectedItem("train.json, conversation 2", "it has no list of meeting_transcripts")]
+
+
+def test_broken_turns_are_listed_and_the_others_keep_their_index(tmp_path: Path) -> None:
+    broken = [turn("Ann", "first"), "a text", turn(None, "nobody"), turn("Ben", 7), turn("Ben", "last")]
+    found, rejected = read(exports.write(tmp_path / "m.json", meeting(*broken)), "qmsum")
+    assert [message.external_id for message in found[0].messages] == ["0", "4"]
+    assert [item.where for item in rejected] == [f"m.json, conversation 1, turn {n}" for n in (1, 2, 3)]
+
+
+def test_the_real_meetings(data_folder: Path) -> None:
+    paths = sorted((data_folder / "qmsum").glob("*.json"))
+    assert paths
+    for path in paths:
+        spoken = json.loads(path.read_text(encoding="utf-8"))["meeting_transcripts"]
+        event = read_one(path, detect_format(path))
+        assert event.external_id == path.stem
+        assert event.event_kind is EventKind.MEETING
+        assert event.ended_at is not None
+        assert [(message.external_id, message.author, message.content) for message in event.messages] == [
+            (str(index), turn["speaker"], turn["content"])
+            for index, turn in enumerate(spoken)
+            if turn["content"].strip()
+        ]

@@ -1,0 +1,231 @@
+"""Where the offline model cuts a segment into parts, on written and on generated conversations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from uuid import UUID, uuid4
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.ingestion.assign import file_segment
+from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
+from resources.language_model_offline import OfflineLanguageModel
+from resources.offline.prose import Prose
+from resources.offline.segmentation import MAX_PARTS, Part, split
+
+START = datetime(2025, 3, 3, 9, tzinfo=UTC)
+MODEL = OfflineLanguageModel(None)
+
+LAUNCH = [
+    ("user", "My employee Dave runs the product launch and the budget is $40,000, the deadline is 14 June."),
+    ("assistant", "What did Dave deliver this quarter, and which supplier is late with the prototype?"),
+    ("user", "The prototype came before the deadline, but the supplier raised the invoice for the workshop."),
+    ("assistant", "Then ask the supplier for a new contract, and tell the client about the delivery of the product."),
+    ("user", "The client agreed. Dave deserves a raise, and marketing gets its own budget for the trade fair."),
+    ("assistant", "A raise after the launch sounds fair; note it in the performance review of your employee."),
+]
+FISHING = [
+    ("user", "By the way, I went fishing at the lake on Saturday and caught a huge bass with the new rod."),
+    ("assistant", "Congratulations! Which lure did you use for the bass, and was the fishing good all day?"),
+    ("user", "A spinner bait. Next weekend we try fly fishing for trout up at the river, camping in a tent."),
+    ("assistant", "For trout a light rod is best; fly fishing needs patience, and camping needs a dry tent."),
+    ("user", "I packed the tent and the fishing rod, and we will hike along the river to the campsite."),
+    ("assistant", "Enjoy the hike and the fishing trip, and release the trout that are too small."),
+]
+
+
+def conversation(turns: Sequence[tuple[str, str]], *, title: str | None = None, first: int = 1) -> Segment:
+    """A segment of turns; who is no role is a named author."""
+    messages = tuple(
+        Message(
+            first + i,
+            Role(who) if who in set(Role) else Role.USER,
+            text,
+            max(1, len(text) // 4),
+            START + timedelta(minutes=i),
+            author=None if who in set(Role) else who,
+        )
+        for i, (who, text) in enumerate(turns)
+    )
+    ref = SegmentRef(
+        trigger_id=uuid4(),
+        user_id=UUID(int=1),
+        user_slug="bob",
+        source_kind=SourceKind.CONVERSATION,
+        source_id=uuid4(),
+        source_external_id=None,
+        title=title,
+        trigger_type=TriggerType.CONVERSATION_END,
+        first_message=first,
+        last_message=first + len(messages) - 1,
+        token_count=1,
+        attempts=0,
+    )
+    return Segment(ref, messages)
+
+
+def ranges(segment: Segment, model: OfflineLanguageModel = MODEL) -> list[tuple[str, int, int]]:
+    placements = model.place(segment, Outline())
+    return [(p.steps[0].name if p.steps else "", p.first_message, p.last_message) for p in placements]
+
+
+def never(_one: Part, _other: Part) -> bool:
+    return False
+
+
+def test_a_clear_change_of_topic_is_cut_at_the_message_that_makes_it() -> None:
+    assert ranges(conversation(LAUNCH + FISHING)) == [("Business", 1, 6), ("Hobbies", 7, 12)]
+    assert ranges(conversation(FISHING + LAUNCH, first=40)) == [("Hobbies", 40, 45), ("Business", 46, 51)]
+
+
+def test_small_talk_between_two_topics_goes_with_one_of_them() -> None:
+    chatter = [("user", "Thanks, that helps!"), ("assistant", "You are welcome, any time.")]
+    (_, _, end), (_, begin, last) = ranges(conversation(LAUNCH + chatter + FISHING))
+    assert (begin, last) == (end + 1, 14)
+    assert begin in {7, 9}
+
+
+@pytest.mark.parametrize("aside", [1, 2])
+def test_an_aside_is_no_part(aside: int) -> None:
+    turns = LAUNCH + FISHING[:aside] + LAUNCH
+    assert ranges(conversation(turns)) == [("Business", 1, len(turns))]
+
+
+def test_a_long_talk_about_one_thing_stays_whole() -> None:
+    turns = [(who, f"{text} That is week {week}.") for week in range(40) for who, text in LAUNCH]
+    assert ranges(conversation(turns)) == [("Business", 1, 240)]
+
+
+def test_no_part_begins_with_an_answer_or_a_tools_result() -> None:
+    late = [("user", "And another thing, please."), ("tool", "calendar: nothing"), ("assistant", FISHING[0][1])]
+    turns = LAUNCH + late + FISHING
+    segment = conversation(turns)
+    (_, _, end), (_, begin, _) = ranges(segment)
+    assert begin == end + 1 == 7
+    assert segment.messages[begin - 1].role is Role.USER
+
+
+def test_two_people_in_a_row_are_two_parts_of_one_topic() -> None:
+    review = "{0} is my employee and {0} had a good quarter; the performance review of {0} is on Friday, with a raise."
+    turns = [
+        (who, text.format(name))
+        for name in ("Dave", "Lena")
+        for _ in range(4)
+        for who, text in (("user", review), ("assistant", "What else should {0} hear in the performance review?"))
+    ]
+    placements = MODEL.place(conversation(turns), Outline())
+    assert [(p.steps[-1].name, p.first_message, p.last_message) for p in placements] == [
+        ("Dave", 1, 8),
+        ("Lena", 9, 16),
+    ]
+
+
+def test_parts_know_people_by_the_name_that_the_whole_gives_them() -> None:
+    first = [("user", "My coworker Anna Smith said the client signs. Anna Smith wrote the contract."), *LAUNCH]
+    second = [*FISHING, ("user", "My coworker Anna caught a trout while fishing, and Anna told me about the lake.")]
+    business, hobbies = MODEL.place(conversation(first + second), Outline())
+    assert "Anna Smith" in {relation.other for relation in business.relations}
+    assert "Anna" not in {relation.other for relation in hobbies.relations}
+    assert "Anna Smith" in {relation.other for relation in hobbies.relations}
+
+
+def test_parts_have_titles_summaries_and_keywords_of_their_own() -> None:
+    segment = conversation(LAUNCH + FISHING, title="Monday with Bob")
+    parts = [segment.within(first, last) for _, first, last in ranges(segment)]
+    summaries = [MODEL.summarize(part, 120) for part in parts]
+    assert len({summary.title for summary in summaries}) == 2
+    assert not any(summary.title == "Monday with Bob" for summary in summaries)
+    assert "fishing" in summaries[1].text.lower()
+    assert "fishing" not in summaries[0].text.lower()
+    launch, fishing = (set(MODEL.extract_keywords(part).topics) for part in parts)
+    assert not launch & fishing
+    assert MODEL.summarize(segment, 120).title == "Monday with Bob"
+
+
+def test_a_part_that_says_nothing_bears_the_title_and_its_place() -> None:
+    segment = conversation([*LAUNCH, ("user", "ok"), ("assistant", "ok")], title="Monday with Bob")
+    assert MODEL.summarize(segment.within(7, 8), 60).title == "Monday with Bob (from message 7)"
+
+
+class Close:
+    """An embedder to which all texts are alike, or which cannot be reached."""
+
+    model = "close"
+    dimensions = 4
+    prefix_trained = False
+    max_tokens = 1_000
+
+    def __init__(self, *, reachable: bool) -> None:
+        self._reachable = reachable
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        if not self._reachable:
+            raise TransientError("not now")
+        return np.full((len(texts), 4), 0.5, np.float32)
+
+
+def test_what_is_close_in_meaning_is_not_cut_and_a_silent_embedder_does_not_matter() -> None:
+    segment = conversation(LAUNCH + FISHING)
+    assert len(ranges(segment, OfflineLanguageModel(Close(reachable=True)))) == 1
+    assert ranges(segment, OfflineLanguageModel(Close(reachable=False))) == ranges(segment)
+
+
+evidence = st.dictionaries(
+    st.integers(0, 59), st.dictionaries(st.sampled_from("abcd"), st.floats(0.1, 2.0), max_size=3), max_size=60
+)
+roles = st.lists(st.sampled_from(["user", "assistant", "tool", "system"]), min_size=1, max_size=60)
+
+
+@settings(deadline=None)
+@given(speaking=roles, spoken=evidence, cut=st.booleans())
+def test_parts_tile_whatever_they_are_cut_from(
+    *, speaking: list[str], spoken: dict[int, dict[str, float]], cut: bool
+) -> None:
+    segment = conversation(
+        [(who, "a few plain words that are said here and there, again and again " * 3) for who in speaking]
+    )
+    prose = Prose(segment)
+    within = Part(len(speaking) // 3, len(speaking)) if cut else None
+    parts = split(prose, spoken, never, within)
+    covered = [position for part in parts for position in range(part.start, part.end)]
+    assert covered == list(range(within.start if within else 0, len(speaking)))
+    assert 1 <= len(parts) <= MAX_PARTS
+    assert parts == split(prose, spoken, never, within)
+    assert all(segment.messages[part.start].role is Role.USER for part in parts[1:])
+
+
+words = st.sampled_from(
+    [text for _, text in LAUNCH + FISHING] + ["ok", "", "\x00\ud800", "我们明天去钓鱼。", "🎣" * 50]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "Ann", "tool"]), words), min_size=1, max_size=40))
+def test_filings_tile_whatever_is_said(turns: list[tuple[str, str]]) -> None:
+    segment = conversation(turns, first=5)
+    filings = file_segment(segment, MODEL.place(segment, Outline()), Outline(), 0.75)
+    covered = [seq for filing in filings for seq in range(filing.first_message, filing.last_message + 1)]
+    assert covered == [message.seq for message in segment.messages]
+
+
+@pytest.mark.slow
+def test_half_a_million_tokens_are_cut_in_linear_time() -> None:
+    def seconds(repeats: int) -> float:
+        half = [(who, f"{text} {text} Number {i}.") for i in range(repeats) for who, text in LAUNCH]
+        other = [(who, f"{text} {text} Number {i}.") for i in range(repeats) for who, text in FISHING]
+        segment = conversation(half + other)
+        began = time.process_time()
+        assert [name for name, _, _ in ranges(segment)] == ["Business", "Hobbies"]
+        return time.process_time() - began
+
+    small, large = seconds(200), seconds(1_000)
+    assert large < 60
+    assert large < 9 * max(small, 0.5)
