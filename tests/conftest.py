@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ from neurigraph_pipelines.migrations import migrate
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.embedded_postgres import EmbeddedPostgres, ServerLease
+
+# Where CI starts us in the background it is ignored, and so it would be in every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"

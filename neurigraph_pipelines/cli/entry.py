@@ -69,6 +69,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal of few letters is no reason to stop
+    # A script's background job is started with it ignored; so would be the processes that we start, and stop with it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what is open is closed
     sys.exit(run(sys.argv[1:]))
 
