@@ -111,7 +111,9 @@ class Settings(BaseSettings):
         default=1_000_000, ge=1, description="Tokens in one run, unless one segment has more."
     )
     batches_in_flight: int = Field(
-        default=4, ge=1, description="Batches claimed for Dagster at one time; more would only wait in its queue."
+        default=4,
+        ge=1,
+        description="Batches a sensor has claimed at one time; more would only wait in Dagster's queue.",
     )
     claim_lease_seconds: int = Field(
         default=900, ge=5, description="Seconds after which a claimed segment without progress is taken up again."

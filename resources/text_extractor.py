@@ -16,12 +16,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import IO, Any
 
 from neurigraph_pipelines.errors import UnreadableFileError
 from neurigraph_pipelines.model import ExtractedPart, Extraction
 
 _WORKER = "resources.extractors.worker"
+_ROOT = Path(__file__).resolve().parent.parent
 _READ_BYTES = 1 << 16
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 _LONGEST_LINE = 1_000_000
@@ -81,11 +83,11 @@ class SubprocessExtractor:
             UnreadableFileError: The process came to its end, or to its limit, before it had said all.
         """
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-            [sys.executable, "-I", "-m", _WORKER, reader, str(math.ceil(self._seconds)), str(self._memory_bytes)],
+            [sys.executable, "-E", "-m", _WORKER, reader, str(math.ceil(self._seconds)), str(self._memory_bytes)],
             stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd="/",
+            cwd=_ROOT,  # where the worker is found, however we were installed
             env=_ENVIRONMENT,
             start_new_session=True,
         )

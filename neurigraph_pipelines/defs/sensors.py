@@ -14,6 +14,9 @@ from neurigraph_pipelines.ingestion import drops, triggers
 from neurigraph_pipelines.ingestion.detection import DETECTORS
 from neurigraph_pipelines.model import TriggerType
 
+LEAST_SECONDS_BETWEEN_TICKS = 1
+"""Below the daemon's fixed loop of five seconds, which would otherwise miss every other tick by a hair."""
+
 UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,

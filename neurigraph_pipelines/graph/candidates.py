@@ -22,7 +22,7 @@ MAX_CANDIDATES = 2_000
 """Candidates of one user that filing looks at, the likeliest first."""
 
 MAX_WAITING_EDGES = 16
-"""Relations that wait for one candidate."""
+"""Relations that wait for one candidate, from which no more are taken."""
 
 _QUERIES = statements("candidates")
 

@@ -120,8 +120,8 @@ def combined(confidences: Iterable[float]) -> float:
 
 
 def evidence_of_segment(confidence: float) -> float:
-    """What one segment's confidence adds to a candidate."""
-    return max(0.0, min(MAX_EVIDENCE_OF_SEGMENT, confidence))
+    """What one segment's confidence adds to a candidate; what is no number adds nothing."""
+    return min(MAX_EVIDENCE_OF_SEGMENT, confidence) if confidence > 0 else 0.0
 
 
 def as_outline_node(node: PlannedNode) -> OutlineNode:

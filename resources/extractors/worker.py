@@ -1,6 +1,6 @@
 """The process that reads one file: limits first, then the file on stdin, then lines of JSON on stdout.
 
-Started by ``text_extractor`` as ``python -I -m resources.extractors.worker READER SECONDS BYTES`` with an empty
+Started by ``text_extractor`` as ``python -E -m resources.extractors.worker READER SECONDS BYTES`` with an empty
 environment. A line is ``{"place", "text"}``, and the last one ``{"facts", "unread"}`` or ``{"error"}``.
 """
 

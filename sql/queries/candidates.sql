@@ -25,14 +25,10 @@ VALUES (
 ON CONFLICT (candidate_id) DO UPDATE SET
     confidence = 1 - (1 - c.confidence) * (1 - excluded.confidence),
     segments = c.segments + 1,
-    edges = (
-        SELECT coalesce(jsonb_agg(kept.edge), '[]')
-        FROM (
-            SELECT DISTINCT known.edge
-            FROM jsonb_array_elements(c.edges || excluded.edges) AS known (edge)
-            LIMIT %(max_edges)s
-        ) AS kept
-    ),
+    edges = CASE
+        WHEN c.edges @> excluded.edges OR jsonb_array_length(c.edges) >= %(max_edges)s THEN c.edges
+        ELSE c.edges || excluded.edges
+    END,
     last_seen_at = now();
 
 -- name: settle_candidate
@@ -53,4 +49,5 @@ CROSS JOIN LATERAL (
 ) AS n
 WHERE g.user_id = %(user_id)s AND g.name_key = %(name_key)s AND g.concept_kind = %(concept_kind)s
     AND (g.concept_kind = 'person' OR n.names = %(parent_path)s::text [] || g.node_name)
+ORDER BY g.created_at, g.node_id
 LIMIT 1;

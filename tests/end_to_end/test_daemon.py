@@ -1,4 +1,4 @@
-"""A real Dagster daemon and webserver: the sensor finds an ended conversation, the job stores it, a search finds it."""
+"""A real Dagster daemon and webserver: sensors find what has ended, the job stores it, a search finds it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.local_stack import LocalStack
-from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.retrieval.search import Question, search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.embedded_server import new_home
@@ -66,6 +67,14 @@ def end_conversation(installation: Installation, user: User, external_id: str) -
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
 
 
+def end_meeting(installation: Installation, user: User, external_id: str) -> None:
+    """Put a whole meeting into the inbox, as an importer would."""
+    said = (NewMessage(Role.USER, "The crane comes on Monday.", "Ilse"), NewMessage(Role.USER, "Good.", "Omar"))
+    meeting = NewConversation(external_id, said, ended_at=datetime.now(UTC), event_kind=EventKind.MEETING)
+    with installation.database.agent(Claims.of_user(user.user_id)) as tx:
+        Inbox(installation.tokens, installation.settings).add_conversation(tx, user.user_id, meeting)
+
+
 def await_stored(installation: Installation, stack: LocalStack, count: int) -> None:
     """Wait until ``count`` segments are stored, watching that the stack lives."""
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -108,6 +117,8 @@ def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation, 
         _assert_a_person_sees(stack, run_id, tmp_path)
         with urllib.request.urlopen(f"{stack.api.url}/healthz", timeout=10) as response:
             assert response.status == 200
+        end_meeting(embedded, user, "site-meeting")
+        await_stored(embedded, stack, 2)
 
 
 def _assert_the_ui_tells(stack: LocalStack) -> str:

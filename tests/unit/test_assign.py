@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -12,17 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.graph.entities import grown
 from neurigraph_pipelines.ingestion.assign import assign_batch, file_segment
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
+    Alias,
     ConceptKind,
     Filing,
     ItemFailure,
     Message,
+    NodeCandidate,
     NodeProposal,
     Outline,
     OutlineNode,
     Placement,
+    PlannedAlias,
     PlannedEdge,
     Relation,
     Role,
@@ -360,3 +365,165 @@ def test_one_by_one_gives_the_tree_of_the_batch() -> None:
         assert isinstance(expected, list)
         assert [(f.path, f.edges, f.notes) for f in alone] == [(f.path, f.edges, f.notes) for f in expected]
         nodes += [OutlineNode(n.path, n.kind, n.summary, n.keywords, n.aliases) for f in alone for n in f.new_nodes]
+
+
+# Evidence that adds up, other names, people beside the path
+
+MARTA = Relation("Marta", "coworker", 0.8, of_user=True, kind=ConceptKind.PERSON)
+
+
+def remembered(
+    name: str, *confidences: float, parent: str = "Business", kind: ConceptKind = ConceptKind.PERSON
+) -> Outline:
+    candidates = [NodeCandidate(name, kind, (parent,), confidence) for confidence in confidences]
+    nodes = outline("Business", "Hobbies")
+    for candidate in candidates:
+        nodes = grown(nodes, [Filing((), 1, 1, candidates=(candidate,))])
+    return nodes
+
+
+@pytest.mark.parametrize(("doubt", "segments"), [(0.74, 2), (0.5, 2), (0.4, 3), (0.15, 9), (0.01, 138)])
+def test_doubts_of_several_segments_add_up_to_a_node(doubt: float, segments: int) -> None:
+    nodes = outline("Business")
+    for number in range(1, segments + 1):
+        filing = one(placed(topic("Business"), topic("Products", doubt)), nodes)
+        assert bool(filing.new_nodes) == (number == segments)
+        nodes = grown(nodes, [filing])
+    assert nodes.candidates == ()
+    assert nodes.nodes[-1].path == ("Business", "Products")
+
+
+@pytest.mark.parametrize("nothing", [0.0, -3.0, float("nan")])
+def test_no_confidence_is_no_evidence(nothing: float) -> None:
+    filing = one(placed(topic("Business"), topic("Products", nothing)))
+    assert filing.candidates == ()
+    assert filing.path == ("Business",)
+
+
+def test_doubts_about_one_name_in_two_places_are_two_doubts_unless_it_is_a_person() -> None:
+    elsewhere = remembered("Budget", 0.5, 0.4, parent="Hobbies", kind=ConceptKind.TOPIC)
+    assert one(placed(topic("Business"), topic("Budget", 0.5)), elsewhere).path == ("Business",)
+    met = remembered("Marta", 0.5, 0.4, parent="Hobbies")
+    assert one(placed(topic("Business"), person("Marta", 0.5)), met).path == ("Business", "Marta")
+
+
+def test_evidence_counts_once_for_a_segment_whatever_its_parts() -> None:
+    stated, mentioned = MARTA, replace(MARTA, label="mentions", strength=0.3)
+    filings = file_segment(
+        segment_of([None] * 6),
+        [
+            placed(topic("Business"), first=1, last=3, relations=(mentioned,)),
+            placed(topic("Business"), topic("Products"), first=4, last=6, relations=(stated, stated)),
+        ],
+        Outline(),
+        0.75,
+    )
+    (candidate,) = [candidate for filing in filings for candidate in filing.candidates]
+    assert candidate.confidence == pytest.approx(0.4)
+    assert {(edge.from_path, edge.relation) for edge in candidate.edges} == {
+        (("Business",), "mentions"),
+        (("Business", "Products"), "coworker"),
+    }
+
+
+def test_who_was_met_often_enough_gets_a_node_beside_the_path() -> None:
+    known = remembered("Marta", 0.4, 0.4)
+    filing = one(placed(topic("Hobbies"), relations=(MARTA,)), known)
+    assert filing.path == ("Hobbies",)
+    assert filing.new_nodes == ()
+    assert [(node.path, node.kind) for node in filing.beside] == [(("Business", "Marta"), ConceptKind.PERSON)]
+    assert filing.beside[0].confidence == pytest.approx(1 - 0.6**3)
+    assert filing.edges == (PlannedEdge(("Hobbies",), ("Business", "Marta"), "coworker", 0.8),)
+    assert filing.candidates == ()
+    assert any("Marta was met in 3 conversations" in note for note in filing.notes)
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        replace(MARTA, kind=None),
+        replace(MARTA, other="bob"),
+        replace(MARTA, other=""),
+        replace(MARTA, other="<script>"),
+        replace(MARTA, other="x" * 300),
+        replace(MARTA, strength=0.0),
+    ],
+)
+def test_not_everything_that_is_named_is_a_candidate(relation: Relation) -> None:
+    filing = one(placed(topic("Business"), relations=(relation,)))
+    assert filing.candidates == ()
+    assert filing.beside == ()
+
+
+def test_a_name_that_is_stated_is_learned_wherever_the_person_is() -> None:
+    for names in (("Dave", "Davy"), ("Davy", "Dave")):
+        filing = one(replace(placed(topic("Hobbies")), aliases=(Alias(*names),)), KNOWN_DAVE)
+        assert filing.aliases == (PlannedAlias(("Business", "Dave"), "Davy"),)
+        assert grown(KNOWN_DAVE, [filing]).nodes[1].aliases == ("Davy",)
+    assert one(replace(placed(topic("Hobbies")), aliases=(Alias("Eve", "Evie"),)), KNOWN_DAVE).aliases == ()
+
+
+def test_other_names_of_a_step_are_learned_for_the_node_that_is_there() -> None:
+    filing = one(placed(topic("Business"), person("Dave", aliases=("David", "my boss", "dave", "<b>"))), KNOWN_DAVE)
+    assert filing.aliases == (PlannedAlias(("Business", "Dave"), "David"),)
+
+
+def test_two_people_who_both_have_nodes_stay_two() -> None:
+    kinds = {"A/Dave": ConceptKind.PERSON, "A/David": ConceptKind.PERSON}
+    known = outline("A", "A/Dave", "A/David", kinds=kinds)
+    filing = one(replace(placed(topic("A")), aliases=(Alias("Dave", "David"),)), known)
+    assert filing.aliases == ()
+    assert any("David is not learned as a name of Dave" in note for note in filing.notes)
+
+
+def with_role(name: str, role: str) -> Outline:
+    return Outline(
+        (
+            OutlineNode(("Business",), ConceptKind.TOPIC),
+            OutlineNode(("Business", name), ConceptKind.PERSON, keywords=(role,)),
+        )
+    )
+
+
+@pytest.mark.parametrize(("known", "met"), [("David", "David Miller"), ("David Miller", "David")])
+def test_the_same_role_and_first_name_is_the_same_person(known: str, met: str) -> None:
+    relation = Relation(met, "coworker", 0.8, of_user=True, kind=ConceptKind.PERSON)
+    filing = one(placed(topic("Business"), person(met), relations=(relation,)), with_role(known, "coworker"))
+    assert filing.path == ("Business", known)
+    assert filing.new_nodes == ()
+    assert PlannedAlias(("Business", known), met) in filing.aliases
+
+
+@pytest.mark.parametrize(
+    ("known", "met", "label"),
+    [
+        ("David", "David Miller", "dentist"),
+        ("David", "David Miller", "mentions"),
+        ("David Smith", "David Miller", "coworker"),
+        ("David", "Davina", "coworker"),
+    ],
+)
+def test_a_first_name_alone_makes_nobody_the_same(known: str, met: str, label: str) -> None:
+    relation = Relation(met, label, 0.8, of_user=True, kind=ConceptKind.PERSON)
+    filing = one(placed(topic("Business"), person(met), relations=(relation,)), with_role(known, "coworker"))
+    assert filing.path == ("Business", met)
+    assert filing.aliases == ()
+
+
+def test_later_segments_of_a_batch_know_what_earlier_ones_learned_and_remembered() -> None:
+    told = replace(placed(topic("Business"), person("Dave"), relations=(MARTA,)), aliases=(Alias("Dave", "Davy"),))
+    segments, answers = days(
+        [told],
+        [placed(topic("Business"), person("Davy", 0.1), relations=(MARTA,))],
+        [placed(topic("Hobbies"), relations=(MARTA,))],
+        [placed(topic("Hobbies"), person("Marta"))],
+    )
+    first, second, third, fourth = assign_batch(segments, {}, Scripted(answers), 0.75)
+    assert isinstance(first, list)
+    assert isinstance(second, list)
+    assert isinstance(third, list)
+    assert isinstance(fourth, list)
+    assert second[0].path == ("Business", "Dave")
+    assert [node.path for node in third[0].beside] == [("Business", "Marta")]
+    assert fourth[0].path == ("Hobbies",)
+    assert fourth[0].edges[0].to_path == ("Business", "Marta")
