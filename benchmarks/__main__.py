@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import code_location, daemon, embedding, importing, pipeline, provisioning, retrieval
+from benchmarks import chunk_detection, code_location, daemon, embedding, importing, pipeline, provisioning, retrieval
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
 
@@ -31,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "pipeline": pipeline.run,
     "daemon": daemon.run,
     "importing": importing.run,
+    "chunk_detection": chunk_detection.run,
     "code_location": code_location.run,
     "provisioning": provisioning.run,
     "retrieval": retrieval.run,

@@ -117,8 +117,13 @@ def test_definitions_load_at_once_without_warnings_and_without_the_heavy_librari
 def test_everything_is_there_and_can_be_validated() -> None:
     dg.Definitions.validate_loadable(defs)
     repository = defs.get_repository_def()
-    assert sorted(job.name for job in repository.get_all_jobs()) == ["ingestion_job", "retention_job"]
-    assert [sensor.name for sensor in repository.sensor_defs] == ["conversation_end_sensor"]
+    assert sorted(job.name for job in repository.get_all_jobs()) == ["ingestion_job", "retention_job", "upload_job"]
+    assert sorted(sensor.name for sensor in repository.sensor_defs) == [
+        "chunk_threshold_sensor",
+        "conversation_end_sensor",
+        "event_boundary_sensor",
+        "upload_sensor",
+    ]
     assert [schedule.name for schedule in repository.schedule_defs] == ["retention_job_schedule"]
     assert conversation_end_sensor.default_status is dg.DefaultSensorStatus.RUNNING
     assert retention_schedule.default_status is dg.DefaultScheduleStatus.RUNNING
