@@ -17,12 +17,21 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.support.documents import pdf_of
 from tests.support.embedded_server import new_home
 from tests.support.exports import chatgpt_dialogue, write
 
 pytestmark = pytest.mark.end_to_end
 
-PAGES = ("README.md", "docs/quickstart.md", "docs/import.md", "docs/cli.md", "docs/api.md", "samples/README.md")
+PAGES = (
+    "README.md",
+    "docs/quickstart.md",
+    "docs/import.md",
+    "docs/cli.md",
+    "docs/api.md",
+    "docs/uploads.md",
+    "samples/README.md",
+)
 PATIENCE_SECONDS = 240
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # `make test` is what runs this; `make demo` has a test of its own below.
@@ -94,6 +103,7 @@ def readers_folder(tmp_path: Path) -> Path:
     export = write(folder / "conversations.json", [chatgpt_dialogue(number) for number in range(3)])
     with zipfile.ZipFile(folder / "export.zip", "w") as archive:
         archive.write(export, export.name)
+    (folder / "ferry times.pdf").write_bytes(pdf_of("The ferry times: from Sennestadt at 7:40 and at 18:05."))
     return folder
 
 

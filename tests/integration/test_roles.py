@@ -41,7 +41,7 @@ FORBIDDEN_TO_AGENTS = [
     "DELETE FROM neurigraph.graph_index",
     "DELETE FROM neurigraph.sources",
     "DELETE FROM neurigraph.messages",
-    "UPDATE neurigraph.messages SET content = ''",
+    "UPDATE neurigraph.messages SET seq = 1",
     "UPDATE neurigraph.graph_index SET node_name = ''",
     "UPDATE neurigraph.sources SET user_id = user_id",
     "UPDATE neurigraph.storage_triggers SET state = 'stored'",
@@ -65,6 +65,11 @@ def test_an_agent_cannot(world: World, statement: str) -> None:
         world.installation.database.agent(world.alices) as tx,
     ):
         tx.execute(sql.SQL(statement))
+
+
+def test_an_agent_changes_no_message_that_is_complete(world: World) -> None:
+    with world.installation.database.agent(world.alices) as tx:
+        assert tx.execute("UPDATE neurigraph.messages SET content = ''").rowcount == 0
 
 
 @pytest.mark.parametrize(

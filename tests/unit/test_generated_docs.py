@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import subprocess
 import sys
@@ -44,6 +45,6 @@ def test_the_page_of_the_api_lists_every_operation() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     described = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
     for path, operations in described["paths"].items():
-        shown = path.replace("{conversation_id}", "{id}").replace("{file_id}", "{id}").replace("{node_id}", "{id}")
+        shown = re.sub(r"\{\w+_id\}", "{id}", path)
         for method in operations:
             assert f"| `{method.upper()} {shown}` |" in page
