@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import dagster as dg
 
+from neurigraph_pipelines.defs.embedding_assets import (
+    heal_embeddings_schedule,
+    heal_job,
+    pending_embeddings,
+    record_embeddings,
+)
+from neurigraph_pipelines.defs.failure_sensor import run_failure_report_sensor
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.replay_job import replay_job
 from neurigraph_pipelines.defs.schedules import retention_job, retention_schedule
 from neurigraph_pipelines.defs.sensors import (
     chunk_threshold_sensor,
@@ -16,9 +24,16 @@ from neurigraph_pipelines.defs.sensors import (
 from neurigraph_pipelines.defs.upload_job import upload_job
 
 defs = dg.Definitions(
-    jobs=[ingestion_job, upload_job, retention_job],
-    sensors=[conversation_end_sensor, chunk_threshold_sensor, event_boundary_sensor, upload_sensor],
-    schedules=[retention_schedule],
+    assets=[pending_embeddings, record_embeddings],
+    jobs=[ingestion_job, upload_job, replay_job, heal_job, retention_job],
+    sensors=[
+        conversation_end_sensor,
+        chunk_threshold_sensor,
+        event_boundary_sensor,
+        upload_sensor,
+        run_failure_report_sensor,
+    ],
+    schedules=[retention_schedule, heal_embeddings_schedule],
     resources={"installation": InstallationResource()},
     executor=dg.in_process_executor,
 )

@@ -188,6 +188,18 @@ class Settings(BaseSettings):
         description="Nodes searched for one question; the first touch of each costs about 3 ms.",
     )
 
+    # Alarms
+    failure_webhook_url: SecretStr | None = Field(
+        default=None,
+        description="Where a failed run is reported by HTTP POST (docs/failures.md). Unset: only logged.",
+    )
+    failure_webhook_timeout_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        le=11.0,
+        description="Seconds that one report may take, repetitions included; five go into one look of a minute.",
+    )
+
     # Faces
     api_host: str = Field(default="127.0.0.1", description="Address that the HTTP API listens on.")
     api_port: int = Field(default=8400, ge=0, le=65535, description="Port of the HTTP API.")

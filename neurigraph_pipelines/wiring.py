@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from neurigraph_pipelines.ingestion.uploads import Uploads
     from resources.provider_retries import ProviderClient
+    from resources.webhook import Webhook
 
 _SECRET_FILE = "secret"  # noqa: S105 - the name of a file
 _MINIMUM_SECRET_LENGTH = 32
@@ -246,6 +247,16 @@ class Installation:
         from resources.drop_folder import DropFolder
 
         return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.drop_settle_seconds)
+
+    @cached_property
+    def failure_webhook(self) -> Webhook | None:
+        """Where failed runs are reported, if anywhere."""
+        from resources.webhook import Webhook
+
+        url = self.settings.failure_webhook_url
+        if url is None:
+            return None
+        return Webhook(url.get_secret_value(), self.settings.failure_webhook_timeout_seconds)
 
     @cached_property
     def adapters(self) -> Adapters:

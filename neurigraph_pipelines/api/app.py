@@ -13,7 +13,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 import neurigraph_pipelines
-from neurigraph_pipelines.api import conversations, events, files, health, nodes, search, uploads, users
+from neurigraph_pipelines.api import conversations, events, failures, files, health, nodes, search, uploads, users
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, problem_definition
 from neurigraph_pipelines.wiring import Installation
@@ -59,7 +59,7 @@ def create_app(installation: Installation) -> FastAPI:
     app.add_middleware(BodyLimit, limit=MAX_BODY_BYTES, larger={("POST", "/v1/files"): upload_bytes})
     add_problem_handlers(app)
     version_1 = APIRouter(prefix="/v1")
-    for subject in (users, conversations, events, uploads, search, files, nodes):
+    for subject in (users, conversations, events, uploads, search, files, nodes, failures):
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from neurigraph_pipelines.ingestion.failures import ReplayOutcome
 from neurigraph_pipelines.model import CompressionState, ConceptKind, ContentType, NodeType, SourceKind, TriggerType
 
 
@@ -141,6 +142,7 @@ class Found(BaseModel):
     messages: list[MessageHit] = Field(description="One ranking of single messages over all records, best first.")
     anchors: list[Anchor]
     warmed: int = Field(description="Nodes that were staged for what may be asked next.")
+    notes: list[str] = Field(description="What the answer had to do without, such as vectors.")
 
 
 class Message(BaseModel):
@@ -238,6 +240,39 @@ class TreeNode(BaseModel):
     summary: str
     children: list[TreeNode]
     links: list[str] = Field(description="Relations to other nodes, such as `coworker → Business/Ana`.")
+
+
+class Failure(BaseModel):
+    """A segment whose last attempt failed."""
+
+    failure_id: UUID
+    source_kind: SourceKind
+    source_id: UUID
+    source_external_id: str | None
+    trigger_type: TriggerType
+    first_message: int = Field(description="Number in its source of the first message of the segment.")
+    last_message: int
+    token_count: int
+    state: str = Field(description="`failed`, or what became of the segment after a replay.")
+    step: str = Field(description="What failed.")
+    error: str
+    attempts: int
+    occurred_at: datetime
+    replayed_at: datetime | None
+
+
+class Failures(BaseModel):
+    """A page of failures, newest first."""
+
+    failures: list[Failure]
+    next_offset: int | None = Field(description="Where the next page begins; null on the last one.")
+
+
+class Replay(BaseModel):
+    """What came of a replay; `stored_meanwhile` left the segment alone."""
+
+    failure_id: UUID
+    outcome: ReplayOutcome
 
 
 class Status(BaseModel):

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 import neurigraph_pipelines
-from neurigraph_pipelines.cli import operating, reading, stack, storing, uploading
+from neurigraph_pipelines.cli import embeddings, failures, operating, reading, stack, storing, uploading
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.errors import (
     ConfigurationError,
@@ -45,7 +45,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (storing, uploading, reading, operating, stack):
+for subject in (storing, uploading, reading, failures, embeddings, operating, stack):
     app.add_typer(subject.commands)
 
 

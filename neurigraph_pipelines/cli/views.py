@@ -16,6 +16,7 @@ from rich.tree import Tree
 
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.graph.navigation import TreeNode
+from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.retrieval.search import Answer
 
 EXCERPT_CHARACTERS = 300
@@ -50,9 +51,9 @@ def _label(node: TreeNode) -> Text:
 
 def answer(found: Answer, user: str) -> RenderableType:
     """The hits of a question, each with its best messages and how to open it."""
+    parts: list[RenderableType] = [plain(note, "yellow") for note in found.notes]
     if not found.hits:
-        return Text("Nothing found.")
-    parts: list[RenderableType] = []
+        return Group(*parts, Text("Nothing found."))
     for number, hit in enumerate(found.hits, start=1):
         parts += _hit(number, hit, [m for m in found.messages if m["record_id"] == hit["record_id"]], user)
     return Group(*parts)
@@ -136,6 +137,27 @@ def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
             for message in messages
         )
     )
+
+
+def failures(found: Sequence[Failure]) -> RenderableType:
+    """Segments that could not be stored, each with how to replay it."""
+    if not found:
+        return Text("Nothing has failed.")
+    parts: list[RenderableType] = []
+    for failure in found:
+        source = failure.source_external_id or str(failure.source_id)
+        replayed = f"  replayed, now {failure.state}" if failure.replayed_at is not None else ""
+        parts.append(
+            Text.assemble(
+                (printable(f"{failure.user_slug}: {failure.source_kind} {source}"), "bold"),
+                (f"  messages {failure.first_message} to {failure.last_message}", ""),
+                (f"  {_date(failure.occurred_at)}{replayed}", "dim"),
+            )
+        )
+        parts.append(plain(f"   {failure.step}, attempt {failure.attempts}: {_excerpt(failure.error)}"))
+        if failure.replayed_at is None:
+            parts.append(plain(f"   neurigraph replay {failure.failure_id}", "dim"))
+    return Group(*parts)
 
 
 def fields(values: Mapping[str, object]) -> Group:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import dagster as dg
 
+from neurigraph_pipelines.defs.embedding_assets import materializations
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.records import (
@@ -171,6 +172,8 @@ def commit(
     result = batch.commit(installation.adapters, installation.settings, assigned, summarized, described, embedded)
     for failure, state in result.returned:
         context.log.error("segment %s is %s after %s: %s", failure.trigger_id, state, failure.step, failure.error)
+    for materialization in materializations(result.stored, embedded.model):
+        context.log_event(materialization)
     tokens = {plan.ref.trigger_id: plan.ref.token_count for plan in assigned.plans}
     return dg.Output(
         result,

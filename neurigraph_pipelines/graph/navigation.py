@@ -44,8 +44,11 @@ def shown_path(names: list[str]) -> str:
     return PATH_SEPARATOR.join(names)
 
 
-def outline(tx: Transaction, user_id: UUID) -> Outline:
-    """All nodes of a user below the root, shallowest first, and the likeliest candidates for further ones."""
+def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
+    """All nodes of a user below the root, shallowest first, and the likeliest candidates for further ones.
+
+    Centroids that are not of ``embedding_model`` are left out: there is nothing to compare them with.
+    """
     return Outline(
         nodes=tuple(
             OutlineNode(
@@ -55,7 +58,11 @@ def outline(tx: Transaction, user_id: UUID) -> Outline:
                 keywords=tuple(row["node_keywords"] or ()),
                 aliases=tuple(row["aliases"]),
                 record_count=row["record_count"],
-                centroid=tuple(row["centroid"].to_list()) if row["centroid"] is not None else None,
+                centroid=(
+                    tuple(row["centroid"].to_list())
+                    if row["centroid"] is not None and row["embedding_model"] == embedding_model
+                    else None
+                ),
             )
             for row in tx.execute(_QUERIES["outline"], {"user_id": user_id})
             if row["layer_depth"] > 0

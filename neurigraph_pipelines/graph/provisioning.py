@@ -15,7 +15,8 @@ from psycopg import sql
 
 from neurigraph_pipelines.access import api_key_hash, new_api_key
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.naming import display_name, name_key, schema_name
+from neurigraph_pipelines.graph import naming
+from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import numbered, statements
@@ -137,7 +138,7 @@ def resolve_path(
         if plan is None:
             break
         node = _provision(tx, user_id, user_slug, node, plan)
-    _upgrade(tx, node)
+    upgrade_node(tx, node.node_id, node.schema_name)
     return node
 
 
@@ -159,6 +160,17 @@ def upgrade_nodes(database: Database, limit: int = 100) -> int:
     return done
 
 
+def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
+    """Bring one node to the current DDL before it is written to; costs one look when it is there."""
+    row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node_id}).fetchone()
+    assert row is not None
+    if row["node_ddl_version"] >= len(numbered("node")):
+        return
+    locked = tx.execute(_QUERIES["lock_node_version"], {"node_id": node_id}).fetchone()
+    assert locked is not None
+    _apply_ddl(tx, schema_name, node_id, row["user_id"], locked["node_ddl_version"])
+
+
 def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef | None, plan: PlannedNode) -> NodeRef:
     node_id = uuid4()
     name = display_name(plan.path[-1])
@@ -166,9 +178,9 @@ def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef |
         raise InvalidInputError("the name of a node has no visible character: give it one")
     names = (*parent.names, name) if parent is not None else ()
     depth = parent.layer_depth + 1 if parent is not None else 0
-    schema = schema_name(user_slug, names)
+    schema = naming.schema_name(user_slug, names)
     if _taken(tx, schema):  # by a node that bore this path before it was renamed or moved
-        schema = schema_name(user_slug, (*names, str(node_id)))
+        schema = naming.schema_name(user_slug, (*names, str(node_id)))
     inserted = tx.execute(
         _QUERIES["insert_node"],
         {
@@ -202,17 +214,6 @@ def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef |
 def _taken(tx: Transaction, schema: str) -> bool:
     row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema}).fetchone()
     return row is not None and bool(row["taken"])
-
-
-def _upgrade(tx: Transaction, node: NodeRef) -> None:
-    """Bring one node to the current DDL before it is written to."""
-    row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node.node_id}).fetchone()
-    assert row is not None
-    if row["node_ddl_version"] >= len(numbered("node")):
-        return
-    locked = tx.execute(_QUERIES["lock_node_version"], {"node_id": node.node_id}).fetchone()
-    assert locked is not None
-    _apply_ddl(tx, node.schema_name, node.node_id, row["user_id"], locked["node_ddl_version"])
 
 
 def _apply_ddl(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:

@@ -53,7 +53,8 @@ class Addition:
     """One record that a node gained.
 
     Attributes:
-        vector: ``(RECORD_DIMENSIONS,)`` float32 of unit length; None while the embedding is pending.
+        vector: ``(RECORD_DIMENSIONS,)`` float32 of unit length; None while the embedding is pending, or where it is
+            not of the model in use: a centroid is a mean of vectors of one model.
     """
 
     node: NodeRef
@@ -97,12 +98,36 @@ def _stage(count: int) -> tuple[int, int]:
     return step, count // step
 
 
+def add_vector(tx: Transaction, node_id: UUID, vector: NDArray[np.float32]) -> None:
+    """Let a record that got its vector after its commit count in its node's centroid.
+
+    Args:
+        tx: Of the pipeline; the node is locked for the rest of it.
+        node_id: The record's node.
+        vector: As of an ``Addition``.
+    """
+    shell = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
+    assert shell is not None
+    count = shell["embedded_count"]
+    set_centroid(tx, node_id, count + 1, _mean_with(shell["centroid"], count, vector))
+
+
+def set_centroid(tx: Transaction, node_id: UUID, embedded_count: int, centroid: Vector | None) -> None:
+    """Replace a node's centroid, the mean of ``embedded_count`` vectors of one model."""
+    tx.execute(_QUERIES["set_centroid"], {"node_id": node_id, "embedded_count": embedded_count, "centroid": centroid})
+
+
+def _mean_with(mean: Vector | None, count: int, vector: NDArray[np.float32]) -> Vector:
+    """The mean of ``count + 1`` vectors from the mean of the first ``count`` and one more."""
+    before = mean.to_numpy() if mean is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
+    return Vector((before * count + vector) / (count + 1))
+
+
 def _with_record(shell: Mapping[str, Any], addition: Addition) -> dict[str, Any]:
     """The columns that one more record changes."""
     count, centroid = shell["embedded_count"], shell["centroid"]
     if addition.vector is not None:
-        before = centroid.to_numpy() if centroid is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
-        centroid = Vector((before * count + addition.vector) / (count + 1))
+        centroid = _mean_with(centroid, count, addition.vector)
         count += 1
     weights = _weighed(
         dict(zip(shell["node_keywords"] or (), chain(shell["keyword_weights"], repeat(1.0)), strict=False)),

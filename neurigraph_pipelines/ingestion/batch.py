@@ -40,7 +40,8 @@ def assign_nodes(adapters: Adapters, settings: Settings, batch_id: UUID, on_done
         refs = triggers.segments_of(adapters.database, batch_id)
         segments = list(triggers.load_each(adapters.database, refs))
         with adapters.database.pipeline() as tx:
-            outlines = {user_id: outline(tx, user_id) for user_id in {ref.user_id for ref in refs}}
+            model = adapters.embedder.model
+            outlines = {user_id: outline(tx, user_id, model) for user_id in {ref.user_id for ref in refs}}
         answers = assign_batch(
             segments,
             outlines,

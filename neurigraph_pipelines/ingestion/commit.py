@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from itertools import groupby
 from uuid import UUID, uuid4, uuid5
 
@@ -23,6 +24,7 @@ from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
+from neurigraph_pipelines.ingestion.embedding_models import UserModels, hold_models
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -55,6 +57,7 @@ from neurigraph_pipelines.statements import statements
 STEP = "commit"
 
 _QUERIES = statements("commit")
+_EMBEDDINGS = statements("embeddings")
 _TRIGGERS = statements("triggers")
 _UPLOADS = statements("uploads")
 _CONTENT_TYPES = {
@@ -198,9 +201,10 @@ class _AtomicZone:
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
+        models = hold_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None
         self._provision(tx, written)
         additions: list[Addition] = []
-        committed = [self._insert(tx, item, additions) for item in written]
+        committed = [self._insert(tx, item, models, additions) for item in written]
         filings = [
             item.plan.filing for item, record in zip(written, committed, strict=True) if not record.already_stored
         ]
@@ -233,11 +237,15 @@ class _AtomicZone:
         for path in sorted(paths, key=lambda path: tuple(map(name_key, path))):
             resolve_path(tx, ref.user_id, ref.user_slug, path, planned)
 
-    def _insert(self, tx: Transaction, item: _Written, additions: list[Addition]) -> Committed:
+    def _insert(
+        self, tx: Transaction, item: _Written, models: UserModels | None, additions: list[Addition]
+    ) -> Committed:
         plan, ref = item.plan, item.plan.ref
         summary = self._summaries[plan.record_id]
         keywords = self._keywords[plan.record_id]
-        vectors = self._embedded.vectors.get(plan.record_id)
+        # Vectors that no search of this user compares, now or soon, are none.
+        usable = models is not None and models.take(self._embedded.model)
+        vectors = self._embedded.vectors.get(plan.record_id) if usable else None
         known = tx.execute(
             _QUERIES["already_stored"],
             {
@@ -249,13 +257,20 @@ class _AtomicZone:
         node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
         path = "/".join((ref.user_slug, *node.names))
         if known is not None:
-            return Committed(known["record_id"], ref.trigger_id, path, summary.title, 0, False, already_stored=True)
+            stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
+            return Committed(*stored, already_stored=True)
         schema = sql.Identifier(node.schema_name)
-        self._insert_record(tx, schema, item, summary, keywords, vectors)
+        created_at = self._insert_record(tx, schema, item, summary, keywords, vectors)
         passages = self._insert_passages(tx, schema, item, vectors)
         for file in item.files:
             self._insert_file(tx, schema, node, item, file, summary)
-        additions.append(Addition(node, keywords, vectors.summary if vectors is not None else None))
+        if vectors is None:
+            tx.execute(
+                _EMBEDDINGS["insert_pending"],
+                {"record_id": plan.record_id, "node_id": node.node_id, "user_id": ref.user_id},
+            )
+        in_use = vectors is not None and models is not None and models.current == self._embedded.model
+        additions.append(Addition(node, keywords, vectors.summary if vectors is not None and in_use else None))
         tx.execute(
             _QUERIES["insert_first_delta"],
             {
@@ -276,7 +291,7 @@ class _AtomicZone:
                 "authored_by": f"pipeline:{self._adapters.language_model.name}",
             },
         )
-        return Committed(plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None)
+        return Committed(plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at)
 
     def _insert_record(
         self,
@@ -286,10 +301,10 @@ class _AtomicZone:
         summary: Summary,
         keywords: Keywords,
         vectors: Vectors | None,
-    ) -> None:
+    ) -> datetime:
         plan, ref = item.plan, item.plan.ref
         embedding = vectors.summary if vectors is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
-        tx.execute(
+        row = tx.execute(
             _QUERIES["insert_record"].format(schema=schema),
             {
                 "record_id": plan.record_id,
@@ -313,7 +328,10 @@ class _AtomicZone:
                 "file_pointer": item.main_file.durable.key,
                 "occurred_at": item.part.occurred_at,
             },
-        )
+        ).fetchone()
+        assert row is not None
+        created_at: datetime = row["created_at"]
+        return created_at
 
     def _insert_passages(self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None) -> int:
         if not self._settings.passages:
@@ -373,3 +391,6 @@ class _AtomicZone:
         tx.execute(_QUERIES["log_active"], {"user_id": ref.user_id, "file_id": file_id, "node_id": node.node_id})
         if file.kind == "original":
             tx.execute(_UPLOADS["keep_original"], {"source_id": ref.source_id, "file_id": file_id})
+
+
+_EMBEDDINGS = statements("embeddings")

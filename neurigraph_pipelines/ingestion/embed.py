@@ -6,7 +6,7 @@ hold a record up: it is committed as pending.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -38,13 +38,23 @@ _TEXTS_AT_ONCE = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
+class RecordTexts:
     """What is embedded for one record: its summary, its passages, and a window for each passage."""
 
-    plan: RecordPlan
+    record_id: UUID
     summary: str
     passages: list[str]
     windows: list[str]
+
+    @classmethod
+    def of(cls, record_id: UUID, summary: str, passages: Sequence[Passage]) -> RecordTexts:
+        """The texts of a record, from its summary and its passages in order."""
+        return cls(
+            record_id,
+            summary,
+            [_spoken(passage) for passage in passages],
+            [window_text(passages, i) for i in range(len(passages))],
+        )
 
     def __len__(self) -> int:
         return 1 + len(self.passages) + len(self.windows)
@@ -64,13 +74,21 @@ def embed(
     pending: list[tuple[UUID, str]] = []
     failures: list[ItemFailure] = []
     with triggers.held(adapters.database, settings, assigned.batch_id):
-        for group in _groups(_texts(adapters, settings, plans, summarized, failures)):
-            found = _embed_group(adapters.embedder, group)
+        for found in embed_texts(adapters.embedder, _texts(adapters, settings, plans, summarized, failures)):
             vectors.update((record_id, result) for record_id, result in found if isinstance(result, Vectors))
-            pending.extend((record_id, result) for record_id, result in found if isinstance(result, str))
+            pending.extend((record_id, str(result)) for record_id, result in found if isinstance(result, Exception))
             if on_done is not None:
-                on_done(len(group))
+                on_done(len(found))
     return Embedded(adapters.embedder.model, vectors, tuple(pending), tuple(failures))
+
+
+def embed_texts(embedder: Embedder, items: Iterable[RecordTexts]) -> Iterator[list[tuple[UUID, Vectors | Exception]]]:
+    """The vectors of each record, or why there are none for now; records come together in full batches.
+
+    A provider that is down fails all records of its batch with ``TransientError``; a text that it refuses, only its
+    own record.
+    """
+    return (_embed_group(embedder, group) for group in _groups(items))
 
 
 def to_record_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -111,7 +129,7 @@ def _texts(
     plans: Sequence[RecordPlan],
     summarized: Summarized,
     failures: list[ItemFailure],
-) -> Iterator[_Texts]:
+) -> Iterator[RecordTexts]:
     writer = transcript_writer(adapters, settings)
     for plan in plans:
         try:
@@ -122,17 +140,12 @@ def _texts(
         except Exception as error:  # one poisoned item must not take its neighbours down
             failures.append(failure_of(plan.ref.trigger_id, STEP, error))
             continue
-        yield _Texts(
-            plan,
-            summary,
-            [_spoken(passage) for passage in passages],
-            [window_text(passages, i) for i in range(len(passages))],
-        )
+        yield RecordTexts.of(plan.record_id, summary, passages)
 
 
-def _groups(items: Iterator[_Texts]) -> Iterator[list[_Texts]]:
+def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:
     """Records together, up to a bounded number of texts: providers and the local model like full batches."""
-    group: list[_Texts] = []
+    group: list[RecordTexts] = []
     size = 0
     for texts in items:
         if group and size + len(texts) > _TEXTS_AT_ONCE:
@@ -144,17 +157,16 @@ def _groups(items: Iterator[_Texts]) -> Iterator[list[_Texts]]:
         yield group
 
 
-def _embed_group(embedder: Embedder, group: Sequence[_Texts]) -> list[tuple[UUID, Vectors | str]]:
-    """The vectors of each record, or why there are none for now."""
+def _embed_group(embedder: Embedder, group: Sequence[RecordTexts]) -> list[tuple[UUID, Vectors | Exception]]:
     try:
-        return [(texts.plan.record_id, found) for texts, found in zip(group, _vectors(embedder, group), strict=True)]
+        return [(texts.record_id, found) for texts, found in zip(group, _vectors(embedder, group), strict=True)]
     except Exception as error:  # one poisoned text must not leave its neighbours without vectors
         if len(group) == 1 or isinstance(error, TransientError):
-            return [(texts.plan.record_id, str(error)) for texts in group]
+            return [(texts.record_id, error) for texts in group]
         return [found for texts in group for found in _embed_group(embedder, [texts])]
 
 
-def _vectors(embedder: Embedder, group: Sequence[_Texts]) -> Iterator[Vectors]:
+def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vectors]:
     flat = [text for texts in group for text in (texts.summary, *texts.passages, *texts.windows)]
     matrix = np.concatenate([embedder.embed(flat[i : i + _TEXTS_AT_ONCE]) for i in range(0, len(flat), _TEXTS_AT_ONCE)])
     start = 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -95,6 +96,7 @@ class Committed:
     title: str
     passages: int
     pending_embedding: bool
+    created_at: datetime
     already_stored: bool = False
 
 

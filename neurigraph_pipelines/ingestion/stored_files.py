@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
 from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
-from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter, read_text
+from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter, read_text, unpacked
 from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
 from neurigraph_pipelines.model import Segment, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
@@ -104,6 +104,29 @@ def write_original(objects: ObjectStore, original: Original, transcript_key: str
         durable,
         original.size_bytes,
     )
+
+
+def verify(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
+    """Compare a durable object with the checksum on record, a row of ``file_manifest``.
+
+    Raises:
+        StorageError: It is gone or damaged.
+    """
+    digest = hashlib.sha256()
+    for chunk in objects.get(manifest["storage_path"]):
+        digest.update(chunk)
+    if digest.digest() != bytes(manifest["stored_sha256"]):
+        raise StorageError(f"the object of file {manifest['file_id']} is damaged: it is not served")
+
+
+def transcript_text(objects: ObjectStore, manifest: Mapping[str, Any]) -> bytes:
+    """The whole of a transcript, verified.
+
+    Raises:
+        StorageError: It is gone or damaged.
+    """
+    verify(objects, manifest)
+    return b"".join(unpacked(objects.get(manifest["storage_path"])))
 
 
 def remove(objects: ObjectStore, transcript_key: str) -> None:

@@ -6,7 +6,6 @@ written before anybody sees it, which a working copy without checksums could not
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError, StorageError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
+from neurigraph_pipelines.ingestion.stored_files import verify
 from neurigraph_pipelines.ingestion.transcript import members_of, passage_text, read_text, unpacked
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
@@ -72,7 +72,7 @@ def open_file(
         if as_text:
             manifest = _transcript_beside(tx, schema, file_id)
         tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": manifest["file_id"]})
-    _verify(objects, manifest)
+    verify(objects, manifest)
 
     def chunks() -> Iterator[bytes]:
         stored = objects.get(manifest["storage_path"])
@@ -155,15 +155,6 @@ def _transcript_beside(tx: Transaction, schema: sql.Identifier, file_id: UUID) -
     if found is None:
         raise NotFoundError
     return found
-
-
-def _verify(objects: ObjectStore, manifest: dict[str, Any]) -> None:
-    """Compare the durable object with the checksum on record."""
-    digest = hashlib.sha256()
-    for chunk in objects.get(manifest["storage_path"]):
-        digest.update(chunk)
-    if digest.digest() != bytes(manifest["stored_sha256"]):
-        raise StorageError(f"the object of file {manifest['file_id']} is damaged: it is not served")
 
 
 def _head(chunks: Iterator[bytes]) -> bytes:

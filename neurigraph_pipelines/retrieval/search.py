@@ -72,18 +72,24 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What phase one found, as plain values in the shape that the HTTP API gives them."""
+    """What phase one found, as plain values in the shape that the HTTP API gives them.
+
+    Attributes:
+        notes: What the answer had to do without, one sentence each.
+    """
 
     hits: list[dict[str, Any]] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
     anchors: list[dict[str, Any]] = field(default_factory=list)
     warmed: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 def search(database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question) -> Answer:
     """Answer a question from what the claims may see.
 
-    When the embedder cannot be reached the answer comes from words alone: late is worse than lexical.
+    When the embedder cannot be reached the answer comes from words alone: late is worse than lexical. So it does when
+    the embedder's model is not the one whose vectors the user has in use; two models' vectors are never compared.
 
     Raises:
         InvalidInputError: The question is empty or too long, or a limit is out of range.
@@ -94,11 +100,13 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
     lexemes = list(dict.fromkeys(lexer.lexemes(query)))[:MAX_QUERY_LEXEMES]
     record_vector, passage_vector = _embed(embedder, query)
     with database.agent(claims) as tx:
-        anchors = _anchors(tx, settings, claims, question, query, record_vector, lexer)
+        anchors, in_use = _anchors(tx, settings, claims, question, query, record_vector, embedder.model, lexer)
+        notes = _notes(embedder.model, in_use, record_vector)
         if not anchors:
-            return Answer()
+            return Answer(notes=notes)
         parameters = {
             **WEIGHTS,
+            "model": embedder.model if embedder.model == in_use.model else None,
             "embedding": record_vector,
             "passage_embedding": passage_vector,
             "lexemes": lexemes,
@@ -107,7 +115,7 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
             "message_limit": question.message_limit,
             "at": question.at,
         }
-        row = tx.execute(_statement(anchors), parameters).fetchone()
+        row = tx.execute(_statement(anchors, in_use.partly_beside), parameters).fetchone()
         assert row is not None
         paths = {anchor.node_id: anchor.node_path for anchor in anchors}
         hits = [_hit(found, paths, question.explain) for found in row["hits"] or []]
@@ -126,7 +134,7 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
         }
         for anchor in anchors[:ANCHORS_SHOWN]
     ]
-    return Answer(hits, messages, shown, warmed)
+    return Answer(hits, messages, shown, warmed, notes)
 
 
 def _checked(question: Question) -> str:
@@ -153,6 +161,25 @@ def _embed(embedder: Embedder, query: str) -> tuple[Vector | None, HalfVector | 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _VectorsInUse:
+    """Of which model a user's vectors are, and whether some still lie beside those of the model before."""
+
+    model: str | None = None
+    partly_beside: bool = False
+
+
+def _notes(model: str, in_use: _VectorsInUse, embedding: Vector | None) -> list[str]:
+    if embedding is None:
+        return ["The embedder could not be reached: this answer comes from words alone."]
+    if in_use.model not in (None, model):
+        return [
+            f"The vectors in use are of {in_use.model} and the embedder is {model}: this answer comes from words "
+            "alone until a backfill of record_embeddings has moved all records."
+        ]
+    return []
+
+
 def _anchors(
     tx: Transaction,
     settings: Settings,
@@ -160,11 +187,12 @@ def _anchors(
     question: Question,
     query: str,
     embedding: Vector | None,
+    model: str,
     lexer: Lexer,
-) -> list[Anchor]:
+) -> tuple[list[Anchor], _VectorsInUse]:
     nodes = tx.execute(
         _QUERIES["anchors"],
-        {"user_id": claims.user_id, "node_id": question.node_id, "embedding": embedding},
+        {"user_id": claims.user_id, "node_id": question.node_id, "embedding": embedding, "model": model},
     ).fetchall()
     if not nodes and question.node_id is not None:
         raise NotFoundError
@@ -172,11 +200,28 @@ def _anchors(
     neighbours = (
         [row["node_id"] for row in tx.execute(_QUERIES["neighbours"], {"node_ids": list(named)})] if named else []
     )
-    return choose_anchors(query, nodes, neighbours, named, lexer, settings.max_anchors, question.limit)
+    anchors = choose_anchors(query, nodes, neighbours, named, lexer, settings.max_anchors, question.limit)
+    if not nodes:
+        return anchors, _VectorsInUse()
+    current, following = nodes[0]["embedding_model"], nodes[0]["embedding_next_model"]
+    return anchors, _VectorsInUse(current, current is not None and current == following)
 
 
-def _statement(anchors: Sequence[Anchor]) -> sql.Composed:
-    """One statement with an arm for each anchor."""
+def _statement(anchors: Sequence[Anchor], partly_beside: bool) -> sql.Composed:
+    """One statement with an arm for each anchor.
+
+    Args:
+        anchors: The nodes to search.
+        partly_beside: Whether vectors may lie beside others; only then do all nodes surely have the columns for it.
+    """
+    columns = {"next_embedding": "embedding", "next_window": "window_embedding", "next_model": "embedding_model"}
+    if partly_beside:
+        columns = {
+            "next_embedding": "embedding_next",
+            "next_window": "window_embedding_next",
+            "next_model": "embedding_next_model",
+        }
+    beside = {name: sql.Identifier(column) for name, column in columns.items()}
     union = sql.SQL("\nUNION ALL\n")
     arms = [
         {
@@ -187,8 +232,8 @@ def _statement(anchors: Sequence[Anchor]) -> sql.Composed:
         for anchor in anchors
     ]
     return _QUERIES["search"].format(
-        passage_arms=union.join(_QUERIES["passage_arm"].format(**arm) for arm in arms),
-        record_arms=union.join(_QUERIES["record_arm"].format(**arm) for arm in arms),
+        passage_arms=union.join(_QUERIES["passage_arm"].format(**arm, **beside) for arm in arms),
+        record_arms=union.join(_QUERIES["record_arm"].format(**arm, **beside) for arm in arms),
     )
 
 

@@ -2,7 +2,9 @@
 
 -- name: already_stored
 -- The same segment by its content: a commit cut off after its transaction, or the same text under a new trigger.
-SELECT r.record_id
+SELECT
+    r.record_id,
+    r.created_at
 FROM neurigraph.record_index AS r
 WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(content_hash)s;
 
@@ -17,7 +19,8 @@ VALUES (
     %(kw_topics)s, %(kw_dates)s, %(kw_relationships)s, %(content_type)s, %(trigger_type)s, %(source_kind)s,
     %(source_id)s, %(first_message)s, %(last_message)s, %(content_hash)s, %(language)s::regconfig, %(file_pointer)s,
     %(occurred_at)s
-);
+)
+RETURNING created_at;
 
 -- name: insert_passages
 INSERT INTO {schema}.passages (

@@ -111,10 +111,12 @@ SELECT
     g.node_summary,
     g.record_count,
     g.centroid,
+    u.embedding_model,
     g.last_accessed_at,
     g.created_at,
     n.names
 FROM neurigraph.graph_index AS g
+LEFT JOIN neurigraph.users AS u ON g.user_id = u.user_id
 CROSS JOIN LATERAL (
     SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
     FROM neurigraph.graph_index AS a
@@ -223,6 +225,10 @@ UPDATE neurigraph.graph_index AS g SET
     aliases = %(aliases)s,
     last_accessed_at = greatest(g.last_accessed_at, now())
 WHERE g.node_id = %(node_id)s;
+
+-- name: set_centroid
+UPDATE neurigraph.graph_index SET embedded_count = %(embedded_count)s, centroid = %(centroid)s
+WHERE node_id = %(node_id)s;
 
 -- name: name_borne_elsewhere
 SELECT EXISTS (

@@ -2,7 +2,7 @@
 
 -- name: anchors
 -- Every node of the asking user with what a name search needs; the root is searched last.
--- The distance of the centroid routes questions that name nothing.
+-- The distance of the centroid routes questions that name nothing; it says nothing about vectors of another model.
 SELECT
     g.node_id,
     g.node_name,
@@ -15,8 +15,13 @@ SELECT
     g.record_count,
     g.path,
     n.names,
-    CASE WHEN g.centroid IS NOT NULL THEN 1 - (g.centroid <=> %(embedding)s) END AS centroid_similarity
+    u.embedding_model,
+    u.embedding_next_model,
+    CASE
+        WHEN g.centroid IS NOT NULL AND u.embedding_model = %(model)s THEN 1 - (g.centroid <=> %(embedding)s)
+    END AS centroid_similarity
 FROM neurigraph.graph_index AS g
+LEFT JOIN neurigraph.users AS u ON g.user_id = u.user_id
 CROSS JOIN LATERAL (
     SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
     FROM neurigraph.graph_index AS a
@@ -78,7 +83,8 @@ ORDER BY g.node_id
 ON CONFLICT (user_id, node_id) DO UPDATE SET expires_at = excluded.expires_at;
 
 -- name: passage_arm
--- One anchor's passages, searched in isolation.
+-- One anchor's passages, searched in isolation; their vectors are of the model that their record's are of. Where a user
+-- was switched to another model a moment ago, its vectors may still lie beside the old ones, in the "next" columns.
 SELECT
     {node_id}::uuid AS node_id,
     p.record_id,
@@ -87,13 +93,20 @@ SELECT
     p.lexeme_count,
     p.lexemes,
     p.frequencies,
-    (1 - (p.embedding <=> q.passage_embedding))::real AS dense,
-    (1 - (p.window_embedding <=> q.passage_embedding))::real AS window_dense
+    CASE
+        WHEN r.in_use THEN (1 - (p.embedding <=> q.passage_embedding))::real
+        WHEN r.is_beside THEN (1 - (p.{next_embedding} <=> q.passage_embedding))::real
+    END AS dense,
+    CASE
+        WHEN r.in_use THEN (1 - (p.window_embedding <=> q.passage_embedding))::real
+        WHEN r.is_beside THEN (1 - (p.{next_window} <=> q.passage_embedding))::real
+    END AS window_dense
 FROM {schema}.passages AS p
+INNER JOIN records AS r ON p.record_id = r.record_id
 CROSS JOIN question AS q;
 
 -- name: record_arm
--- One anchor's records, searched in isolation.
+-- One anchor's records, searched in isolation; a vector is compared only with one of its own model.
 SELECT
     {node_id}::uuid AS node_id,
     {boost}::real AS boost,
@@ -106,7 +119,12 @@ SELECT
     r.content_type,
     f.file_id,
     f.compression_state,
-    CASE WHEN r.embedding_pending THEN NULL ELSE (1 - (r.embedding <=> q.embedding))::real END AS dense,
+    r.embedding_model = q.model AS in_use,
+    r.{next_model} = q.model AS is_beside,
+    CASE
+        WHEN r.embedding_model = q.model THEN (1 - (r.embedding <=> q.embedding))::real
+        WHEN r.{next_model} = q.model THEN (1 - (r.{next_embedding} <=> q.embedding))::real
+    END AS dense,
     ts_rank(r.tsv, q.words, 1)::real AS lexical
 FROM {schema}.metadata_records AS r
 CROSS JOIN question AS q
@@ -116,9 +134,11 @@ WHERE q.at IS NULL OR r.created_at <= q.at;
 -- name: search
 -- All arms at once. BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) of each passage and of its window (itself
 -- and its neighbours, credited to the passage), with statistics over the anchors searched; cosine of both. Signals are
--- scaled to 0..1 over the candidates and mixed with fixed weights.
+-- scaled to 0..1 over the candidates and mixed with fixed weights. What has no vector has no part in the scale of those
+-- that have one, and counts as the farthest.
 WITH question AS MATERIALIZED (
     SELECT
+        %(model)s::text AS model,
         %(embedding)s::vector(1536) AS embedding,
         %(passage_embedding)s::halfvec(512) AS passage_embedding,
         %(lexemes)s::text [] AS lexemes,
@@ -126,12 +146,12 @@ WITH question AS MATERIALIZED (
         %(at)s::timestamptz AS at
 ),
 
-passages AS MATERIALIZED (
-    {passage_arms}
-),
-
 records AS MATERIALIZED (
     {record_arms}
+),
+
+passages AS MATERIALIZED (
+    {passage_arms}
 ),
 
 corpus AS (
@@ -241,10 +261,9 @@ signals AS (
         coalesce(l.own, 0) AS lexical,
         coalesce(l.around, 0) AS window_lexical,
         coalesce(s.score, 0) AS session_lexical,
-        coalesce(p.dense, 0) AS dense,
-        coalesce(p.window_dense, 0) AS window_dense
+        p.dense,
+        p.window_dense
     FROM passages AS p
-    INNER JOIN records AS r ON p.record_id = r.record_id
     LEFT JOIN lexical AS l ON p.record_id = l.record_id AND p.seq = l.seq
     LEFT JOIN session_lexical AS s ON p.record_id = s.record_id
 ),

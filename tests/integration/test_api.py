@@ -138,7 +138,7 @@ def test_search_without_explain_gives_the_documented_fields_alone(
     remember(client, bob, TALK)
     store(installation)
     found = client.post("/v1/search", json={"query": "trout", "limit": 1, "message_limit": 2}, headers=bob).json()
-    assert set(found) == {"hits", "messages", "anchors", "warmed"}
+    assert set(found) == {"hits", "messages", "anchors", "warmed", "notes"}
     assert set(found["hits"][0]) == {
         "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source", "file",
     }  # fmt: skip
@@ -505,7 +505,8 @@ def test_the_openapi_document_describes_every_operation(client: httpx.Client) ->
         "/v1/conversations/{conversation_id}/end", "/v1/events", "/v1/events/{event_id}/messages",
         "/v1/events/{event_id}/end", "/v1/search", "/v1/files", "/v1/uploads/{upload_id}", "/v1/files/{file_id}/open",
         "/v1/nodes/{node_id}",
-        "/v1/nodes/{node_id}/records", "/v1/tree", "/healthz", "/readyz",
+        "/v1/nodes/{node_id}/records", "/v1/tree", "/v1/failures", "/v1/failures/{failure_id}/replay",
+        "/healthz", "/readyz",
     }  # fmt: skip
     assert "HTTPValidationError" not in described["components"]["schemas"]
     for operations in described["paths"].values():

@@ -95,7 +95,7 @@ def store(installation: Installation, adapters: Adapters | None = None) -> list[
 
 def outline_of(installation: Installation, claims: Claims) -> Outline:
     with installation.database.pipeline() as tx:
-        return navigation.outline(tx, claims.user_id)
+        return navigation.outline(tx, claims.user_id, installation.embedder.model)
 
 
 def links(installation: Installation, claims: Claims) -> set[str]:

@@ -1,0 +1,54 @@
+"""Replaying failed segments from the launchpad."""
+
+from uuid import UUID
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.graph.provisioning import find_user
+from neurigraph_pipelines.ingestion import failures
+
+
+class ReplayConfig(dg.Config):
+    """Which failures go back into the queue."""
+
+    failure_ids: list[str] = Field(default_factory=list, description="As `neurigraph failures` shows them.")
+    all: bool = Field(default=True, description="All that are open; switch it off to name some.")
+    user: str = Field(default="", description="Only this user's, by slug. Empty: everybody's.")
+
+
+@dg.op
+def replay_failures(
+    context: dg.OpExecutionContext, config: ReplayConfig, installation: InstallationResource
+) -> dg.Output[int]:
+    """Puts failed segments back into the queue with fresh attempts; the sensors do the rest."""
+    if bool(config.failure_ids) == config.all:
+        raise InvalidInputError("either list failure_ids and set all to false, or set all to true and list none")
+    database = installation.opened.database
+    user_id = find_user(database, config.user).user_id if config.user else None
+    done = failures.replay(database, None if config.all else _uuids(config.failure_ids), user_id)
+    for each in done:
+        context.log.info("%s: %s", each.failure_id, each.outcome)
+    counts = {outcome: sum(each.outcome is outcome for each in done) for outcome in failures.ReplayOutcome}
+    return dg.Output(
+        counts[failures.ReplayOutcome.REPLAYED],
+        metadata={outcome.replace("_", " "): count for outcome, count in counts.items()},
+    )
+
+
+@dg.job(
+    config=dg.RunConfig(ops={"replay_failures": ReplayConfig()}),
+    executor_def=dg.in_process_executor,
+)
+def replay_job() -> None:
+    """Puts failed segments back into the queue: all open ones, unless some are named."""
+    replay_failures()
+
+
+def _uuids(texts: list[str]) -> list[UUID]:
+    try:
+        return [UUID(text) for text in texts]
+    except ValueError as error:
+        raise InvalidInputError("failure_ids holds something that is not the id of a failure") from error

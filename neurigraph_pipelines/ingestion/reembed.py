@@ -1,0 +1,362 @@
+"""Vectors that come after the commit: for pending records, and of another model for all.
+
+Texts are read from the stored objects and cut as they were cut when they were stored; how texts become vectors is in
+``embed``, and which model's vectors are wanted in ``embedding_models``. Every record is written in one transaction of
+its own, which looks again at what the record has: runs may be killed anywhere, and two may meet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from pgvector import HalfVector, Vector
+from psycopg import OperationalError, sql
+
+from neurigraph_pipelines.errors import ConflictError, TransientError
+from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.shell import add_vector
+from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
+from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, hold_models
+from neurigraph_pipelines.ingestion.records import Progress, Vectors
+from neurigraph_pipelines.ingestion.stored_files import transcript_text
+from neurigraph_pipelines.ingestion.transcript import Passage, passage_text
+from neurigraph_pipelines.ingestion.triggers import retry_delay
+from neurigraph_pipelines.model import Message, Role
+from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.statements import statements
+
+MAX_HEALED = 2_000
+"""Pending records that one run takes up, unless told otherwise."""
+
+_CLAIMED_AT_ONCE = 16
+_PAGE = 500
+_QUERIES = statements("embeddings")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A record that lacks vectors, and where it lies."""
+
+    record_id: UUID
+    node_id: UUID
+    user_id: UUID
+    schema_name: str
+
+
+@dataclass(slots=True)
+class Healed:
+    """What a run over pending records did.
+
+    Attributes:
+        failed: Records that stay pending for now, and why; each is due again later.
+        waiting: Pending records that are left, those included.
+        since: For how long the oldest of them waits.
+        moves: Moves to another model that were cut off after the switch, and are tidied up now.
+    """
+
+    records: int = 0
+    passages: int = 0
+    failed: list[tuple[UUID, str]] = field(default_factory=list)
+    waiting: int = 0
+    since: datetime | None = None
+    moves: list[Move] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Reembedded:
+    """What a run over days did.
+
+    Attributes:
+        days: Records that were given vectors, by the day (UTC) they were stored on.
+        complete: Records that had them already.
+        failed: Records that could not be given vectors, and why.
+        moves: Users on the way to this model, and how far they are.
+    """
+
+    model: str
+    records: int = 0
+    passages: int = 0
+    complete: int = 0
+    days: Counter[str] = field(default_factory=Counter)
+    failed: list[tuple[UUID, str]] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+
+
+def has_due(adapters: Adapters) -> bool:
+    """Whether ``heal_pending`` would find work; costs one look at an index."""
+    with adapters.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["has_due"], {"model": adapters.embedder.model}).fetchone()
+    assert row is not None
+    return bool(row["due"])
+
+
+def heal_pending(
+    adapters: Adapters, settings: Settings, limit: int = MAX_HEALED, on_done: Progress | None = None
+) -> Healed:
+    """Give pending records their vectors, oldest first, until none is due or ``limit`` were taken up.
+
+    A provider that is down ends the run early: the records taken up are due again after a while, as are those of a
+    run that was killed.
+    """
+    done = Healed()
+    taken = 0
+    while taken < limit:
+        claimed = _claim(adapters, settings, min(_CLAIMED_AT_ONCE, limit - taken))
+        taken += len(claimed)
+        down = False
+        for place, result in _fill(adapters, [place for place, _ in claimed]):
+            if isinstance(result, int):
+                done.records += 1
+                done.passages += result
+            else:
+                done.failed.append((place.record_id, str(result)))
+                _postpone(adapters, settings, place, dict(claimed)[place], result)
+                down |= isinstance(result, TransientError)
+            if on_done is not None:
+                on_done(1)
+        if down or not claimed:
+            break
+    done.moves = finish_moves(adapters.database, adapters.embedder.model, only_switched=True)
+    with adapters.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["count_pending"]).fetchone()
+    assert row is not None
+    done.waiting, done.since = row["pending"], row["since"]
+    return done
+
+
+def reembed(
+    adapters: Adapters,
+    since: datetime | None,
+    until: datetime,
+    user_id: UUID | None = None,
+    on_done: Progress | None = None,
+) -> Reembedded:
+    """Give every record stored within a time vectors of the configured model, and switch users who are done.
+
+    Args:
+        adapters: Whose embedder is the model wanted.
+        since: First moment; None for the beginning.
+        until: First moment that is not within.
+        user_id: Only this user's.
+        on_done: Told of each record looked at.
+
+    Raises:
+        TransientError: The provider is down; what was written stays, and another run goes on from there.
+    """
+    done = Reembedded(adapters.embedder.model)
+    for page in _pages(adapters.database, since, until, user_id):
+        days = {row["record_id"]: row["created_at"].astimezone(UTC).date().isoformat() for row in page}
+        lacking = _lacking(adapters.database, page, done.model)
+        done.complete += len(page) - len(lacking)
+        begin_moves(adapters.database, {place.user_id for place in lacking}, done.model)
+        if on_done is not None:
+            on_done(len(page) - len(lacking))
+        for place, result in _fill(adapters, lacking):
+            if isinstance(result, TransientError):
+                raise result
+            if isinstance(result, int):
+                done.records += 1
+                done.passages += result
+                done.days[days[place.record_id]] += 1
+            else:
+                done.failed.append((place.record_id, str(result)))
+            if on_done is not None:
+                on_done(1)
+    done.moves = finish_moves(adapters.database, done.model, user_id)
+    return done
+
+
+def _claim(adapters: Adapters, settings: Settings, limit: int) -> list[tuple[_Place, int]]:
+    """Pending records that are due, with how often they were taken up, this time included."""
+    with adapters.database.pipeline() as tx:
+        rows = tx.execute(
+            _QUERIES["claim_pending"],
+            {"model": adapters.embedder.model, "limit": limit, "lease_seconds": settings.claim_lease_seconds},
+        ).fetchall()
+    return [(_place(row), row["attempts"]) for row in rows]
+
+
+def _postpone(adapters: Adapters, settings: Settings, place: _Place, attempts: int, error: Exception) -> None:
+    asked = error.retry_after if isinstance(error, TransientError) else None
+    with adapters.database.pipeline() as tx:
+        tx.execute(
+            _QUERIES["postpone_pending"],
+            {
+                "record_id": place.record_id,
+                "delay_seconds": retry_delay(settings, attempts, asked),
+                "error": str(error)[:4_000],
+            },
+        )
+
+
+def _pages(
+    database: Database, since: datetime | None, until: datetime, user_id: UUID | None
+) -> Iterator[list[dict[str, Any]]]:
+    """Rows of the registry in order, so that what is stored meanwhile disturbs nothing."""
+    after: dict[str, Any] = {"created_at": None, "record_id": None}
+    while True:
+        with database.pipeline() as tx:
+            page = tx.execute(
+                _QUERIES["records_of_days"],
+                {
+                    "since": since,
+                    "until": until,
+                    "user_id": user_id,
+                    "after_time": after["created_at"],
+                    "after_id": after["record_id"],
+                    "limit": _PAGE,
+                },
+            ).fetchall()
+        if not page:
+            return
+        yield page
+        after = page[-1]
+
+
+def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[_Place]:
+    """Those of a page that have no vectors of a model; their nodes are brought to the current DDL on the way."""
+    places = sorted(map(_place, page), key=lambda place: place.schema_name)
+    lacking: list[_Place] = []
+    for schema_name, group in groupby(places, key=lambda place: place.schema_name):
+        found = {place.record_id: place for place in group}
+        with database.pipeline() as tx:
+            upgrade_node(tx, next(iter(found.values())).node_id, schema_name)
+            rows = tx.execute(
+                _QUERIES["lacking"].format(schema=sql.Identifier(schema_name)),
+                {"record_ids": list(found), "model": model},
+            ).fetchall()
+        lacking.extend(found[row["record_id"]] for row in rows)
+    return lacking
+
+
+def _place(row: dict[str, Any]) -> _Place:
+    return _Place(row["record_id"], row["node_id"], row["user_id"], row["schema_name"])
+
+
+def _fill(adapters: Adapters, places: Sequence[_Place]) -> Iterator[tuple[_Place, int | Exception]]:
+    """Read, embed and write records; says of each how many passages it has, or why it has no vectors yet."""
+    by_id = {place.record_id: place for place in places}
+    seqs: dict[UUID, list[int]] = {}
+    unreadable: list[tuple[_Place, Exception]] = []
+
+    def texts() -> Iterator[RecordTexts]:
+        for place in places:
+            try:
+                summary, passages = _read(adapters, place)
+            except OperationalError:
+                raise
+            except Exception as error:  # one damaged file must not take its neighbours down
+                unreadable.append((place, error))
+                continue
+            seqs[place.record_id] = [passage.seq for passage in passages]
+            yield RecordTexts.of(place.record_id, summary, passages)
+
+    for group in embed_texts(adapters.embedder, texts()):
+        for record_id, found in group:
+            place = by_id[record_id]
+            if isinstance(found, Exception):
+                yield place, found
+                continue
+            try:
+                with adapters.database.pipeline() as tx:
+                    _write(tx, place, adapters.embedder.model, found, seqs.pop(record_id))
+            except ConflictError as error:
+                yield place, error
+            else:
+                yield place, len(found.passages)
+    yield from unreadable
+
+
+def _read(adapters: Adapters, place: _Place) -> tuple[str, list[Passage]]:
+    """The summary of a record, and its passages with their texts."""
+    schema = sql.Identifier(place.schema_name)
+    with adapters.database.pipeline() as tx:
+        upgrade_node(tx, place.node_id, place.schema_name)
+        record = tx.execute(
+            _QUERIES["record_to_embed"].format(schema=schema), {"record_id": place.record_id}
+        ).fetchone()
+        ranges = tx.execute(
+            _QUERIES["passages_to_embed"].format(schema=schema), {"record_id": place.record_id}
+        ).fetchall()
+    if record is None:
+        raise ConflictError("the record is gone")
+    if not ranges:
+        return record["summary"], []
+    return record["summary"], _passages(adapters.objects, record, ranges)
+
+
+def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[dict[str, Any]]) -> list[Passage]:
+    text = transcript_text(objects, manifest)
+    messages = {message.seq: message for message in map(_message, filter(None, text.split(b"\n")))}
+    return [
+        Passage(
+            row["seq"],
+            messages[row["first_message"]],
+            passage_text(text[row["byte_offset"] : row["byte_offset"] + row["byte_length"]]),
+            row["byte_offset"],
+            row["byte_length"],
+        )
+        for row in ranges
+    ]
+
+
+def _message(line: bytes) -> Message:
+    """Who spoke when, from a line of a transcript; the words come by their byte ranges."""
+    stated = json.loads(line)
+    return Message(
+        seq=stated["seq"],
+        role=Role(stated["role"]),
+        content="",
+        token_count=0,
+        occurred_at=datetime.fromisoformat(stated["occurred_at"]),
+        author=stated["author"],
+    )
+
+
+def _write(tx: Transaction, place: _Place, model: str, vectors: Vectors, seqs: Sequence[int]) -> None:
+    """Give a record its vectors: in place when it has none or searches want this model, else beside those in use.
+
+    Raises:
+        ConflictError: The user neither uses this model nor moves to it.
+    """
+    models = hold_models(tx, place.user_id, model)
+    if not models.take(model):
+        raise ConflictError(
+            f"the user's searches use {models.current} and the embedder is {model}: backfill record_embeddings first"
+        )
+    schema = sql.Identifier(place.schema_name)
+    record = tx.execute(_QUERIES["lock_record"].format(schema=schema), {"record_id": place.record_id}).fetchone()
+    if record is None or model in (record["embedding_model"], record["embedding_next_model"]):
+        tx.execute(_QUERIES["delete_pending"], {"record_id": place.record_id})
+        return
+    in_place = record["embedding_pending"] or models.current == model
+    of_record = _QUERIES["set_vectors"] if in_place else _QUERIES["set_next_vectors"]
+    of_passage = _QUERIES["set_passage_vectors"] if in_place else _QUERIES["set_next_passage_vectors"]
+    tx.execute(
+        of_record.format(schema=schema),
+        {"record_id": place.record_id, "embedding": Vector(vectors.summary), "model": model},
+    )
+    with tx.cursor() as cursor:
+        cursor.executemany(
+            of_passage.format(schema=schema),
+            [
+                {
+                    "record_id": place.record_id,
+                    "seq": seq,
+                    "embedding": HalfVector(passage),
+                    "window_embedding": HalfVector(window),
+                }
+                for seq, passage, window in zip(seqs, vectors.passages, vectors.windows, strict=True)
+            ],
+        )
+    tx.execute(_QUERIES["delete_pending"], {"record_id": place.record_id})
+    if models.current == model:
+        add_vector(tx, place.node_id, vectors.summary)

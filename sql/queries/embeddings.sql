@@ -1,0 +1,241 @@
+-- Vectors that come after the commit: of pending records, and of another model beside those in use.
+
+-- name: adopt_model
+-- The first vectors of a user say which model their searches compare.
+UPDATE neurigraph.users AS u SET embedding_model = %(model)s
+WHERE u.user_id = %(user_id)s AND u.embedding_model IS NULL;
+
+-- name: models
+-- Held to the end of the transaction: no user switches between the look and the write.
+SELECT
+    u.embedding_model,
+    u.embedding_next_model
+FROM neurigraph.users AS u
+WHERE u.user_id = %(user_id)s
+FOR SHARE;
+
+-- name: insert_pending
+INSERT INTO neurigraph.pending_embeddings (record_id, node_id, user_id)
+VALUES (%(record_id)s, %(node_id)s, %(user_id)s);
+
+-- name: has_due
+SELECT EXISTS (
+    SELECT FROM neurigraph.pending_embeddings AS p
+    INNER JOIN neurigraph.users AS u ON p.user_id = u.user_id
+    WHERE p.next_attempt_at <= now()
+        AND (u.embedding_model IS NULL OR %(model)s IN (u.embedding_model, u.embedding_next_model))
+) OR EXISTS (
+    SELECT FROM neurigraph.users AS u
+    WHERE u.embedding_next_model = %(model)s AND u.embedding_model = %(model)s
+) AS due;
+
+-- name: claim_pending
+-- Records that this model may fill, oldest first. Whoever takes them up has them for the length of a lease.
+WITH due AS (
+    SELECT p.record_id
+    FROM neurigraph.pending_embeddings AS p
+    INNER JOIN neurigraph.users AS u ON p.user_id = u.user_id
+    WHERE p.next_attempt_at <= now()
+        AND (u.embedding_model IS NULL OR %(model)s IN (u.embedding_model, u.embedding_next_model))
+    ORDER BY p.next_attempt_at, p.record_id
+    LIMIT %(limit)s
+    FOR UPDATE OF p SKIP LOCKED
+)
+
+UPDATE neurigraph.pending_embeddings AS p SET
+    attempts = p.attempts + 1, next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
+FROM due AS d, neurigraph.graph_index AS g
+WHERE p.record_id = d.record_id AND p.node_id = g.node_id
+RETURNING p.record_id, p.node_id, p.user_id, g.schema_name, p.attempts;
+
+-- name: postpone_pending
+UPDATE neurigraph.pending_embeddings SET
+    next_attempt_at = now() + make_interval(secs => %(delay_seconds)s), last_error = %(error)s
+WHERE record_id = %(record_id)s;
+
+-- name: delete_pending
+DELETE FROM neurigraph.pending_embeddings
+WHERE record_id = %(record_id)s;
+
+-- name: count_pending
+SELECT
+    count(*) AS pending,
+    min(p.since) AS since
+FROM neurigraph.pending_embeddings AS p;
+
+-- name: records_of_days
+-- A page of what was stored within some days, in order.
+SELECT
+    i.record_id,
+    i.node_id,
+    i.user_id,
+    i.created_at,
+    g.schema_name
+FROM neurigraph.record_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE (i.created_at >= %(since)s::timestamptz OR %(since)s::timestamptz IS NULL) AND i.created_at < %(until)s
+    AND (%(user_id)s::uuid IS NULL OR i.user_id = %(user_id)s::uuid)
+    AND (
+        %(after_time)s::timestamptz IS NULL
+        OR (i.created_at, i.record_id) > (%(after_time)s::timestamptz, %(after_id)s::uuid)
+    )
+ORDER BY i.created_at, i.record_id
+LIMIT %(limit)s;
+
+-- name: lacking
+-- Which of some records of one node have no vectors of this model, neither in use nor beside.
+SELECT r.record_id
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = ANY(%(record_ids)s)
+    AND r.embedding_model IS DISTINCT FROM %(model)s AND r.embedding_next_model IS DISTINCT FROM %(model)s;
+
+-- name: record_to_embed
+-- A record's summary, and its transcript where it has one.
+SELECT
+    r.summary,
+    f.file_id,
+    f.storage_path,
+    f.stored_sha256
+FROM {schema}.metadata_records AS r
+LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND f.file_type = 'transcript'
+WHERE r.record_id = %(record_id)s;
+
+-- name: passages_to_embed
+SELECT
+    p.seq,
+    p.first_message,
+    p.byte_offset,
+    p.byte_length
+FROM {schema}.passages AS p
+WHERE p.record_id = %(record_id)s
+ORDER BY p.seq;
+
+-- name: lock_record
+SELECT
+    r.embedding_pending,
+    r.embedding_model,
+    r.embedding_next_model
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = %(record_id)s
+FOR UPDATE;
+
+-- name: set_vectors
+UPDATE {schema}.metadata_records SET
+    embedding = %(embedding)s,
+    embedding_model = %(model)s,
+    embedding_pending = false,
+    embedding_next = NULL,
+    embedding_next_model = NULL
+WHERE record_id = %(record_id)s;
+
+-- name: set_passage_vectors
+UPDATE {schema}.passages SET
+    embedding = %(embedding)s,
+    window_embedding = %(window_embedding)s,
+    embedding_next = NULL,
+    window_embedding_next = NULL
+WHERE record_id = %(record_id)s AND seq = %(seq)s;
+
+-- name: set_next_vectors
+UPDATE {schema}.metadata_records SET embedding_next = %(embedding)s, embedding_next_model = %(model)s
+WHERE record_id = %(record_id)s;
+
+-- name: set_next_passage_vectors
+UPDATE {schema}.passages SET embedding_next = %(embedding)s, window_embedding_next = %(window_embedding)s
+WHERE record_id = %(record_id)s AND seq = %(seq)s;
+
+-- name: begin_move
+-- The user whose searches compare another model, or who was on the way to another, is on the way to this one.
+UPDATE neurigraph.users AS u SET embedding_next_model = %(model)s
+WHERE u.user_id = ANY(%(user_ids)s) AND u.embedding_next_model IS DISTINCT FROM %(model)s
+    AND (u.embedding_model <> %(model)s OR u.embedding_next_model IS NOT NULL);
+
+-- name: moving_users
+SELECT
+    u.user_id,
+    u.embedding_model
+FROM neurigraph.users AS u
+WHERE u.embedding_next_model = %(model)s
+    AND (%(user_id)s::uuid IS NULL OR u.user_id = %(user_id)s::uuid)
+ORDER BY u.user_id;
+
+-- name: lock_models
+SELECT
+    u.embedding_model,
+    u.embedding_next_model
+FROM neurigraph.users AS u
+WHERE u.user_id = %(user_id)s
+FOR NO KEY UPDATE;
+
+-- name: switch_model
+UPDATE neurigraph.users SET embedding_model = embedding_next_model
+WHERE user_id = %(user_id)s;
+
+-- name: end_move
+UPDATE neurigraph.users SET embedding_next_model = NULL
+WHERE user_id = %(user_id)s AND embedding_model = embedding_next_model;
+
+-- name: nodes_with_records
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND g.record_count > 0
+ORDER BY g.node_id;
+
+-- name: readiness
+-- How many records of a node have vectors, but not of this model; and the mean of those that have it.
+SELECT
+    count(*) FILTER (
+        WHERE NOT r.embedding_pending AND r.embedding_model <> %(model)s
+            AND r.embedding_next_model IS DISTINCT FROM %(model)s
+    ) AS missing,
+    count(*) FILTER (WHERE r.embedding_model = %(model)s OR r.embedding_next_model = %(model)s) AS embedded,
+    avg(
+        CASE
+            WHEN r.embedding_model = %(model)s THEN r.embedding
+            WHEN r.embedding_next_model = %(model)s THEN r.embedding_next
+        END
+    ) AS centroid
+FROM {schema}.metadata_records AS r;
+
+-- name: missing
+SELECT count(*) AS missing
+FROM {schema}.metadata_records AS r
+WHERE NOT r.embedding_pending AND r.embedding_model <> %(model)s
+    AND r.embedding_next_model IS DISTINCT FROM %(model)s;
+
+-- name: with_next
+SELECT r.record_id
+FROM {schema}.metadata_records AS r
+WHERE r.embedding_next_model IS NOT NULL
+LIMIT %(limit)s;
+
+-- name: settle_record
+-- What lay beside takes its place if it is of this model, and goes otherwise.
+WITH record AS (
+    SELECT
+        r.record_id,
+        coalesce(r.embedding_next_model = %(model)s AND r.embedding_model <> %(model)s, false) AS moves
+    FROM {schema}.metadata_records AS r
+    WHERE r.record_id = %(record_id)s AND r.embedding_next_model IS NOT NULL
+    FOR UPDATE
+),
+
+passages AS (
+    UPDATE {schema}.passages AS p SET
+        embedding = CASE WHEN r.moves THEN p.embedding_next ELSE p.embedding END,
+        window_embedding = CASE WHEN r.moves THEN p.window_embedding_next ELSE p.window_embedding END,
+        embedding_next = NULL,
+        window_embedding_next = NULL
+    FROM record AS r
+    WHERE p.record_id = r.record_id
+)
+
+UPDATE {schema}.metadata_records AS m SET
+    embedding = CASE WHEN r.moves THEN m.embedding_next ELSE m.embedding END,
+    embedding_model = CASE WHEN r.moves THEN m.embedding_next_model ELSE m.embedding_model END,
+    embedding_next = NULL,
+    embedding_next_model = NULL
+FROM record AS r
+WHERE m.record_id = r.record_id;

@@ -1,0 +1,144 @@
+"""Vectors as Dagster sees them: partitions by day, backfills as one run, a schedule that launches only what is due."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+import pytest
+
+from neurigraph_pipelines.defs import embedding_assets
+from neurigraph_pipelines.defs.embedding_assets import (
+    FIRST_DAY,
+    heal_embeddings_schedule,
+    partition_of,
+    pending_embeddings,
+    record_embeddings,
+)
+from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from tests.support.vectors import (
+    NamedEmbedder,
+    UnreachableEmbedder,
+    end_conversation,
+    environment,
+    models_of,
+    records_of,
+    store,
+    with_embedder,
+)
+
+# Dagster's own: it reads pydantic's models by an attribute that pydantic has given up.
+pytestmark = pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")
+
+MINILM = "minilm-l6-v2"
+TODAY = datetime.now(UTC).date()
+
+
+@pytest.fixture
+def user(installation: Installation) -> User:
+    return create_user(installation.database, "bob")[0]
+
+
+@pytest.fixture(autouse=True)
+def _environment(settings: Settings, installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment(settings).items():
+        monkeypatch.setenv(name, value)
+
+
+def remember(installation: Installation, user: User, embedder: NamedEmbedder, *names: str) -> None:
+    for name in names:
+        end_conversation(installation, user, name, f"The walnut tree {name} fell onto the barn.")
+    store(installation, with_embedder(installation, embedder))
+
+
+def test_a_backfill_of_days_is_one_run_and_switches_the_user(installation: Installation, user: User) -> None:
+    remember(installation, user, NamedEmbedder("old"), "a", "b", "c")
+    with installation.database.owner() as tx:
+        tx.execute(
+            "UPDATE neurigraph.record_index SET created_at = created_at - interval '40 years' WHERE record_id = "
+            "(SELECT min(record_id::text)::uuid FROM neurigraph.record_index)"
+        )
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def backfill(first: str, last: str) -> dict[str, dg.MetadataValue]:
+            result = dg.materialize(
+                [record_embeddings],
+                instance=instance,
+                resources={"installation": InstallationResource()},
+                tags={"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last},
+            )
+            assert result.success
+            return dict(result.asset_materializations_for_node("record_embeddings")[0].metadata)
+
+        today = backfill((TODAY - timedelta(days=1)).isoformat(), TODAY.isoformat())
+        assert (today["records embedded"].value, today["users not done yet"].value) == (2, 1)
+        assert models_of(installation, user.user_id) == ("old", MINILM)
+        rest = backfill(FIRST_DAY, TODAY.isoformat())
+        assert (rest["records embedded"].value, rest["had them already"].value) == (1, 2)
+        assert rest["users switched"].value == 1
+        assert models_of(installation, user.user_id) == (MINILM, None)
+        done = instance.get_materialized_partitions(record_embeddings.key)
+    assert {FIRST_DAY, TODAY.isoformat()} <= done
+
+
+def test_a_backfill_that_leaves_something_out_fails_and_says_so(installation: Installation, user: User) -> None:
+    remember(installation, user, NamedEmbedder("old"), "a", "b")
+    installation.objects.delete(next(iter(installation.objects.keys("durable/"))))
+    result = dg.materialize(
+        [record_embeddings],
+        partition_key=TODAY.isoformat(),
+        resources={"installation": InstallationResource()},
+        raise_on_error=False,
+    )
+    assert not result.success
+    assert {row["embedding_next_model"] for row in records_of(installation, user)} == {None, MINILM}
+    assert models_of(installation, user.user_id) == ("old", MINILM)
+
+
+def test_the_schedule_launches_only_what_is_due_and_the_asset_heals_it(installation: Installation, user: User) -> None:
+    def tick() -> object:
+        with dg.build_schedule_context(resources={"installation": InstallationResource()}) as context:
+            return heal_embeddings_schedule(context)
+
+    assert isinstance(tick(), dg.SkipReason)
+    remember(installation, user, UnreachableEmbedder(MINILM), "a", "b")
+    assert isinstance(tick(), dg.RunRequest)
+    result = dg.materialize([pending_embeddings], resources={"installation": InstallationResource()})
+    (event,) = result.asset_materializations_for_node("pending_embeddings")
+    assert event.metadata["records healed"].value == 2
+    assert event.metadata["still pending"].value == 0
+    assert all(row["embedding_model"] == MINILM for row in records_of(installation, user))
+    assert isinstance(tick(), dg.SkipReason)
+
+
+def test_a_commit_adds_to_the_partition_of_its_day(installation: Installation, user: User) -> None:
+    end_conversation(installation, user, "a", "The walnut tree fell onto the barn.")
+    detect(installation.database, installation.settings)
+    batch = triggers.claim(installation.database, installation.settings, "tests")
+    assert batch is not None
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = ingestion_job.execute_in_process(
+            run_config=run_config(batch.batch_id),
+            instance=instance,
+            resources={"installation": InstallationResource()},
+        )
+        assert result.success
+        (day,) = instance.get_materialized_partitions(record_embeddings.key)
+        event = instance.get_latest_materialization_event(record_embeddings.key)
+    assert day in {TODAY.isoformat(), datetime.now(UTC).date().isoformat()}
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.metadata["records stored"].value == 1
+    assert event.asset_materialization.metadata["embedding model"].value == MINILM
+
+
+def test_every_moment_has_a_partition() -> None:
+    assert partition_of(datetime(1970, 1, 1, tzinfo=UTC)) == FIRST_DAY
+    now = datetime.now(UTC)
+    assert partition_of(now) in embedding_assets.days.get_partition_keys(current_time=now)

@@ -1,0 +1,263 @@
+"""The provider of embeddings is down: records are stored, found by their words at once, and healed later."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from neurigraph_pipelines.graph.provisioning import User, create_user
+from neurigraph_pipelines.ingestion import reembed
+from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from resources.embedder_openai import OpenAiEmbedder
+from tests.conftest import ROOT
+from tests.support.model_clients import make_client, make_embedder
+from tests.support.model_provider import Fault, ModelProvider
+from tests.support.vectors import (
+    ask,
+    end_conversation,
+    environment,
+    one,
+    records_of,
+    store,
+    wait_until,
+    with_embedder,
+)
+
+DOWN = Fault("status", 503)
+
+
+@pytest.fixture
+def provider() -> Iterator[ModelProvider]:
+    with ModelProvider() as running:
+        yield running
+
+
+@pytest.fixture
+def embedder(provider: ModelProvider) -> OpenAiEmbedder:
+    return make_embedder(make_client(provider, max_retries=0))
+
+
+@pytest.fixture
+def adapters(installation: Installation, embedder: OpenAiEmbedder) -> Adapters:
+    return with_embedder(installation, embedder)
+
+
+@pytest.fixture
+def user(installation: Installation) -> User:
+    return create_user(installation.database, "bob")[0]
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"claim_lease_seconds": 5, "retry_base_seconds": 0.5})
+
+
+def store_without_provider(
+    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User, count: int = 1
+) -> None:
+    for number in range(count):
+        end_conversation(
+            installation, user, f"c{number}", f"The walnut tree number {number} fell onto the barn.", "What a pity."
+        )
+    provider.fail_next(*[DOWN] * (count + 1))
+    stored = store(installation, adapters)
+    assert len(stored) == count
+    assert all(record.pending_embedding for record in stored)
+    provider.reset()
+
+
+def pending(installation: Installation) -> int:
+    return int(one(installation, "SELECT count(*) FROM neurigraph.pending_embeddings"))
+
+
+def make_due(installation: Installation) -> None:
+    with installation.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.pending_embeddings SET next_attempt_at = now()")
+
+
+def assert_healed(installation: Installation, user: User, count: int) -> None:
+    """Every record has its vectors, and the centroids count each once."""
+    rows = records_of(installation, user)
+    assert len(rows) == count
+    for row in rows:
+        assert not row["embedding_pending"]
+        assert row["embedding_model"] == "text-embedding-3-small"
+        assert np.linalg.norm(row["embedding"].to_numpy()) == pytest.approx(1, abs=1e-4)
+        assert np.linalg.norm(row["passage"].to_numpy()) == pytest.approx(1, abs=1e-2)
+        assert np.linalg.norm(row["around"].to_numpy()) == pytest.approx(1, abs=1e-2)
+    assert pending(installation) == 0
+    assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count
+
+
+def test_down_then_pending_then_found_by_words_then_healed(
+    installation: Installation, adapters: Adapters, embedder: OpenAiEmbedder, provider: ModelProvider, user: User
+) -> None:
+    store_without_provider(installation, adapters, provider, user)
+    assert pending(installation) == 1
+    provider.fail_next(DOWN)
+    found = ask(installation, embedder, user, "What fell onto the barn?")
+    assert [hit["source"]["external_id"] for hit in found.hits] == ["c0"]
+    assert found.messages[0]["seq"] == 1
+    assert "could not be reached" in found.notes[0]
+    found = ask(installation, embedder, user, "What fell onto the barn?")
+    assert found.hits[0]["explain"]["summary_dense"] is None
+    assert found.notes == [], "the embedder is up again; the record's turn comes"
+
+    assert reembed.has_due(adapters)
+    done = reembed.heal_pending(adapters, installation.settings)
+    assert (done.records, done.passages, done.failed, done.waiting) == (1, 2, [], 0)
+    assert_healed(installation, user, 1)
+    assert not reembed.has_due(adapters)
+    found = ask(installation, embedder, user, "What fell onto the barn?")
+    assert found.hits[0]["explain"]["summary_dense"] > 0
+
+
+def test_healed_vectors_are_those_of_a_commit(
+    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    """The text that comes back from the object is cut and framed as it was on its way in."""
+    long = "She said the bell is rusty. " * 120
+    texts = ('汉字和 emoji 🌰 "quoted"\\ \u2028 \x85 tab\t', "", long, "\r\nlast\n")
+    for name in ("a", "b"):
+        end_conversation(installation, user, name, *texts)
+    provider.fail_next(DOWN, DOWN)
+    assert all(record.pending_embedding for record in store(installation, adapters))
+    provider.reset()
+    expected, _ = create_user(installation.database, "eve")
+    end_conversation(installation, expected, "a", *texts)
+    store(installation, adapters)
+    assert reembed.heal_pending(adapters, installation.settings).records == 2
+    (wanted,) = _all_vectors(installation, expected)
+    for healed in _all_vectors(installation, user):
+        assert healed.keys() == wanted.keys()
+        for seq, vectors in wanted.items():
+            np.testing.assert_allclose(healed[seq], vectors, atol=1e-3)
+
+
+def _all_vectors(installation: Installation, user: User) -> list[dict[int, np.ndarray]]:
+    found: dict[str, dict[int, np.ndarray]] = {}
+    with installation.database.pipeline() as tx:
+        schemas = tx.execute(
+            "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s", [user.user_id]
+        ).fetchall()
+        for row in schemas:
+            for passage in tx.execute(f'SELECT * FROM "{row["schema_name"]}".passages').fetchall():
+                both = np.concatenate([passage["embedding"].to_numpy(), passage["window_embedding"].to_numpy()])
+                found.setdefault(str(passage["record_id"]), {})[passage["seq"]] = both
+    return list(found.values())
+
+
+def test_a_provider_that_is_still_down_is_asked_once_and_later_again(
+    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    store_without_provider(installation, adapters, provider, user, count=3)
+    provider.fail_next(*[DOWN] * 5)
+    done = reembed.heal_pending(adapters, installation.settings)
+    assert (done.records, len(done.failed), done.waiting) == (0, 3, 3)
+    assert len(provider.requests) == 1
+    assert not reembed.has_due(adapters), "not before its time"
+    assert one(installation, "SELECT min(attempts) FROM neurigraph.pending_embeddings") == 1
+    assert "503" in one(installation, "SELECT min(last_error) FROM neurigraph.pending_embeddings")
+    provider.reset()
+    time.sleep(0.6)
+    assert reembed.heal_pending(adapters, installation.settings).records == 3
+    assert_healed(installation, user, 3)
+
+
+def test_a_refused_text_fails_alone(
+    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    store_without_provider(installation, adapters, provider, user, count=3)
+    provider.fail_next(Fault("status", 400), Fault("status", 400))  # all together, then the first alone
+    done = reembed.heal_pending(adapters, installation.settings)
+    assert (done.records, len(done.failed), done.waiting) == (2, 1, 1)
+    assert "rejected" in done.failed[0][1]
+
+
+def test_a_missing_object_fails_alone(
+    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    store_without_provider(installation, adapters, provider, user, count=2)
+    installation.objects.delete(next(iter(installation.objects.keys("durable/"))))
+    done = reembed.heal_pending(adapters, installation.settings)
+    assert (done.records, len(done.failed), done.waiting) == (1, 1, 1)
+
+
+def test_a_run_is_bounded(installation: Installation, adapters: Adapters, provider: ModelProvider, user: User) -> None:
+    store_without_provider(installation, adapters, provider, user, count=5)
+    done = reembed.heal_pending(adapters, installation.settings, limit=2)
+    assert (done.records, done.waiting) == (2, 3)
+
+
+def test_two_runs_at_once_heal_each_record_once(
+    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    store_without_provider(installation, adapters, provider, user, count=12)
+    provider.slow_down(0.2)
+    results: list[reembed.Healed] = []
+
+    def heal() -> None:
+        results.append(reembed.heal_pending(adapters, installation.settings))
+
+    threads = [threading.Thread(target=heal) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.1)
+    make_due(installation)  # as if the leases had run out: the same records are taken up twice
+    for thread in threads:
+        thread.join(60)
+    assert len(results) == 3
+    reembed.heal_pending(adapters, installation.settings)
+    assert_healed(installation, user, 12)
+
+
+def test_a_killed_process_leaves_nothing_half_done(
+    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    """kill -9 while the provider answers, and again while records are written."""
+    count = 40
+    store_without_provider(installation, adapters, provider, user, count=count)
+    process_environment = environment(
+        installation.settings,
+        NEURIGRAPH_EMBEDDER="openai",
+        NEURIGRAPH_CLAIM_LEASE_SECONDS=str(installation.settings.claim_lease_seconds),
+        OPENAI_API_KEY="sk-test",
+        OPENAI_BASE_URL=provider.base_url,
+    )
+
+    def healing() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.support.embedding_process", "heal"], env=process_environment, cwd=ROOT
+        )
+
+    def kill(process: subprocess.Popen[bytes]) -> None:
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(30) == -signal.SIGKILL
+
+    provider.slow_down(20)
+    process = healing()
+    wait_until(lambda: len(provider.requests) > 0, process)
+    kill(process)
+    provider.reset()
+    assert pending(installation) == count
+
+    make_due(installation)
+    process = healing()
+    wait_until(lambda: pending(installation) < count, process)
+    kill(process)
+    left = pending(installation)
+    assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count - left
+
+    time.sleep(installation.settings.claim_lease_seconds)  # what the dead process held is due by itself
+    done = reembed.heal_pending(adapters, installation.settings)
+    assert done.records == left
+    assert_healed(installation, user, count)

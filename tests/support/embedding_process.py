@@ -1,0 +1,27 @@
+"""A process that heals or re-embeds, for tests to kill: ``python -m tests.support.embedding_process TASK [MODEL]``.
+
+The installation is the one that the environment describes; with a model named, ``NamedEmbedder`` embeds.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, timedelta
+
+from neurigraph_pipelines.ingestion.reembed import heal_pending, reembed
+from neurigraph_pipelines.wiring import Installation
+from tests.support.vectors import NamedEmbedder, with_embedder
+
+
+def main() -> None:
+    task, *model = sys.argv[1:]
+    with Installation() as installation:
+        adapters = with_embedder(installation, NamedEmbedder(model[0])) if model else installation.adapters
+        if task == "heal":
+            heal_pending(adapters, installation.settings)
+        else:
+            reembed(adapters, None, datetime.now(UTC) + timedelta(days=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Segments that failed for good, as the pipeline leaves them."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.failures import Failure, list_failures
+from neurigraph_pipelines.model import ItemFailure
+from neurigraph_pipelines.wiring import Installation
+from tests.support.vectors import end_conversation
+
+ERROR = "the model refused this segment"
+
+
+def fail(installation: Installation, user: User, *external_ids: str) -> list[Failure]:
+    """Put conversations in, claim them, and let each fail for good."""
+    for external_id in external_ids:
+        end_conversation(installation, user, external_id, "We chose the copper gutters.", "For the boathouse.")
+    detect(installation.database, installation.settings)
+    give_up(installation)
+    with installation.database.pipeline() as tx:
+        return list_failures(tx, user.user_id)
+
+
+def give_up(installation: Installation) -> None:
+    """Claim what is due, and fail it for good."""
+    database, settings = installation.database, installation.settings
+    batch = triggers.claim(database, settings, "tests")
+    assert batch is not None
+    for ref in triggers.segments_of(database, batch.batch_id):
+        failure = ItemFailure(ref.trigger_id, "summarize", ERROR, transient=False)
+        assert triggers.give_back(database, settings, batch.batch_id, failure, ref.attempts) == "failed"
+
+
+def state_of(installation: Installation, trigger_id: UUID) -> tuple[str, int]:
+    """State and attempts of a trigger."""
+    with installation.database.pipeline() as tx:
+        row = tx.execute(
+            "SELECT state, attempts FROM neurigraph.storage_triggers WHERE trigger_id = %s", [trigger_id]
+        ).fetchone()
+    assert row is not None
+    return row["state"], row["attempts"]

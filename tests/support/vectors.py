@@ -1,0 +1,157 @@
+"""Vectors in tests: conversations that are stored, embedders that differ, and a look at what the tables hold."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import sql
+
+from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.ingestion.records import Committed
+from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.ports import Adapters, Embedder
+from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+
+
+class NamedEmbedder:
+    """Implements ``ports.Embedder``: the sum of a random direction for each word, other directions in each model.
+
+    Vectors of two models therefore have cosines near zero, whatever the texts. Counts the texts it was given.
+    """
+
+    prefix_trained = False
+    max_tokens = 1_000_000
+
+    def __init__(self, model: str, dimensions: int = 256) -> None:
+        self.model = model
+        self.dimensions = dimensions
+        self.texts = 0
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        self.texts += len(texts)
+        vectors = np.stack([sum(self._direction(word) for word in _words(text)) for text in texts])
+        unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return unit
+
+    def _direction(self, word: str) -> NDArray[np.float32]:
+        seed = hashlib.sha256(f"{self.model}:{word}".encode()).digest()
+        return np.random.default_rng(list(seed)).standard_normal(self.dimensions, dtype=np.float32)
+
+
+class UnreachableEmbedder(NamedEmbedder):
+    """The same model with its service down."""
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        raise TransientError(f"{self.model} could not be reached")
+
+
+def environment(settings: Settings, **more: str) -> dict[str, str]:
+    """Environment of a process that works on the same installation."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
+    assert settings.database_url is not None
+    assert settings.secret is not None
+    return {
+        **kept,
+        "NEURIGRAPH_HOME": str(settings.home),
+        "NEURIGRAPH_DATABASE_URL": settings.database_url.get_secret_value(),
+        "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
+        "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+        "NEURIGRAPH_EMBEDDER": "minilm",
+        **more,
+    }
+
+
+def with_embedder(installation: Installation, embedder: Embedder) -> Adapters:
+    """The adapters of an installation, with another embedder."""
+    return replace(installation.adapters, embedder=embedder)
+
+
+def end_conversation(installation: Installation, user: User, external_id: str, *contents: str) -> None:
+    """Put a whole conversation into the inbox."""
+    inbox = Inbox(installation.tokens, installation.settings)
+    messages = tuple(
+        NewMessage(Role.USER, content, author="Bob", external_id=f"{external_id}-{number}")
+        for number, content in enumerate(contents, start=1)
+    )
+    with installation.database.agent(Claims.of_user(user.user_id)) as tx:
+        inbox.add_conversation(tx, user.user_id, NewConversation(external_id, messages))
+        source_id, _ = inbox.open_source(tx, user.user_id, SourceKind.CONVERSATION, external_id=external_id)
+        inbox.end(tx, SourceKind.CONVERSATION, source_id)
+
+
+def store(installation: Installation, adapters: Adapters) -> list[Committed]:
+    """Run the pipeline until nothing is due."""
+    return [record for result in run_due(adapters, installation.settings, "tests") for record in result.stored]
+
+
+def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Answer:
+    """A question of the user's, with all components of the scores."""
+    question = Question(query, explain=True)
+    return search(installation.database, embedder, installation.settings, Claims.of_user(user.user_id), question)
+
+
+def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:
+    """The vectors of every record of a user: labels, the record's own, and those of its first passage."""
+    found: list[dict[str, Any]] = []
+    with installation.database.pipeline() as tx:
+        schemas = tx.execute(
+            "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s AND record_count > 0", [user.user_id]
+        ).fetchall()
+        for row in schemas:
+            schema = sql.Identifier(row["schema_name"])
+            found += tx.execute(
+                sql.SQL(
+                    "SELECT r.record_id, r.summary, r.embedding, r.embedding_model, r.embedding_pending, "
+                    "r.embedding_next, r.embedding_next_model, p.embedding AS passage, p.window_embedding AS around, "
+                    "p.embedding_next AS passage_next, p.window_embedding_next AS around_next "
+                    "FROM {schema}.metadata_records AS r JOIN {schema}.passages AS p USING (record_id) "
+                    "WHERE p.seq = 1 ORDER BY r.record_id"
+                ).format(schema=schema)
+            ).fetchall()
+    return found
+
+
+def one(installation: Installation, query: str, *parameters: object) -> Any:
+    """The single value that a query of the pipeline gives."""
+    with installation.database.pipeline() as tx:
+        row = tx.execute(query.encode(), parameters).fetchone()
+    assert row is not None
+    (value,) = row.values()
+    return value
+
+
+def models_of(installation: Installation, user_id: UUID) -> tuple[str | None, str | None]:
+    """The model in use and the one a user is moving to."""
+    with installation.database.pipeline() as tx:
+        row = tx.execute(
+            "SELECT embedding_model, embedding_next_model FROM neurigraph.users WHERE user_id = %s", [user_id]
+        ).fetchone()
+    assert row is not None
+    return row["embedding_model"], row["embedding_next_model"]
+
+
+def wait_until(reached: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 60.0) -> None:
+    """Wait for something that a process does."""
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert process.poll() is None, "the process ended before"
+        assert time.monotonic() < deadline, "not reached in time"
+        time.sleep(0.01)
+
+
+def _words(text: str) -> list[str]:
+    return text.lower().replace(".", " ").replace("?", " ").replace(":", " ").split() or ["(empty)"]

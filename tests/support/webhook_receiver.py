@@ -1,0 +1,94 @@
+"""A receiver of webhooks on loopback, one raw connection at a time in threads of its own; it misbehaves on command."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from types import TracebackType
+from typing import Any, Literal, Self
+
+Behaviour = Literal["ok", "500", "302", "400", "stall", "drip", "hang_up", "huge"]
+
+
+class WebhookReceiver:
+    """The running server. Each connection meets the next behaviour of the list, and the last one for ever."""
+
+    def __init__(self, *behaviours: Behaviour) -> None:
+        self._behaviours = list(behaviours) or ["ok"]
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.bodies: list[Any] = []
+        self.heads: list[str] = []
+        self.connections = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}/hook?token=abc"
+
+    def __enter__(self) -> Self:
+        self._start(self._accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopping.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(10)
+
+    def _start(self, work: Any, *arguments: Any) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            behaviour = self._behaviours[min(self.connections, len(self._behaviours) - 1)]
+            self.connections += 1
+            self._start(self._answer, connection, behaviour)
+
+    def _answer(self, connection: socket.socket, behaviour: Behaviour) -> None:
+        with connection:
+            try:
+                self._read(connection)
+                self._misbehave(connection, behaviour)
+            except OSError:
+                return  # the client has gone
+
+    def _read(self, connection: socket.socket) -> None:
+        received = b""
+        while b"\r\n\r\n" not in received:
+            received += connection.recv(65_536)
+        head, _, body = received.partition(b"\r\n\r\n")
+        length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length"))
+        while len(body) < length:
+            body += connection.recv(65_536)
+        self.heads.append(head.decode())
+        self.bodies.append(json.loads(body))
+
+    def _misbehave(self, connection: socket.socket, behaviour: Behaviour) -> None:
+        if behaviour == "stall":
+            self._stopping.wait(60)
+        elif behaviour == "drip":
+            for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 10_000:
+                connection.sendall(bytes([byte]))
+                if self._stopping.wait(0.1):
+                    return
+        elif behaviour == "huge":
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+            deadline = time.monotonic() + 5
+            while time.monotonic() < deadline:
+                connection.sendall(b"x" * 1_000_000)
+        elif behaviour != "hang_up":
+            status = {"ok": "204 No Content", "500": "500 Oh", "400": "400 Bad", "302": "302 Found"}[behaviour]
+            location = f"Location: {self.url}\r\n" if behaviour == "302" else ""
+            connection.sendall(f"HTTP/1.1 {status}\r\n{location}Content-Length: 0\r\n\r\n".encode())
