@@ -115,7 +115,10 @@ def record_embeddings(
 
 
 heal_job = dg.define_asset_job(
-    "heal_embeddings_job", selection=[pending_embeddings], executor_def=dg.in_process_executor
+    "heal_embeddings_job",
+    selection=[pending_embeddings],
+    executor_def=dg.in_process_executor,
+    description="Gives records their vectors that were committed while the embedder was down.",
 )
 
 

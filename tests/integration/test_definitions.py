@@ -117,17 +117,32 @@ def test_definitions_load_at_once_without_warnings_and_without_the_heavy_librari
 def test_everything_is_there_and_can_be_validated() -> None:
     dg.Definitions.validate_loadable(defs)
     repository = defs.get_repository_def()
-    assert sorted(job.name for job in repository.get_all_jobs()) == ["ingestion_job", "retention_job", "upload_job"]
+    jobs = [job for job in repository.get_all_jobs() if not job.name.startswith("__")]  # those are Dagster's own
+    assert sorted(job.name for job in jobs) == [
+        "heal_embeddings_job",
+        "ingestion_job",
+        "replay_job",
+        "retention_job",
+        "upload_job",
+    ]
+    assert {key.to_user_string() for key in repository.assets_defs_by_key} == {
+        "pending_embeddings",
+        "record_embeddings",
+    }
     assert sorted(sensor.name for sensor in repository.sensor_defs) == [
         "chunk_threshold_sensor",
         "conversation_end_sensor",
         "event_boundary_sensor",
+        "run_failure_report_sensor",
         "upload_sensor",
     ]
-    assert [schedule.name for schedule in repository.schedule_defs] == ["retention_job_schedule"]
+    assert sorted(schedule.name for schedule in repository.schedule_defs) == [
+        "heal_embeddings_schedule",
+        "retention_job_schedule",
+    ]
     assert conversation_end_sensor.default_status is dg.DefaultSensorStatus.RUNNING
     assert retention_schedule.default_status is dg.DefaultScheduleStatus.RUNNING
-    assert all(job.description for job in repository.get_all_jobs())
+    assert all(job.description for job in jobs)
     assert all(sensor.description for sensor in repository.sensor_defs)
     assert all(schedule.description for schedule in repository.schedule_defs)
 
