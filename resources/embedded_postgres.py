@@ -42,6 +42,7 @@ from urllib.parse import quote
 import psycopg
 
 from neurigraph_pipelines.errors import ConfigurationError, TransientError
+from neurigraph_pipelines.statements import statements
 from resources.durable_files import write_private
 from resources.postgres_cluster import SUPERUSER, make_cluster, make_folder
 from resources.postgres_installation import Account, last_line, programs, server_account
@@ -292,7 +293,7 @@ class EmbeddedPostgres:
         """Connect, and see that it is the server of this data folder."""
         try:
             with psycopg.connect(_url(port, SUPERUSER, password, "postgres"), connect_timeout=10) as server:
-                row = server.execute("SELECT current_setting('data_directory')").fetchone()
+                row = server.execute(statements("session")["data_folder"]).fetchone()
         except psycopg.OperationalError as error:
             if "password authentication failed" not in str(error):
                 raise

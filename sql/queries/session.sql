@@ -13,3 +13,7 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_database AS d WHERE d.datname = %(name)
 
 -- name: create_database
 CREATE DATABASE {name};
+
+-- name: data_folder
+-- Whose server answers: another may have taken the port.
+SELECT current_setting('data_directory') AS folder;
