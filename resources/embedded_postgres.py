@@ -50,6 +50,8 @@ from resources.postgres_process import find_postmaster, postgres_processes, work
 
 HOST = "127.0.0.1"
 
+_QUERIES = statements("session")
+
 _SETTINGS = {
     "listen_addresses": HOST,
     "unix_socket_directories": "",
@@ -293,7 +295,7 @@ class EmbeddedPostgres:
         """Connect, and see that it is the server of this data folder."""
         try:
             with psycopg.connect(_url(port, SUPERUSER, password, "postgres"), connect_timeout=10) as server:
-                row = server.execute(statements("session")["data_folder"]).fetchone()
+                row = server.execute(_QUERIES["data_folder"]).fetchone()
         except psycopg.OperationalError as error:
             if "password authentication failed" not in str(error):
                 raise
