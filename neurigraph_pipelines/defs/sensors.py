@@ -17,16 +17,10 @@ from neurigraph_pipelines.model import TriggerType
 LEAST_SECONDS_BETWEEN_TICKS = 1
 """Below the daemon's fixed loop of five seconds, which would otherwise miss every other tick by a hair."""
 
-UNFINISHED = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
+UNFINISHED = [*WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
-LEAST_SECONDS_BETWEEN_TICKS = 1
-"""Below the daemon's fixed loop of five seconds, which would otherwise miss every other tick by a hair."""
+_RUN_KEY = "dagster/run_key"
 
 
 def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDefinition:
@@ -46,6 +40,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         database, settings = installation.opened.database, installation.settings
         found = detector(database, settings)
+        _keep_claims_of_waiting_runs(context.instance, installation, name)
         batches = triggers.claim_for_runs(database, settings, name, trigger_type)
         context.log.info("%s segments found; %s batches in flight", found, len(batches))
         if not batches:
@@ -73,6 +68,21 @@ event_boundary_sensor = ingestion_sensor(
     TriggerType.EVENT_BOUNDARY,
     "Finds meetings, calls, work sessions and milestones that ended, and launches the ingestion of each as one memory.",
 )
+
+
+def _keep_claims_of_waiting_runs(
+    instance: dg.DagsterInstance, installation: InstallationResource, claimed_by: str
+) -> None:
+    """A run that waits in Dagster's queue gives no sign of life itself, and would find its claim run out."""
+    database, settings = installation.opened.database, installation.settings
+    batches = triggers.open_batches(database, claimed_by)
+    if not batches:
+        return
+    waiting = instance.get_runs(dg.RunsFilter(job_name=ingestion_job.name, statuses=WAITING))
+    keys = {run.tags.get(_RUN_KEY) for run in waiting}
+    for batch in batches:
+        if batch.run_key in keys:
+            triggers.renew(database, batch.batch_id, settings.claim_lease_seconds)
 
 
 @dg.sensor(

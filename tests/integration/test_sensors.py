@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.defs.ingestion_job import ingestion_job
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
@@ -120,6 +122,28 @@ def test_each_sensor_finds_its_own_and_no_run_is_asked_for_twice(
     assert [tick(instance, name) for name in SENSORS] == [[], [], []]
     queue = triggers.queue(installation.database)
     assert (queue.stored, queue.pending, queue.claimed, queue.failed) == (3, 0, 0, 0)
+
+
+def test_a_batch_whose_run_waits_in_the_queue_stays_claimed(
+    installation: Installation, user: User, instance: dg.DagsterInstance
+) -> None:
+    put(installation, user, NewConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
+    (request,) = tick(instance, "conversation_end_sensor")
+    assert request.run_key is not None
+    tags = {"dagster/run_key": request.run_key}
+    waiting = instance.create_run_for_job(ingestion_job, run_config=request.run_config, tags=tags)
+
+    def run_out() -> None:
+        with installation.database.pipeline() as tx:
+            tx.execute("UPDATE neurigraph.storage_triggers SET claimed_until = now() - interval '1 second'")
+
+    run_out()
+    (again,) = tick(instance, "conversation_end_sensor")
+    assert again.run_key == request.run_key
+    instance.report_run_canceled(waiting)
+    run_out()
+    (other,) = tick(instance, "conversation_end_sensor")
+    assert other.run_key != request.run_key, "nobody waits any more"
 
 
 def test_a_real_meeting_is_imported_stored_and_found(
