@@ -1,4 +1,4 @@
-"""Segments of the caller that could not be stored, and another try."""
+"""Segments of the caller that could not be stored, uploads that could not be read, and another try."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def list_failures(
     limit: Annotated[int, Query(ge=1, le=failures.MAX_FAILURES)] = 50,
     offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
 ) -> dict[str, Any]:
-    """Segments whose last attempt failed, newest first."""
+    """Segments and uploads whose last attempt failed, newest first."""
     with installation.database.agent(caller) as tx:
         found = failures.list_failures(tx, caller.user_id, with_replayed=replayed, limit=limit + 1, offset=offset)
     next_offset = offset + limit if len(found) > limit else None
@@ -33,5 +33,5 @@ def list_failures(
 
 @router.post("/{failure_id}/replay", response_model=responses.Replay)
 def replay_failure(failure_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Put a segment back into the queue with fresh attempts. Repeating it changes nothing."""
+    """Put a segment or an upload back into its queue with fresh attempts. Repeating it changes nothing."""
     return asdict(failures.replay_own(installation.database, caller, failure_id))

@@ -86,6 +86,13 @@ class Upload(BaseModel):
     received_at: datetime
 
 
+class Uploads(BaseModel):
+    """A page of uploads, newest first."""
+
+    uploads: list[Upload]
+    next_offset: int | None = Field(description="Where the next page begins; null on the last one.")
+
+
 class Source(BaseModel):
     """Where a record comes from."""
 
@@ -243,17 +250,18 @@ class TreeNode(BaseModel):
 
 
 class Failure(BaseModel):
-    """A segment whose last attempt failed."""
+    """A segment that could not be stored, or an upload that could not be read, after the last attempt."""
 
     failure_id: UUID
     source_kind: SourceKind
     source_id: UUID
     source_external_id: str | None
-    trigger_type: TriggerType
-    first_message: int = Field(description="Number in its source of the first message of the segment.")
-    last_message: int
-    token_count: int
-    state: str = Field(description="`failed`, or what became of the segment after a replay.")
+    file_name: str | None = Field(description="Of an upload.")
+    trigger_type: TriggerType | None = Field(description="Of a segment; null, as is what follows, of an upload.")
+    first_message: int | None = Field(description="Number in its source of the first message of the segment.")
+    last_message: int | None
+    token_count: int | None
+    state: str = Field(description="`failed`, or what became of the segment or the upload after a replay.")
     step: str = Field(description="What failed.")
     error: str
     attempts: int
@@ -269,7 +277,7 @@ class Failures(BaseModel):
 
 
 class Replay(BaseModel):
-    """What came of a replay; `stored_meanwhile` left the segment alone."""
+    """What came of a replay; `stored_meanwhile` left a segment alone that was stored, or an upload that was read."""
 
     failure_id: UUID
     outcome: ReplayOutcome

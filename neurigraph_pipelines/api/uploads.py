@@ -1,13 +1,13 @@
-"""Files coming in: one upload, and how far it has come. Opening a stored file is for ``files``."""
+"""Files coming in: uploads, and how far each has come. Opening a stored file is for ``files``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import IO, Any, BinaryIO
+from typing import IO, Annotated, Any, BinaryIO
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
@@ -17,6 +17,7 @@ from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.ingestion.uploads import MAX_LISTED
 
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
 
@@ -75,6 +76,18 @@ async def upload(request: Request, response: Response, caller: Caller, installat
         response.status_code = 200
     response.headers["Location"] = f"/v1/uploads/{received.upload_id}"
     return {"upload_id": received.upload_id}
+
+
+@router.get("/uploads", response_model=responses.Uploads)
+def list_uploads(
+    caller: Caller,
+    installation: Here,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+) -> dict[str, Any]:
+    """Uploaded files, newest first, and how far each has come."""
+    found = installation.uploads.listed(caller, limit + 1, offset)
+    return {"uploads": found[:limit], "next_offset": offset + limit if len(found) > limit else None}
 
 
 @router.get("/uploads/{upload_id}", response_model=responses.Upload)

@@ -22,7 +22,7 @@ def failures(
     limit: Annotated[int, typer.Option(min=1, max=200, help="Most failures, newest first.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """List segments that could not be stored, and why."""
+    """List segments that could not be stored and files that could not be read, and why."""
     from neurigraph_pipelines.ingestion.failures import list_failures
 
     with opened() as installation:
@@ -47,7 +47,7 @@ def replay(
     user: AnyUserSlug = None,
     as_json: Json = False,
 ) -> None:
-    """Put failed segments back into the queue, with fresh attempts. Repeating it changes nothing."""
+    """Put what failed back into the queue, with fresh attempts. Repeating it changes nothing."""
     from neurigraph_pipelines.ingestion import failures as domain
 
     if bool(failure_ids) == everything:

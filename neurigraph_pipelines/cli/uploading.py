@@ -25,7 +25,7 @@ _READ_BYTES = 1 << 20
 @commands.command()
 def uploads(
     user: UserSlug,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most files.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most files, newest first.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List uploaded files, newest first, and how far each has come."""

@@ -140,17 +140,19 @@ def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 
 def failures(found: Sequence[Failure]) -> RenderableType:
-    """Segments that could not be stored, each with how to replay it."""
+    """Segments that could not be stored and files that could not be read, each with how to replay it."""
     if not found:
         return Text("Nothing has failed.")
     parts: list[RenderableType] = []
     for failure in found:
-        source = failure.source_external_id or str(failure.source_id)
+        source = failure.file_name or failure.source_external_id or str(failure.source_id)
+        never_read = failure.first_message is None
+        messages = "" if never_read else f"  messages {failure.first_message} to {failure.last_message}"
         replayed = f"  replayed, now {failure.state}" if failure.replayed_at is not None else ""
         parts.append(
             Text.assemble(
                 (printable(f"{failure.user_slug}: {failure.source_kind} {source}"), "bold"),
-                (f"  messages {failure.first_message} to {failure.last_message}", ""),
+                (messages, ""),
                 (f"  {_date(failure.occurred_at)}{replayed}", "dim"),
             )
         )

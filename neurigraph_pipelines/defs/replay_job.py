@@ -1,4 +1,4 @@
-"""Replaying failed segments from the launchpad."""
+"""Replaying from the launchpad what failed for good."""
 
 from uuid import UUID
 
@@ -23,7 +23,7 @@ class ReplayConfig(dg.Config):
 def replay_failures(
     context: dg.OpExecutionContext, config: ReplayConfig, installation: InstallationResource
 ) -> dg.Output[int]:
-    """Puts failed segments back into the queue with fresh attempts; the sensors do the rest."""
+    """Puts failed segments and uploads back into their queues with fresh attempts; the sensors do the rest."""
     if bool(config.failure_ids) == config.all:
         raise InvalidInputError("either list failure_ids and set all to false, or set all to true and list none")
     database = installation.opened.database
@@ -43,7 +43,7 @@ def replay_failures(
     executor_def=dg.in_process_executor,
 )
 def replay_job() -> None:
-    """Puts failed segments back into the queue: all open ones, unless some are named."""
+    """Puts failed segments and uploads back into their queues: all open ones, unless some are named."""
     replay_failures()
 
 

@@ -12,21 +12,13 @@ from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
 SECONDS_PER_DAY = 86_400
 RUN_OUTPUT_DAYS = 1.0
 """Days for which a run can still be re-executed from a failed step."""
-_SEGMENTS_AT_ONCE = 1_000
 
 
 @dg.op
-def purge_inbox(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
+def purge_inbox(installation: InstallationResource) -> dg.Output[int]:
     """Removes message bodies whose segments were stored longer ago than the retention allows."""
     age_seconds = installation.settings.inbox_retention_days * SECONDS_PER_DAY
-    removed = 0
-    while True:
-        with installation.opened.database.pipeline() as tx:
-            more = purge_stored_bodies(tx, age_seconds, _SEGMENTS_AT_ONCE)
-        removed += more
-        if more == 0:
-            break
-        context.log.info("%s message bodies removed so far", removed)
+    removed = purge_stored_bodies(installation.opened.database, age_seconds)
     return dg.Output(removed, metadata={"bodies removed": removed, "retention in days": age_seconds / SECONDS_PER_DAY})
 
 

@@ -216,9 +216,10 @@ class _AtomicZone:
         write_edges(tx, ref.user_id, ref.user_slug, edges)
         aliases = [alias for filing in filings for alias in filing.aliases]
         update_shells(tx, ref.user_id, ref.user_slug, additions, aliases)
-        tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id})
+        bodies_kept = self._settings.inbox_retention_days > 0
+        tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id, "bodies_kept": bodies_kept})
         tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
-        if self._settings.inbox_retention_days == 0:
+        if not bodies_kept:
             tx.execute(
                 _TRIGGERS["drop_bodies"],
                 {

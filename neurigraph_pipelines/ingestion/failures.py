@@ -1,7 +1,7 @@
-"""Segments whose last attempt failed: listed for a person, and replayed.
+"""What failed for good, segments that cannot be stored and uploads that cannot be read: listed, and replayed.
 
-How a segment comes here is in ``triggers``. Replaying puts it back into the queue with fresh attempts; storing it is
-then the ordinary way of the pipeline.
+How something comes here is in ``triggers`` and ``uploads``. Replaying puts it back into its queue with fresh attempts;
+what follows is the ordinary way of the pipeline.
 """
 
 from __future__ import annotations
@@ -35,25 +35,28 @@ class ReplayOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A segment that a person has to look at.
+    """A segment, or an upload, that a person has to look at.
 
     Attributes:
-        state: Of its trigger now: ``failed``, or what became of it after a replay.
+        file_name: Of the upload, where the source is one.
+        trigger_id: The segment; None, as are its type, range and tokens, where an upload was never read.
+        state: Of the segment or upload now: ``failed``, or what became of it after a replay.
         attempts: How many there were when it was given up.
         replayed_at: None while it is open.
     """
 
     failure_id: UUID
-    trigger_id: UUID
     user_id: UUID
     user_slug: str
     source_kind: SourceKind
     source_id: UUID
     source_external_id: str | None
-    trigger_type: TriggerType
-    first_message: int
-    last_message: int
-    token_count: int
+    file_name: str | None
+    trigger_id: UUID | None
+    trigger_type: TriggerType | None
+    first_message: int | None
+    last_message: int | None
+    token_count: int | None
     state: str
     step: str
     error: str
@@ -96,7 +99,7 @@ def list_failures(
             **{
                 **row,
                 "source_kind": SourceKind(row["source_kind"]),
-                "trigger_type": TriggerType(row["trigger_type"]),
+                "trigger_type": TriggerType(row["trigger_type"]) if row["trigger_type"] is not None else None,
             }
         )
         for row in rows
@@ -104,7 +107,7 @@ def list_failures(
 
 
 def replay(database: Database, failure_ids: Sequence[UUID] | None, user_id: UUID | None = None) -> list[Replay]:
-    """Put segments back into the queue; once for each failure, however often it is asked for.
+    """Put segments and uploads back into their queues; once for each failure, however often it is asked for.
 
     Args:
         database: Works as the pipeline, over all users.
@@ -127,7 +130,7 @@ def replay(database: Database, failure_ids: Sequence[UUID] | None, user_id: UUID
 
 
 def replay_own(database: Database, claims: Claims, failure_id: UUID) -> Replay:
-    """Put a segment of whoever asks back into the queue.
+    """Put a segment or an upload of whoever asks back into its queue.
 
     Raises:
         NotFoundError: No such failure, or not visible to whoever asks.

@@ -17,12 +17,15 @@ from uuid import UUID, uuid4
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.ingestion.hygiene import clean_text, utc, validate_message
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.ports import TokenCounter, Transaction
+from neurigraph_pipelines.ports import Database, TokenCounter, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 MAX_TITLE_LENGTH = 500
 MAX_EXTERNAL_ID_LENGTH = 300
+
+_PURGED_AT_ONCE = 1_000
+"""Segments whose bodies one transaction removes."""
 
 _QUERIES = statements("inbox")
 
@@ -305,13 +308,22 @@ class _Intake:
         return row
 
 
-def purge_stored_bodies(tx: Transaction, age_seconds: float, limit: int = 1_000) -> int:
+def purge_stored_bodies(database: Database, age_seconds: float) -> int:
     """Remove the bodies of messages whose segments were stored longer ago than ``age_seconds``.
 
     Returns:
-        How many messages lost their body; at most those of ``limit`` segments.
+        How many messages lost their body.
     """
-    return tx.execute(_QUERIES["purge_bodies"], {"age_seconds": age_seconds, "limit": limit}).rowcount
+    removed: int = 0
+    while True:
+        with database.pipeline() as tx:
+            row = tx.execute(
+                _QUERIES["purge_bodies"], {"age_seconds": age_seconds, "limit": _PURGED_AT_ONCE}
+            ).fetchone()
+        assert row is not None
+        removed += row["bodies"]
+        if row["segments"] == 0:
+            return removed
 
 
 def _content_hash(message: NewMessage) -> bytes:

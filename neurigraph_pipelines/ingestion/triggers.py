@@ -69,7 +69,7 @@ def claim(
     user_id: UUID | None = None,
     trigger_type: TriggerType | None = None,
 ) -> Batch | None:
-    """Claim due segments for one run.
+    """Claim due segments for one run; one whose process died is a batch of its own.
 
     Args:
         claimed_by: Who will run them; ``open_batches`` lists by it.
@@ -100,6 +100,9 @@ def claim(
 
 def expire(database: Database, settings: Settings) -> int:
     """Return segments whose claim ran out without a sign of life to the queue, or to a person after the last attempt.
+
+    An attempt of theirs is used up only where it was the one segment of its batch: a segment that kills its process is
+    found out alone, at the cost of nobody else (docs/adr/0009-runs-are-batches-claims-are-leases.md).
 
     Returns:
         How many there were.

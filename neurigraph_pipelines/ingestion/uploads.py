@@ -28,6 +28,9 @@ from neurigraph_pipelines.ports import Database, ObjectStore, TextExtractor, Tok
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
+STEP = "read_uploads"
+"""What an upload that cannot be read failed at."""
+
 MAX_FILE_NAME_LENGTH = 255
 MAX_LISTED = 1_000
 
@@ -175,17 +178,23 @@ class Uploads:
         Raises:
             NotFoundError: No such upload, or not visible to whoever asks.
         """
-        found = self._list(claims, upload_id, 1)
+        found = self._list(claims, upload_id, limit=1)
         if not found:
             raise NotFoundError
         return found[0]
 
-    def listed(self, claims: Claims, limit: int = MAX_LISTED) -> list[dict[str, Any]]:
-        """Uploads of a user, newest first."""
-        return self._list(claims, None, min(limit, MAX_LISTED))
+    def listed(self, claims: Claims, limit: int = MAX_LISTED, offset: int = 0) -> list[dict[str, Any]]:
+        """Uploads of a user, newest first, as ``status`` shows each.
 
-    def _list(self, claims: Claims, source_id: UUID | None, limit: int) -> list[dict[str, Any]]:
-        values = {"user_id": claims.user_id, "source_id": source_id, "limit": limit}
+        Args:
+            claims: Who is asking.
+            limit: Most uploads.
+            offset: How many to pass over.
+        """
+        return self._list(claims, None, limit, offset)
+
+    def _list(self, claims: Claims, source_id: UUID | None, limit: int, offset: int = 0) -> list[dict[str, Any]]:
+        values = {"user_id": claims.user_id, "source_id": source_id, "limit": limit, "offset": offset}
         with self._database.agent(claims) as tx:
             return tx.execute(_QUERIES["status"], values).fetchall()
 
@@ -215,7 +224,7 @@ class Uploads:
         most = self._settings.max_attempts
         lease = max(self._settings.claim_lease_seconds, 2 * self._settings.extraction_seconds)
         with self._database.pipeline() as tx:
-            tx.execute(_QUERIES["give_up"], {"max_attempts": most})
+            tx.execute(_QUERIES["give_up"], {"max_attempts": most, "step": STEP})
             return tx.execute(
                 _QUERIES["claim"], {"user_id": user_id, "lease_seconds": lease, "max_attempts": most}
             ).fetchone()
@@ -243,6 +252,7 @@ class Uploads:
                     "final": final,
                     "max_attempts": self._settings.max_attempts,
                     "delay_seconds": retry_delay(self._settings, upload["attempts"]),
+                    "step": STEP,
                     "error": clean_text(message, "repair")[0][:4_000],
                 },
             )

@@ -1,28 +1,30 @@
--- What needs a person: segments whose last attempt failed, and putting them back into the queue.
+-- What needs a person: segments and uploads whose last attempt failed, and putting them back into the queue.
 
 -- name: list_failures
 -- Newest first. Whoever asks sees what their role may see; a user can be named on top.
 SELECT
     f.failure_id,
-    f.trigger_id,
     f.user_id,
     u.slug AS user_slug,
     s.kind AS source_kind,
     s.source_id,
     s.external_id AS source_external_id,
+    p.file_name,
+    f.trigger_id,
     t.trigger_type,
     t.first_message,
     t.last_message,
     t.token_count,
-    t.state,
+    coalesce(t.state::text, p.state::text) AS state,
     f.step,
     f.error,
     f.attempts,
     f.occurred_at,
     f.replayed_at
 FROM neurigraph.pipeline_failures AS f
-INNER JOIN neurigraph.storage_triggers AS t ON f.trigger_id = t.trigger_id
-INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
+LEFT JOIN neurigraph.storage_triggers AS t ON f.trigger_id = t.trigger_id
+INNER JOIN neurigraph.sources AS s ON s.source_id = coalesce(t.source_id, f.upload_id)
+LEFT JOIN neurigraph.uploads AS p ON s.source_id = p.source_id
 INNER JOIN neurigraph.users AS u ON f.user_id = u.user_id
 WHERE (%(user_id)s::uuid IS NULL OR f.user_id = %(user_id)s::uuid)
     AND (%(with_replayed)s OR f.replayed_at IS NULL)

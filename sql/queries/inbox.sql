@@ -95,23 +95,26 @@ RETURNING
     last_message;
 
 -- name: purge_bodies
--- Bodies of segments stored long enough ago leave; numbers, hashes and counts stay.
+-- Bodies of segments stored long enough ago leave; numbers, hashes and counts stay. A segment is looked at once.
 WITH old AS (
-    SELECT
-        t.source_id,
-        t.first_message,
-        t.last_message
-    FROM neurigraph.storage_triggers AS t
-    WHERE t.state = 'stored' AND t.stored_at < now() - make_interval(secs => %(age_seconds)s)
-        AND EXISTS (
-            SELECT FROM neurigraph.messages AS m
-            WHERE m.source_id = t.source_id AND m.seq BETWEEN t.first_message AND t.last_message
-                AND m.content IS NOT NULL
-        )
-    ORDER BY t.stored_at
-    LIMIT %(limit)s
+    UPDATE neurigraph.storage_triggers AS t SET bodies_kept = false
+    WHERE t.trigger_id IN (
+        SELECT k.trigger_id FROM neurigraph.storage_triggers AS k
+        WHERE k.bodies_kept AND k.stored_at < now() - make_interval(secs => %(age_seconds)s)
+        ORDER BY k.stored_at
+        LIMIT %(limit)s
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
+    RETURNING t.source_id, t.first_message, t.last_message
+),
+
+purged AS (
+    UPDATE neurigraph.messages AS m SET content = NULL, tool_calls = NULL
+    FROM old AS o
+    WHERE m.source_id = o.source_id AND m.seq BETWEEN o.first_message AND o.last_message AND m.content IS NOT NULL
+    RETURNING m.seq
 )
 
-UPDATE neurigraph.messages AS m SET content = NULL, tool_calls = NULL
-FROM old
-WHERE m.source_id = old.source_id AND m.seq BETWEEN old.first_message AND old.last_message;
+SELECT
+    (SELECT count(*) FROM old) AS segments,
+    (SELECT count(*) FROM purged) AS bodies;

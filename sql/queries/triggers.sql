@@ -105,19 +105,44 @@ UPDATE neurigraph.sources SET
 WHERE source_id = %(source_id)s;
 
 -- name: expire_claims
--- A claim without a sign of life goes back; after the last attempt it waits for a person instead.
-WITH expired AS (
+-- A claim without a sign of life goes back. Whoever held several segments may have died of any of them: none of these
+-- loses its attempt, and each goes alone from now on. One that was alone has had its attempt, and waits for a person
+-- after the last one.
+WITH silent AS (
+    SELECT
+        t.trigger_id,
+        t.batch_id
+    FROM neurigraph.storage_triggers AS t
+    WHERE t.state = 'claimed' AND t.claimed_until < now()
+    ORDER BY t.trigger_id
+    FOR NO KEY UPDATE
+),
+
+counted AS (
+    SELECT
+        s.trigger_id,
+        count(*) OVER (PARTITION BY s.batch_id) = 1 AS alone
+    FROM silent AS s
+),
+
+expired AS (
     UPDATE neurigraph.storage_triggers AS t SET
         state = CASE
-            WHEN t.attempts >= %(max_attempts)s THEN 'failed'::neurigraph.trigger_state
+            WHEN c.alone AND t.attempts >= %(max_attempts)s THEN 'failed'::neurigraph.trigger_state
             ELSE 'pending'::neurigraph.trigger_state
         END,
+        attempts = CASE WHEN c.alone THEN t.attempts ELSE t.attempts - 1 END,
+        deaths = t.deaths + 1,
         batch_id = NULL,
         claimed_by = NULL,
         claimed_until = NULL,
         next_attempt_at = now(),
-        last_error = 'the run that held this segment ended without a word'
-    WHERE t.state = 'claimed' AND t.claimed_until < now()
+        last_error = format(
+            'its process died %%s without a word: it may need more memory than there is (docs/failures.md)',
+            CASE t.deaths WHEN 0 THEN 'once' ELSE t.deaths + 1 || ' times' END
+        )
+    FROM counted AS c
+    WHERE t.trigger_id = c.trigger_id
     RETURNING t.trigger_id, t.user_id, t.state, t.attempts, t.last_error
 ),
 
@@ -148,11 +173,13 @@ GROUP BY t.batch_id
 ORDER BY min(t.created_at), t.batch_id;
 
 -- name: claim
--- Due segments, oldest first, bounded by number and tokens; a segment larger than the bound goes alone.
+-- Due segments, oldest first, bounded by number and tokens. A segment larger than the bound goes alone, and so does one
+-- whose process died.
 WITH candidates AS (
     SELECT
         t.trigger_id,
         t.token_count,
+        t.deaths > 0 AS suspected,
         t.next_attempt_at,
         s.ended_at,
         t.first_message
@@ -172,7 +199,9 @@ WITH candidates AS (
 counted AS (
     SELECT
         c.trigger_id,
-        sum(c.token_count) OVER in_order AS running_tokens,
+        c.suspected,
+        first_value(c.suspected) OVER in_order AS first_suspected,
+        sum(c.token_count) FILTER (WHERE NOT c.suspected) OVER in_order AS running_tokens,
         row_number() OVER in_order AS place
     FROM candidates AS c
     WINDOW in_order AS (ORDER BY c.next_attempt_at, c.ended_at, c.first_message, c.trigger_id)
@@ -185,7 +214,9 @@ UPDATE neurigraph.storage_triggers AS t SET
     claimed_until = now() + make_interval(secs => %(lease_seconds)s),
     attempts = t.attempts + 1
 FROM counted AS c
-WHERE t.trigger_id = c.trigger_id AND (c.running_tokens <= %(max_tokens)s OR c.place = 1)
+WHERE t.trigger_id = c.trigger_id AND (
+    c.place = 1 OR (NOT c.first_suspected AND NOT c.suspected AND c.running_tokens <= %(max_tokens)s)
+)
 RETURNING t.trigger_id;
 
 -- name: renew
@@ -193,7 +224,7 @@ UPDATE neurigraph.storage_triggers SET claimed_until = now() + make_interval(sec
 WHERE batch_id = %(batch_id)s AND state = 'claimed';
 
 -- name: release
--- The run was cut off before its end: its attempt does not count.
+-- The run was cut off before its end: its attempt does not count, and proves nothing either.
 UPDATE neurigraph.storage_triggers SET
     state = 'pending', attempts = attempts - 1, batch_id = NULL, claimed_by = NULL, claimed_until = NULL
 WHERE batch_id = %(batch_id)s AND state = 'claimed';
@@ -244,6 +275,7 @@ WITH given_back AS (
         batch_id = NULL,
         claimed_by = NULL,
         claimed_until = NULL,
+        deaths = 0,
         next_attempt_at = now() + make_interval(secs => %(delay_seconds)s),
         last_error = %(error)s
     WHERE t.trigger_id = %(trigger_id)s AND t.state = 'claimed' AND t.batch_id = %(batch_id)s
@@ -274,7 +306,14 @@ FOR UPDATE;
 
 -- name: mark_stored
 UPDATE neurigraph.storage_triggers SET
-    state = 'stored', stored_at = now(), batch_id = NULL, claimed_by = NULL, claimed_until = NULL, last_error = NULL
+    state = 'stored',
+    stored_at = now(),
+    bodies_kept = %(bodies_kept)s,
+    deaths = 0,
+    batch_id = NULL,
+    claimed_by = NULL,
+    claimed_until = NULL,
+    last_error = NULL
 WHERE trigger_id = %(trigger_id)s;
 
 -- name: advance_stored

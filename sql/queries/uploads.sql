@@ -17,8 +17,12 @@ ON CONFLICT (user_id, sha256) DO NOTHING
 RETURNING source_id;
 
 -- name: try_again
-UPDATE neurigraph.uploads SET state = 'received', attempts = 0, next_attempt_at = now(), error = NULL
-WHERE source_id = %(source_id)s AND state = 'failed';
+-- What failed is replayed when it is sent again.
+SELECT r.failure_id
+FROM neurigraph.replay_own_failures(ARRAY(
+    SELECT f.failure_id FROM neurigraph.pipeline_failures AS f
+    WHERE f.upload_id = %(source_id)s AND f.replayed_at IS NULL
+)) AS r;
 
 -- name: status
 -- An upload is stored once its original is a file of a record and all of its text is.
@@ -41,7 +45,7 @@ FROM neurigraph.uploads AS u
 INNER JOIN neurigraph.sources AS s ON u.source_id = s.source_id
 WHERE (%(source_id)s::uuid IS NULL OR u.source_id = %(source_id)s) AND u.user_id = %(user_id)s
 ORDER BY u.received_at DESC, u.source_id
-LIMIT %(limit)s;
+LIMIT %(limit)s OFFSET %(offset)s;
 
 -- name: claim
 -- The oldest upload that is due. Until the lease has run out nobody else gets it.
@@ -60,22 +64,48 @@ RETURNING u.source_id, u.user_id, u.file_name, u.size_bytes, u.staging_key, u.at
 
 -- name: give_up
 -- Those whose last attempt ended without a word.
-UPDATE neurigraph.uploads SET state = 'failed', error = coalesce(error, 'the process that read it died')
-WHERE state = 'received' AND next_attempt_at <= now() AND attempts >= %(max_attempts)s;
+WITH given_up AS (
+    UPDATE neurigraph.uploads SET state = 'failed', error = coalesce(error, 'the process that read it died')
+    WHERE state = 'received' AND next_attempt_at <= now() AND attempts >= %(max_attempts)s
+    RETURNING source_id, user_id, error, attempts
+)
+
+INSERT INTO neurigraph.pipeline_failures (upload_id, user_id, step, error, attempts)
+SELECT
+    g.source_id,
+    g.user_id,
+    %(step)s,
+    g.error,
+    g.attempts
+FROM given_up AS g;
 
 -- name: extracted
 UPDATE neurigraph.uploads SET state = 'extracted', error = NULL
 WHERE source_id = %(source_id)s AND state = 'received';
 
 -- name: failed
-UPDATE neurigraph.uploads SET
-    state = CASE
-        WHEN %(final)s OR attempts >= %(max_attempts)s THEN 'failed'::neurigraph.upload_state
-        ELSE state
-    END,
-    next_attempt_at = now() + make_interval(secs => %(delay_seconds)s),
-    error = %(error)s
-WHERE source_id = %(source_id)s AND state = 'received';
+-- Again later, or, after the last attempt or a fault that no attempt can mend, to a person.
+WITH failed AS (
+    UPDATE neurigraph.uploads SET
+        state = CASE
+            WHEN %(final)s OR attempts >= %(max_attempts)s THEN 'failed'::neurigraph.upload_state
+            ELSE state
+        END,
+        next_attempt_at = now() + make_interval(secs => %(delay_seconds)s),
+        error = %(error)s
+    WHERE source_id = %(source_id)s AND state = 'received'
+    RETURNING source_id, user_id, state, error, attempts
+)
+
+INSERT INTO neurigraph.pipeline_failures (upload_id, user_id, step, error, attempts)
+SELECT
+    f.source_id,
+    f.user_id,
+    %(step)s,
+    f.error,
+    f.attempts
+FROM failed AS f
+WHERE f.state = 'failed';
 
 -- name: due
 -- What a sensor launches a run for: to be read, or to be cleared away.

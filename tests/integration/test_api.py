@@ -503,7 +503,8 @@ def test_the_openapi_document_describes_every_operation(client: httpx.Client) ->
     assert set(described["paths"]) == {
         "/v1/users", "/v1/conversations", "/v1/conversations/{conversation_id}/messages",
         "/v1/conversations/{conversation_id}/end", "/v1/events", "/v1/events/{event_id}/messages",
-        "/v1/events/{event_id}/end", "/v1/search", "/v1/files", "/v1/uploads/{upload_id}", "/v1/files/{file_id}/open",
+        "/v1/events/{event_id}/end", "/v1/search", "/v1/files", "/v1/uploads", "/v1/uploads/{upload_id}",
+        "/v1/files/{file_id}/open",
         "/v1/nodes/{node_id}",
         "/v1/nodes/{node_id}/records", "/v1/tree", "/v1/failures", "/v1/failures/{failure_id}/replay",
         "/healthz", "/readyz",

@@ -104,7 +104,7 @@ def test_the_command_line_lists_and_replays(installation: Installation, settings
         done = cli(settings, "replay", str(first.failure_id), "--json")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["replays"] == [{"failure_id": str(first.failure_id), "outcome": outcome}]
-    assert state_of(installation, first.trigger_id) == ("pending", 0)
+    assert state_of(installation, first) == ("pending", 0)
     everything = json.loads(cli(settings, "replay", "--all", "--user", "bob", "--json").stdout)["replays"]
     assert [each["failure_id"] for each in everything] == [str(second.failure_id)]
     assert count_open(installation.database) == 1, "eve's"
@@ -153,7 +153,7 @@ def test_the_api_shows_a_user_their_own(installation: Installation) -> None:
         absent = client.post("/v1/failures/6f1f3f2e-0000-4000-8000-000000000000/replay", headers=auth)
         assert (foreign.status_code, foreign.content) == (absent.status_code, absent.content)
         assert foreign.status_code == 404
-        assert state_of(installation, hers.trigger_id) == ("failed", 1)
+        assert state_of(installation, hers) == ("failed", 1)
         assert client.get("/v1/failures").status_code == 401
         assert client.get("/v1/failures", params={"limit": 0}, headers=auth).status_code == 422
         her_page = client.get("/v1/failures", headers={"Authorization": f"Bearer {eves_key}"}).json()

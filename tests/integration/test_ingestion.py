@@ -276,12 +276,10 @@ def test_bodies_stay_for_as_long_as_the_setting_says(
     ingest(adapters, here.settings.model_copy(update={"inbox_retention_days": 1.0}), user)
     count = "SELECT count(content) AS n FROM neurigraph.messages WHERE source_id = %s"
     assert rows(here, count, source_id) == [{"n": 2}]
-    with here.database.pipeline() as tx:
-        purge_stored_bodies(tx, 86_400)
+    purge_stored_bodies(here.database, 86_400)
     assert rows(here, count, source_id) == [{"n": 2}]
-    with here.database.pipeline() as tx:
-        assert purge_stored_bodies(tx, 0) >= 2
-        assert purge_stored_bodies(tx, 0) == 0
+    assert purge_stored_bodies(here.database, 0) >= 2
+    assert purge_stored_bodies(here.database, 0) == 0
     assert rows(here, count, source_id) == [{"n": 0}]
 
 

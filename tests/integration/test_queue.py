@@ -216,7 +216,62 @@ def test_after_the_last_attempt_a_claim_without_a_word_waits_for_a_person(
     assert [len(claim(installation, dying)) for _ in range(3)] == [1, 1, 0]
     assert state_of(installation) == [("failed", 2)]
     (failure,) = rows(installation, "SELECT step, attempts, error FROM neurigraph.pipeline_failures")
-    assert failure == {"step": "run", "attempts": 2, "error": "the run that held this segment ended without a word"}
+    assert (failure["step"], failure["attempts"]) == ("run", 2)
+    assert failure["error"].startswith("its process died 2 times without a word: ")
+
+
+def test_whoever_died_with_others_goes_alone_and_loses_no_attempt(
+    installation: Installation, bob: tuple[User, Claims]
+) -> None:
+    for number in range(3):
+        converse(installation, bob[1], f"talk {number}", hours=number)
+    detect_conversation_ends(installation.database, installation.settings)
+    dying = changed(installation.settings, claim_lease_seconds=0, max_attempts=1)
+    assert len(claim(installation, dying)) == 3
+    triggers.expire(installation.database, dying)
+    assert state_of(installation) == [("pending", 0)] * 3, "with a single attempt each"
+    for number in range(3, 6):
+        converse(installation, bob[1], f"talk {number}", hours=number)
+    detect_conversation_ends(installation.database, installation.settings)
+    batches = [triggers.claim(installation.database, installation.settings, "test") for _ in range(5)]
+    assert [batch.segments if batch is not None else 0 for batch in batches] == [1, 1, 1, 3, 0]
+
+
+def test_suspicion_ends_when_a_process_lives_to_tell(installation: Installation, bob: tuple[User, Claims]) -> None:
+    def suspect() -> list[bool]:
+        found = rows(installation, "SELECT deaths > 0 AS s FROM neurigraph.storage_triggers ORDER BY created_at")
+        return [row["s"] for row in found]
+
+    converse(installation, bob[1], "one")
+    converse(installation, bob[1], "two")
+    detect_conversation_ends(installation.database, installation.settings)
+    assert len(claim(installation, changed(installation.settings, claim_lease_seconds=0))) == 2
+    cut_off, failing = (triggers.claim(installation.database, installation.settings, "test") for _ in range(2))
+    assert cut_off is not None
+    assert failing is not None
+    triggers.release(installation.database, cut_off.batch_id)
+    (ref,) = triggers.segments_of(installation.database, failing.batch_id)
+    failure = ItemFailure(ref.trigger_id, "summarize", "the provider is busy", transient=True)
+    triggers.give_back(installation.database, installation.settings, failing.batch_id, failure, ref.attempts)
+    assert sorted(suspect()) == [False, True]
+    assert len(claim(installation, installation.settings)) == 1
+
+
+def test_the_last_segment_of_a_dead_batch_was_alone(installation: Installation, bob: tuple[User, Claims]) -> None:
+    """Its neighbours had been stored, so it is the one that was being worked on: the attempt counts."""
+    for number in range(2):
+        converse(installation, bob[1], f"talk {number}")
+    detect_conversation_ends(installation.database, installation.settings)
+    batch = triggers.claim(installation.database, changed(installation.settings, claim_lease_seconds=0), "test")
+    assert batch is not None
+    first, last = triggers.segments_of(installation.database, batch.batch_id)
+    done = ItemFailure(first.trigger_id, "summarize", "refused", transient=False)
+    triggers.give_back(installation.database, installation.settings, batch.batch_id, done, 1)
+    triggers.expire(installation.database, installation.settings)
+    (left,) = rows(
+        installation, "SELECT state, attempts FROM neurigraph.storage_triggers WHERE trigger_id = %s", last.trigger_id
+    )
+    assert left == {"state": "pending", "attempts": 1}
 
 
 def test_a_claim_lives_as_long_as_its_step(installation: Installation, bob: tuple[User, Claims]) -> None:

@@ -33,12 +33,12 @@ def test_what_is_replayed_is_stored_once(installation: Installation, user: User)
     (failure,) = fail(installation, user, "c1")
     (done,) = replay(installation.database, [failure.failure_id])
     assert (done.failure_id, done.outcome) == (failure.failure_id, ReplayOutcome.REPLAYED)
-    assert state_of(installation, failure.trigger_id) == ("pending", 0)
+    assert state_of(installation, failure) == ("pending", 0)
     adapters = with_embedder(installation, NamedEmbedder("words"))
     assert len(store(installation, adapters)) == 1
     (again,) = replay(installation.database, [failure.failure_id])
     assert again.outcome is ReplayOutcome.ALREADY_REPLAYED
-    assert state_of(installation, failure.trigger_id)[0] == "stored"
+    assert state_of(installation, failure)[0] == "stored"
     assert store(installation, adapters) == []
     assert one(installation, "SELECT count(*) FROM neurigraph.record_index") == 1
     assert one(installation, "SELECT stored_through FROM neurigraph.sources") == 2
@@ -52,7 +52,7 @@ def test_a_segment_that_was_stored_meanwhile_is_left_alone(installation: Install
         tx.execute("UPDATE neurigraph.pipeline_failures SET replayed_at = NULL")
     (done,) = replay(installation.database, None)
     assert done.outcome is ReplayOutcome.STORED_MEANWHILE
-    assert state_of(installation, failure.trigger_id)[0] == "stored"
+    assert state_of(installation, failure)[0] == "stored"
     assert count_open(installation.database) == 0
 
 
@@ -62,7 +62,7 @@ def test_an_old_replay_does_not_touch_a_later_failure(installation: Installation
     give_up(installation)
     (done,) = replay(installation.database, [first.failure_id])
     assert done.outcome is ReplayOutcome.ALREADY_REPLAYED
-    assert state_of(installation, first.trigger_id) == ("failed", 1)
+    assert state_of(installation, first) == ("failed", 1)
     with installation.database.pipeline() as tx:
         (second,) = list_failures(tx)
     assert replay(installation.database, [second.failure_id])[0].outcome is ReplayOutcome.REPLAYED
@@ -75,7 +75,7 @@ def test_an_unknown_failure_replays_nothing(installation: Installation, user: Us
     other, _ = create_user(installation.database, "eve")
     with pytest.raises(NotFoundError):
         replay(installation.database, [failure.failure_id], other.user_id)
-    assert state_of(installation, failure.trigger_id) == ("failed", 1)
+    assert state_of(installation, failure) == ("failed", 1)
 
 
 def test_many_at_once_replay_each_failure_once(installation: Installation, user: User) -> None:
@@ -115,7 +115,7 @@ def test_a_face_replays_through_the_function_alone(installation: Installation, u
             installation.database.agent(Claims.of_user(user.user_id)) as tx,
         ):
             tx.execute(statement.encode())
-    assert state_of(installation, failure.trigger_id) == ("failed", 1)
+    assert state_of(installation, failure) == ("failed", 1)
     done = replay_own(installation.database, Claims.of_user(user.user_id), failure.failure_id)
     assert done.outcome is ReplayOutcome.REPLAYED
 
@@ -140,11 +140,11 @@ def test_the_launchpad_replays_what_is_open_or_what_is_named(installation: Insta
 
     named = launch(failure_ids=[str(first.failure_id)], all=False)
     assert named.output_for_node("replay_failures") == 1
-    assert state_of(installation, second.trigger_id) == ("failed", 1)
+    assert state_of(installation, second) == ("failed", 1)
     assert not launch(failure_ids=[str(second.failure_id)], all=True).success, "both at once is a mistake"
     assert not launch(failure_ids=["x"], all=False).success
     assert not launch(failure_ids=[], all=False).success
     assert not launch(user="nobody").success
     assert launch().output_for_node("replay_failures") == 2, "what the launchpad proposes"
-    assert state_of(installation, third.trigger_id) == ("pending", 0)
+    assert state_of(installation, third) == ("pending", 0)
     assert count_open(installation.database) == 0

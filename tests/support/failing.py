@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
@@ -35,11 +33,13 @@ def give_up(installation: Installation) -> None:
         assert triggers.give_back(database, settings, batch.batch_id, failure, ref.attempts) == "failed"
 
 
-def state_of(installation: Installation, trigger_id: UUID) -> tuple[str, int]:
-    """State and attempts of a trigger."""
+def state_of(installation: Installation, failure: Failure) -> tuple[str, int]:
+    """State and attempts of the segment or the upload that failed."""
     with installation.database.pipeline() as tx:
         row = tx.execute(
-            "SELECT state, attempts FROM neurigraph.storage_triggers WHERE trigger_id = %s", [trigger_id]
+            "SELECT state::text, attempts FROM neurigraph.storage_triggers WHERE trigger_id = %s UNION ALL "
+            "SELECT state::text, attempts FROM neurigraph.uploads WHERE source_id = %s",
+            [failure.trigger_id, failure.source_id if failure.trigger_id is None else None],
         ).fetchone()
     assert row is not None
     return row["state"], row["attempts"]

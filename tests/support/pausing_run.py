@@ -1,11 +1,14 @@
-"""A run that stores a batch and stops for ever at a chosen moment, for whoever wants to kill it there.
+"""A run that stores a batch and stops for ever at a chosen moment, for whoever wants to kill it there; or that dies.
 
 Run as ``python -m tests.support.pausing_run URL SECRET OBJECTS USER_ID MOMENT OCCURRENCE``; prints ``paused`` when it
-gets there. The adapters are the real ones behind wrappers that implement the same ports.
+gets there. With the moment ``never`` it goes to its end, unless a text says DEADLY: it takes the process with it, as
+the kernel does when memory runs out. The adapters are the real ones behind wrappers that implement the same ports.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 from collections import Counter
@@ -70,6 +73,8 @@ class PausingModel(PlainModel):
 
     def summarize(self, segment: Segment, words: int) -> Summary:
         self._moments.come("summarizing")
+        if any("DEADLY" in message.content for message in segment.messages):
+            os.kill(os.getpid(), signal.SIGKILL)
         return super().summarize(segment, words)
 
     def extract_keywords(self, segment: Segment) -> Keywords:

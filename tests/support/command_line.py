@@ -1,0 +1,42 @@
+"""The command line as a process of its own, on the installation of a test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from neurigraph_pipelines.settings import Settings
+from tests.conftest import ROOT
+
+PROGRAM = Path(sys.executable).parent / "neurigraph"
+
+
+def environment(settings: Settings, **more: str) -> dict[str, str]:
+    """Environment of a process that works on the same installation, whatever else is set here."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
+    assert settings.database_url is not None
+    assert settings.secret is not None
+    return {
+        **kept,
+        "NEURIGRAPH_HOME": str(settings.home),
+        "NEURIGRAPH_DATABASE_URL": settings.database_url.get_secret_value(),
+        "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
+        "NEURIGRAPH_LANGUAGE_MODEL": "offline",
+        "NEURIGRAPH_EMBEDDER": "minilm",
+        **more,
+    }
+
+
+def run_cli(settings: Settings, *arguments: str, folder: Path = ROOT, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, with more variables where they are given; its exit code is for the test to check."""
+    return subprocess.run(
+        [PROGRAM, *arguments],
+        env=environment(settings, **more),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
