@@ -24,9 +24,6 @@ from neurigraph_pipelines.statements import statements
 MAX_TITLE_LENGTH = 500
 MAX_EXTERNAL_ID_LENGTH = 300
 
-_PURGED_AT_ONCE = 1_000
-"""Segments whose bodies one transaction removes."""
-
 _QUERIES = statements("inbox")
 
 
@@ -308,8 +305,13 @@ class _Intake:
         return row
 
 
-def purge_stored_bodies(database: Database, age_seconds: float) -> int:
+def purge_stored_bodies(database: Database, age_seconds: float, at_once: int = 1_000) -> int:
     """Remove the bodies of messages whose segments were stored longer ago than ``age_seconds``.
+
+    Args:
+        database: Works as the pipeline, over all users.
+        age_seconds: What is younger stays.
+        at_once: Segments whose bodies one transaction removes.
 
     Returns:
         How many messages lost their body.
@@ -317,9 +319,7 @@ def purge_stored_bodies(database: Database, age_seconds: float) -> int:
     removed: int = 0
     while True:
         with database.pipeline() as tx:
-            row = tx.execute(
-                _QUERIES["purge_bodies"], {"age_seconds": age_seconds, "limit": _PURGED_AT_ONCE}
-            ).fetchone()
+            row = tx.execute(_QUERIES["purge_bodies"], {"age_seconds": age_seconds, "limit": at_once}).fetchone()
         assert row is not None
         removed += row["bodies"]
         if row["segments"] == 0:
