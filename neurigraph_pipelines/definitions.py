@@ -5,8 +5,11 @@ from __future__ import annotations
 import dagster as dg
 
 from neurigraph_pipelines.defs.embedding_assets import (
+    check_embeddings_schedule,
+    check_job,
     heal_embeddings_schedule,
     heal_job,
+    no_embedding_is_overdue,
     pending_embeddings,
     record_embeddings,
 )
@@ -25,7 +28,8 @@ from neurigraph_pipelines.defs.upload_job import upload_job
 
 defs = dg.Definitions(
     assets=[pending_embeddings, record_embeddings],
-    jobs=[ingestion_job, upload_job, replay_job, heal_job, retention_job],
+    asset_checks=[no_embedding_is_overdue],
+    jobs=[ingestion_job, upload_job, replay_job, heal_job, check_job, retention_job],
     sensors=[
         conversation_end_sensor,
         chunk_threshold_sensor,
@@ -33,7 +37,7 @@ defs = dg.Definitions(
         upload_sensor,
         run_failure_report_sensor,
     ],
-    schedules=[retention_schedule, heal_embeddings_schedule],
+    schedules=[retention_schedule, heal_embeddings_schedule, check_embeddings_schedule],
     resources={"installation": InstallationResource()},
     executor=dg.in_process_executor,
 )

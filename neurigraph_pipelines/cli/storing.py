@@ -14,6 +14,7 @@ from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, cl
 from neurigraph_pipelines.cli.uploading import import_document, read_uploads
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.ingestion.healing import Healed
     from neurigraph_pipelines.ingestion.records import BatchResult
     from neurigraph_pipelines.ingestion.triggers import Queue
     from neurigraph_pipelines.model import ImportReport
@@ -97,10 +98,12 @@ def _import_view(report: ImportReport, estimated: bool) -> Any:
 def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     """Store what has ended, until nothing is due: file, summarise, describe, embed and commit.
 
-    This runs in one process, without Dagster. Interrupted, it gives back what it held.
+    At the end, records that still wait for their embedding get it. This runs in one process, without Dagster.
+    Interrupted, it gives back what it held.
     """
     from neurigraph_pipelines.ingestion import triggers
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due
+    from neurigraph_pipelines.ingestion.healing import heal_pending
 
     output = Output(as_json)
     results: list[BatchResult] = []
@@ -124,21 +127,29 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
             ):
                 results.append(result)
                 progress.update(task, completed=progress.tasks[0].total)
+            task = progress.add_task("embedding what waits", total=None)
+            healed = heal_pending(
+                adapters, settings, user_id=user_id, on_done=lambda done: progress.advance(task, done)
+            )
         installation.uploads.clear()
         queue = triggers.queue(adapters.database, user_id)
-        data = _ingest_data(installation, results, queue)
+        data = _ingest_data(installation, results, healed, queue)
     output.result(data, lambda: _ingest_view(data, queue))
     if data["returned"] and not data["stored"]:
         raise typer.Exit(_NOTHING_STORED)
 
 
-def _ingest_data(installation: Installation, results: list[BatchResult], queue: Queue) -> dict[str, Any]:
+def _ingest_data(
+    installation: Installation, results: list[BatchResult], healed: Healed, queue: Queue
+) -> dict[str, Any]:
     stored = [record for result in results for record in result.stored]
     adapters = installation.adapters
     return {
         "stored": len(stored),
         "nodes": len({record.node_path for record in stored}),
-        "pending_embedding": sum(record.pending_embedding for record in stored),
+        "healed": healed.records,
+        "pending_embedding": healed.waiting.records,
+        "pending_for_another_model": healed.waiting.of_other_models,
         "already_stored": sum(record.already_stored for record in stored),
         "returned": [
             {"trigger_id": failure.trigger_id, "step": failure.step, "error": failure.error, "state": state}
@@ -164,9 +175,16 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
         f"{data['stored']:,} records stored in {data['nodes']:,} nodes "
         f"({models['language_model']}, {models['embedder']}, {counted}).",
     ]
+    if data["healed"]:
+        told.append(f"{data['healed']:,} records that waited for their embedding have it now.")
     if data["pending_embedding"]:
         told.append(
-            f"{data['pending_embedding']:,} of them wait for their embedding and are found by words until then."
+            f"{data['pending_embedding']:,} records wait for their embedding and are found by words until then."
+        )
+    if data["pending_for_another_model"]:
+        told.append(
+            f"{data['pending_for_another_model']:,} records wait for another model's embedding than "
+            f"{models['embedder']}'s: `neurigraph reembed` moves their users to it."
         )
     told += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
     if queue.pending and queue.next_attempt_at is not None:

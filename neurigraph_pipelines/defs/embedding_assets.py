@@ -1,8 +1,9 @@
 """Vectors as assets: those that wait for a provider, and those of each day.
 
-An asset calls one function of ``ingestion.reembed`` and says what it did.
+An asset calls one function of ``ingestion.healing`` or ``ingestion.reembed`` and says what it did.
 """
 
+import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import find_user
-from neurigraph_pipelines.ingestion import reembed
+from neurigraph_pipelines.ingestion import healing, reembed
 from neurigraph_pipelines.ingestion.embedding_models import Move
 from neurigraph_pipelines.ingestion.records import Committed
 
@@ -25,6 +26,10 @@ MAX_TABLE_ROWS = 200
 GROUP = "embeddings"
 OWNERS = ["team:data-engineering"]
 
+_OTHERS_WAIT = (
+    "their users' searches use another model than the configured one: backfill record_embeddings, or go back to it"
+)
+
 RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 
 days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
@@ -34,7 +39,7 @@ days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
 class HealConfig(dg.Config):
     """How much one run heals."""
 
-    limit: int = Field(default=reembed.MAX_HEALED, ge=1, description="Most records that one run takes up.")
+    limit: int = Field(default=healing.MAX_HEALED, ge=1, description="Most records that one run takes up.")
 
 
 class ReembedConfig(dg.Config):
@@ -48,20 +53,52 @@ def pending_embeddings(
     context: dg.AssetExecutionContext, config: HealConfig, installation: InstallationResource
 ) -> dg.MaterializeResult[None]:
     """Gives records their vectors that were committed while the embedder was down."""
-    done = reembed.heal_pending(installation.adapters, installation.settings, config.limit)
+    started = time.monotonic()
+    done = healing.heal_pending(installation.adapters, installation.settings, config.limit)
     for record_id, error in done.failed:
         context.log.warning("%s stays pending: %s", record_id, error)
-    waited = (datetime.now(UTC) - done.since).total_seconds() if done.since is not None else 0.0
     return dg.MaterializeResult(
         metadata={
             "embedding model": installation.adapters.embedder.model,
             "records healed": done.records,
             "passages": done.passages,
             "failed for now": _failures(done.failed),
-            "still pending": done.waiting,
-            "oldest waits for seconds": round(waited, 1),
+            **_waiting(done.waiting),
             "settled after a switch": sum(move.settled for move in done.moves),
+            "seconds": round(time.monotonic() - started, 3),
         }
+    )
+
+
+@dg.asset_check(asset=pending_embeddings)
+def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheckResult:
+    """Nothing has waited for its vectors for more than an hour.
+
+    Records of users whose searches use another model than the configured one count as waiting for a backfill, not as
+    overdue: no attempt of this installation can fill them.
+    """
+    found = healing.waiting(installation.adapters)
+    longest = healing.overdue(installation.adapters, MAX_TABLE_ROWS) if found.overdue else []
+    return dg.AssetCheckResult(
+        passed=found.overdue == 0,
+        metadata={
+            "embedding model": installation.adapters.embedder.model,
+            "overdue": found.overdue,
+            **_waiting(found),
+            "why others wait": _OTHERS_WAIT if found.of_other_models else "none do",
+            "waiting longest": _table(
+                [
+                    {
+                        "record": str(each.record_id),
+                        "user": each.user_slug,
+                        "since": each.since.isoformat(timespec="seconds"),
+                        "attempts": each.attempts,
+                        "error": each.last_error or "no attempt has ended yet",
+                    }
+                    for each in longest
+                ]
+            ),
+        },
     )
 
 
@@ -116,7 +153,7 @@ def record_embeddings(
 
 heal_job = dg.define_asset_job(
     "heal_embeddings_job",
-    selection=[pending_embeddings],
+    selection=dg.AssetSelection.assets(pending_embeddings),  # and its check
     executor_def=dg.in_process_executor,
     description="Gives records their vectors that were committed while the embedder was down.",
 )
@@ -130,9 +167,25 @@ heal_job = dg.define_asset_job(
 )
 def heal_embeddings_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
     """Launches a run when records wait for their vectors and are due."""
-    if not reembed.has_due(installation.adapters):
+    if not healing.has_due(installation.adapters):
         return dg.SkipReason("no record waits for its vectors, or none is due")
     return dg.RunRequest()
+
+
+check_job = dg.define_asset_job(
+    "check_embeddings_job",
+    selection=dg.AssetSelection.checks(no_embedding_is_overdue),
+    executor_def=dg.in_process_executor,
+    description="Checks that nothing has waited for its vectors for more than an hour.",
+)
+
+check_embeddings_schedule = dg.ScheduleDefinition(
+    name="check_embeddings_schedule",
+    job=check_job,
+    cron_schedule="47 * * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Once an hour, since a run that heals starts only when something is due.",
+)
 
 
 def materializations(stored: Iterable[Committed], model: str) -> list[dg.AssetMaterialization]:
@@ -162,6 +215,15 @@ def partition_of(moment: datetime) -> str:
 def _move_row(move: Move) -> dict[str, str | int]:
     state = f"{move.missing} records to go" if move.missing else "switched"
     return {"user": str(move.user_id), "state": state, "settled": move.settled}
+
+
+def _waiting(found: healing.Waiting) -> dict[str, int | float]:
+    waited = (datetime.now(UTC) - found.since).total_seconds() if found.since is not None else 0.0
+    return {
+        "still pending": found.records,
+        "oldest waits for seconds": round(waited, 1),
+        "waiting for another model": found.of_other_models,
+    }
 
 
 def _failures(failed: list[tuple[Any, str]]) -> dg.MetadataValue[Any] | str:

@@ -1,8 +1,9 @@
-"""Vectors that come after the commit: for pending records, and of another model for all.
+"""Vectors that come after the commit: given to records that lack those of the configured model.
 
 Texts are read from the stored objects and cut as they were cut when they were stored; how texts become vectors is in
 ``embed``, and which model's vectors are wanted in ``embedding_models``. Every record is written in one transaction of
-its own, which looks again at what the record has: runs may be killed anywhere, and two may meet.
+its own, which looks again at what the record has: runs may be killed anywhere, and two may meet. Here are the records
+of some days; those that wait for a provider are for ``healing``.
 """
 
 from __future__ import annotations
@@ -27,22 +28,16 @@ from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, f
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.ingestion.stored_files import transcript_text
 from neurigraph_pipelines.ingestion.transcript import Passage, passage_text
-from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
-MAX_HEALED = 2_000
-"""Pending records that one run takes up, unless told otherwise."""
-
-_CLAIMED_AT_ONCE = 16
 _PAGE = 500
 _QUERIES = statements("embeddings")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """A record that lacks vectors, and where it lies."""
 
     record_id: UUID
@@ -50,24 +45,10 @@ class _Place:
     user_id: UUID
     schema_name: str
 
-
-@dataclass(slots=True)
-class Healed:
-    """What a run over pending records did.
-
-    Attributes:
-        failed: Records that stay pending for now, and why; each is due again later.
-        waiting: Pending records that are left, those included.
-        since: For how long the oldest of them waits.
-        moves: Moves to another model that were cut off after the switch, and are tidied up now.
-    """
-
-    records: int = 0
-    passages: int = 0
-    failed: list[tuple[UUID, str]] = field(default_factory=list)
-    waiting: int = 0
-    since: datetime | None = None
-    moves: list[Move] = field(default_factory=list)
+    @classmethod
+    def of_row(cls, row: dict[str, Any]) -> Place:
+        """From a query that gives these four among its columns."""
+        return cls(row["record_id"], row["node_id"], row["user_id"], row["schema_name"])
 
 
 @dataclass(slots=True)
@@ -88,48 +69,6 @@ class Reembedded:
     days: Counter[str] = field(default_factory=Counter)
     failed: list[tuple[UUID, str]] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
-
-
-def has_due(adapters: Adapters) -> bool:
-    """Whether ``heal_pending`` would find work; costs one look at an index."""
-    with adapters.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_due"], {"model": adapters.embedder.model}).fetchone()
-    assert row is not None
-    return bool(row["due"])
-
-
-def heal_pending(
-    adapters: Adapters, settings: Settings, limit: int = MAX_HEALED, on_done: Progress | None = None
-) -> Healed:
-    """Give pending records their vectors, oldest first, until none is due or ``limit`` were taken up.
-
-    A provider that is down ends the run early: the records taken up are due again after a while, as are those of a
-    run that was killed.
-    """
-    done = Healed()
-    taken = 0
-    while taken < limit:
-        claimed = _claim(adapters, settings, min(_CLAIMED_AT_ONCE, limit - taken))
-        taken += len(claimed)
-        down = False
-        for place, result in _fill(adapters, [place for place, _ in claimed]):
-            if isinstance(result, int):
-                done.records += 1
-                done.passages += result
-            else:
-                done.failed.append((place.record_id, str(result)))
-                _postpone(adapters, settings, place, dict(claimed)[place], result)
-                down |= isinstance(result, TransientError)
-            if on_done is not None:
-                on_done(1)
-        if down or not claimed:
-            break
-    done.moves = finish_moves(adapters.database, adapters.embedder.model, only_switched=True)
-    with adapters.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["count_pending"]).fetchone()
-    assert row is not None
-    done.waiting, done.since = row["pending"], row["since"]
-    return done
 
 
 def reembed(
@@ -159,7 +98,7 @@ def reembed(
         begin_moves(adapters.database, {place.user_id for place in lacking}, done.model)
         if on_done is not None:
             on_done(len(page) - len(lacking))
-        for place, result in _fill(adapters, lacking):
+        for place, result in fill(adapters, lacking):
             if isinstance(result, TransientError):
                 raise result
             if isinstance(result, int):
@@ -172,29 +111,6 @@ def reembed(
                 on_done(1)
     done.moves = finish_moves(adapters.database, done.model, user_id)
     return done
-
-
-def _claim(adapters: Adapters, settings: Settings, limit: int) -> list[tuple[_Place, int]]:
-    """Pending records that are due, with how often they were taken up, this time included."""
-    with adapters.database.pipeline() as tx:
-        rows = tx.execute(
-            _QUERIES["claim_pending"],
-            {"model": adapters.embedder.model, "limit": limit, "lease_seconds": settings.claim_lease_seconds},
-        ).fetchall()
-    return [(_place(row), row["attempts"]) for row in rows]
-
-
-def _postpone(adapters: Adapters, settings: Settings, place: _Place, attempts: int, error: Exception) -> None:
-    asked = error.retry_after if isinstance(error, TransientError) else None
-    with adapters.database.pipeline() as tx:
-        tx.execute(
-            _QUERIES["postpone_pending"],
-            {
-                "record_id": place.record_id,
-                "delay_seconds": retry_delay(settings, attempts, asked),
-                "error": str(error)[:4_000],
-            },
-        )
 
 
 def _pages(
@@ -221,10 +137,10 @@ def _pages(
         after = page[-1]
 
 
-def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[_Place]:
+def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[Place]:
     """Those of a page that have no vectors of a model; their nodes are brought to the current DDL on the way."""
-    places = sorted(map(_place, page), key=lambda place: place.schema_name)
-    lacking: list[_Place] = []
+    places = sorted(map(Place.of_row, page), key=lambda place: place.schema_name)
+    lacking: list[Place] = []
     for schema_name, group in groupby(places, key=lambda place: place.schema_name):
         found = {place.record_id: place for place in group}
         with database.pipeline() as tx:
@@ -237,15 +153,11 @@ def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> 
     return lacking
 
 
-def _place(row: dict[str, Any]) -> _Place:
-    return _Place(row["record_id"], row["node_id"], row["user_id"], row["schema_name"])
-
-
-def _fill(adapters: Adapters, places: Sequence[_Place]) -> Iterator[tuple[_Place, int | Exception]]:
+def fill(adapters: Adapters, places: Sequence[Place]) -> Iterator[tuple[Place, int | Exception]]:
     """Read, embed and write records; says of each how many passages it has, or why it has no vectors yet."""
     by_id = {place.record_id: place for place in places}
     seqs: dict[UUID, list[int]] = {}
-    unreadable: list[tuple[_Place, Exception]] = []
+    unreadable: list[tuple[Place, Exception]] = []
 
     def texts() -> Iterator[RecordTexts]:
         for place in places:
@@ -257,7 +169,7 @@ def _fill(adapters: Adapters, places: Sequence[_Place]) -> Iterator[tuple[_Place
                 unreadable.append((place, error))
                 continue
             seqs[place.record_id] = [passage.seq for passage in passages]
-            yield RecordTexts.of(place.record_id, summary, passages)
+            yield RecordTexts(place.record_id, summary, passages)
 
     for group in embed_texts(adapters.embedder, texts()):
         for record_id, found in group:
@@ -275,7 +187,7 @@ def _fill(adapters: Adapters, places: Sequence[_Place]) -> Iterator[tuple[_Place
     yield from unreadable
 
 
-def _read(adapters: Adapters, place: _Place) -> tuple[str, list[Passage]]:
+def _read(adapters: Adapters, place: Place) -> tuple[str, list[Passage]]:
     """The summary of a record, and its passages with their texts."""
     schema = sql.Identifier(place.schema_name)
     with adapters.database.pipeline() as tx:
@@ -321,7 +233,7 @@ def _message(line: bytes) -> Message:
     )
 
 
-def _write(tx: Transaction, place: _Place, model: str, vectors: Vectors, seqs: Sequence[int]) -> None:
+def _write(tx: Transaction, place: Place, model: str, vectors: Vectors, seqs: Sequence[int]) -> None:
     """Give a record its vectors: in place when it has none or searches want this model, else beside those in use.
 
     Raises:

@@ -37,6 +37,7 @@ WITH due AS (
     INNER JOIN neurigraph.users AS u ON p.user_id = u.user_id
     WHERE p.next_attempt_at <= now()
         AND (u.embedding_model IS NULL OR %(model)s IN (u.embedding_model, u.embedding_next_model))
+        AND (%(user_id)s::uuid IS NULL OR p.user_id = %(user_id)s::uuid)
     ORDER BY p.next_attempt_at, p.record_id
     LIMIT %(limit)s
     FOR UPDATE OF p SKIP LOCKED
@@ -58,10 +59,35 @@ DELETE FROM neurigraph.pending_embeddings
 WHERE record_id = %(record_id)s;
 
 -- name: count_pending
+-- How many records wait that this model may fill, and how many that only a move of their user can help.
 SELECT
-    count(*) AS pending,
-    min(p.since) AS since
-FROM neurigraph.pending_embeddings AS p;
+    count(*) FILTER (WHERE p.fits) AS records,
+    count(*) FILTER (WHERE p.fits AND p.since < now() - make_interval(secs => %(overdue_seconds)s)) AS overdue,
+    min(p.since) FILTER (WHERE p.fits) AS since,
+    count(*) FILTER (WHERE NOT p.fits) AS of_other_models
+FROM (
+    SELECT
+        e.since,
+        u.embedding_model IS NULL OR coalesce(%(model)s IN (u.embedding_model, u.embedding_next_model), false) AS fits
+    FROM neurigraph.pending_embeddings AS e
+    INNER JOIN neurigraph.users AS u ON e.user_id = u.user_id
+    WHERE %(user_id)s::uuid IS NULL OR e.user_id = %(user_id)s::uuid
+) AS p;
+
+-- name: overdue_pending
+-- Those that have waited longest, and why.
+SELECT
+    p.record_id,
+    u.slug AS user_slug,
+    p.since,
+    p.attempts,
+    p.last_error
+FROM neurigraph.pending_embeddings AS p
+INNER JOIN neurigraph.users AS u ON p.user_id = u.user_id
+WHERE p.since < now() - make_interval(secs => %(overdue_seconds)s)
+    AND (u.embedding_model IS NULL OR %(model)s IN (u.embedding_model, u.embedding_next_model))
+ORDER BY p.since, p.record_id
+LIMIT %(limit)s;
 
 -- name: records_of_days
 -- A page of what was stored within some days, in order.

@@ -119,6 +119,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
     repository = defs.get_repository_def()
     jobs = [job for job in repository.get_all_jobs() if not job.name.startswith("__")]  # those are Dagster's own
     assert sorted(job.name for job in jobs) == [
+        "check_embeddings_job",
         "heal_embeddings_job",
         "ingestion_job",
         "replay_job",
@@ -137,6 +138,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "upload_sensor",
     ]
     assert sorted(schedule.name for schedule in repository.schedule_defs) == [
+        "check_embeddings_schedule",
         "heal_embeddings_schedule",
         "retention_job_schedule",
     ]

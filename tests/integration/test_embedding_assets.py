@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import dagster as dg
 import pytest
 
+from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs import embedding_assets
 from neurigraph_pipelines.defs.embedding_assets import (
     FIRST_DAY,
@@ -115,6 +117,55 @@ def test_the_schedule_launches_only_what_is_due_and_the_asset_heals_it(installat
     assert event.metadata["still pending"].value == 0
     assert all(row["embedding_model"] == MINILM for row in records_of(installation, user))
     assert isinstance(tick(), dg.SkipReason)
+
+
+def test_the_check_blames_what_this_model_should_have_filled_within_an_hour(
+    installation: Installation, user: User
+) -> None:
+    def check() -> tuple[bool, dict[str, Any]]:
+        with dg.DagsterInstance.ephemeral() as instance:
+            result = defs.resolve_job_def("check_embeddings_job").execute_in_process(instance=instance)
+        assert result.success
+        (evaluation,) = result.get_asset_check_evaluations()
+        return evaluation.passed, {name: value.value for name, value in evaluation.metadata.items()}
+
+    def age(hours: int, of: User) -> None:
+        with installation.database.pipeline() as tx:
+            tx.execute(
+                "UPDATE neurigraph.pending_embeddings SET since = now() - make_interval(hours => %s), "
+                "last_error = 'the provider is down', next_attempt_at = now() + interval '1 hour' WHERE user_id = %s",
+                [hours, of.user_id],
+            )
+
+    assert check()[0]
+    remember(installation, user, UnreachableEmbedder(MINILM), "a", "b")
+    other, _ = create_user(installation.database, "eve")
+    remember(installation, other, NamedEmbedder("another"), "c")
+    remember(installation, other, UnreachableEmbedder("another"), "d")
+    age(9, other)
+    passed, said = check()
+    assert passed
+    assert (said["still pending"], said["overdue"], said["waiting for another model"]) == (2, 0, 1)
+    assert "another model" in said["why others wait"]
+    age(2, user)
+    passed, said = check()
+    assert (passed, said["overdue"]) == (False, 2)
+    assert 7_200 <= said["oldest waits for seconds"] < 7_500
+    longest = {(row.data["user"], row.data["error"]) for row in said["waiting longest"].records}
+    assert longest == {("bob", "the provider is down")}
+
+
+def test_healing_runs_the_check(installation: Installation, user: User) -> None:
+    remember(installation, user, UnreachableEmbedder(MINILM), "a")
+    with installation.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.pending_embeddings SET since = now() - interval '1 day'")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def("heal_embeddings_job").execute_in_process(instance=instance)
+    (event,) = result.asset_materializations_for_node("pending_embeddings")
+    assert event.metadata["records healed"].value == 1
+    assert "seconds" in event.metadata
+    (evaluation,) = result.get_asset_check_evaluations()
+    assert evaluation.passed
 
 
 def test_a_commit_adds_to_the_partition_of_its_day(installation: Installation, user: User) -> None:

@@ -18,7 +18,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion import reembed
+from neurigraph_pipelines.ingestion import healing, reembed
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
@@ -207,10 +207,10 @@ def test_between_the_switch_and_its_tidying_up_searches_read_both_places(
     assert_dense(installation, user, NEW, "a late guest")  # one in place, three beside
 
     adapters = with_embedder(installation, NEW)
-    assert reembed.has_due(adapters)
-    healed = reembed.heal_pending(adapters, installation.settings)
+    assert healing.has_due(adapters)
+    healed = healing.heal_pending(adapters, installation.settings)
     assert [move.settled for move in healed.moves] == [len(TOPICS)]
-    assert not reembed.has_due(adapters)
+    assert not healing.has_due(adapters)
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert_dense(installation, user, NEW, "seven trout")
     assert_centroids(installation, user)
@@ -244,8 +244,8 @@ def test_vectors_of_a_model_that_nobody_wants_are_not_kept(installation: Install
     end_conversation(installation, user, "stray", "We spoke about a stray cat.", "That was all.")
     (stray,) = store(installation, with_embedder(installation, NamedEmbedder("third")))
     assert stray.pending_embedding
-    assert not reembed.has_due(with_embedder(installation, NamedEmbedder("third"))), "only a backfill makes it wanted"
-    healed = reembed.heal_pending(with_embedder(installation, OLD), installation.settings)
+    assert not healing.has_due(with_embedder(installation, NamedEmbedder("third"))), "only a backfill makes it wanted"
+    healed = healing.heal_pending(with_embedder(installation, OLD), installation.settings)
     assert healed.records == 1
     assert_dense(installation, user, OLD, "a stray cat")
     assert_centroids(installation, user)
@@ -338,7 +338,7 @@ def test_two_runs_at_once_searches_beside_them_and_commits_between(installation:
     watching.join(60)
     assert errors == []
     run(installation)
-    reembed.heal_pending(with_embedder(installation, NEW), installation.settings)
+    healing.heal_pending(with_embedder(installation, NEW), installation.settings)
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert len(records_of(installation, user)) == len(TOPICS) + 6
     assert_dense(installation, user, NEW, "seven trout")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -13,18 +14,18 @@ import numpy as np
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User, create_user
-from neurigraph_pipelines.ingestion import reembed
+from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.embedder_openai import OpenAiEmbedder
 from tests.conftest import ROOT
+from tests.support.command_line import environment, run_cli
 from tests.support.model_clients import make_client, make_embedder
 from tests.support.model_provider import Fault, ModelProvider
 from tests.support.vectors import (
     ask,
     end_conversation,
-    environment,
     one,
     records_of,
     store,
@@ -112,11 +113,11 @@ def test_down_then_pending_then_found_by_words_then_healed(
     assert found.hits[0]["explain"]["summary_dense"] is None
     assert found.notes == [], "the embedder is up again; the record's turn comes"
 
-    assert reembed.has_due(adapters)
-    done = reembed.heal_pending(adapters, installation.settings)
-    assert (done.records, done.passages, done.failed, done.waiting) == (1, 2, [], 0)
+    assert healing.has_due(adapters)
+    done = healing.heal_pending(adapters, installation.settings)
+    assert (done.records, done.passages, done.failed, done.waiting.records) == (1, 2, [], 0)
     assert_healed(installation, user, 1)
-    assert not reembed.has_due(adapters)
+    assert not healing.has_due(adapters)
     found = ask(installation, embedder, user, "What fell onto the barn?")
     assert found.hits[0]["explain"]["summary_dense"] > 0
 
@@ -135,7 +136,7 @@ def test_healed_vectors_are_those_of_a_commit(
     expected, _ = create_user(installation.database, "eve")
     end_conversation(installation, expected, "a", *texts)
     store(installation, adapters)
-    assert reembed.heal_pending(adapters, installation.settings).records == 2
+    assert healing.heal_pending(adapters, installation.settings).records == 2
     (wanted,) = _all_vectors(installation, expected)
     for healed in _all_vectors(installation, user):
         assert healed.keys() == wanted.keys()
@@ -161,15 +162,15 @@ def test_a_provider_that_is_still_down_is_asked_once_and_later_again(
 ) -> None:
     store_without_provider(installation, adapters, provider, user, count=3)
     provider.fail_next(*[DOWN] * 5)
-    done = reembed.heal_pending(adapters, installation.settings)
-    assert (done.records, len(done.failed), done.waiting) == (0, 3, 3)
+    done = healing.heal_pending(adapters, installation.settings)
+    assert (done.records, len(done.failed), done.waiting.records) == (0, 3, 3)
     assert len(provider.requests) == 1
-    assert not reembed.has_due(adapters), "not before its time"
+    assert not healing.has_due(adapters), "not before its time"
     assert one(installation, "SELECT min(attempts) FROM neurigraph.pending_embeddings") == 1
     assert "503" in one(installation, "SELECT min(last_error) FROM neurigraph.pending_embeddings")
     provider.reset()
     time.sleep(0.6)
-    assert reembed.heal_pending(adapters, installation.settings).records == 3
+    assert healing.heal_pending(adapters, installation.settings).records == 3
     assert_healed(installation, user, 3)
 
 
@@ -178,8 +179,8 @@ def test_a_refused_text_fails_alone(
 ) -> None:
     store_without_provider(installation, adapters, provider, user, count=3)
     provider.fail_next(Fault("status", 400), Fault("status", 400))  # all together, then the first alone
-    done = reembed.heal_pending(adapters, installation.settings)
-    assert (done.records, len(done.failed), done.waiting) == (2, 1, 1)
+    done = healing.heal_pending(adapters, installation.settings)
+    assert (done.records, len(done.failed), done.waiting.records) == (2, 1, 1)
     assert "rejected" in done.failed[0][1]
 
 
@@ -188,14 +189,41 @@ def test_a_missing_object_fails_alone(
 ) -> None:
     store_without_provider(installation, adapters, provider, user, count=2)
     installation.objects.delete(next(iter(installation.objects.keys("durable/"))))
-    done = reembed.heal_pending(adapters, installation.settings)
-    assert (done.records, len(done.failed), done.waiting) == (1, 1, 1)
+    done = healing.heal_pending(adapters, installation.settings)
+    assert (done.records, len(done.failed), done.waiting.records) == (1, 1, 1)
 
 
 def test_a_run_is_bounded(installation: Installation, adapters: Adapters, provider: ModelProvider, user: User) -> None:
     store_without_provider(installation, adapters, provider, user, count=5)
-    done = reembed.heal_pending(adapters, installation.settings, limit=2)
-    assert (done.records, done.waiting) == (2, 3)
+    done = healing.heal_pending(adapters, installation.settings, limit=2)
+    assert (done.records, done.waiting.records) == (2, 3)
+
+
+def test_one_users_records_are_healed_alone(
+    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    store_without_provider(installation, adapters, provider, user, count=2)
+    other, _ = create_user(installation.database, "eve")
+    done = healing.heal_pending(adapters, installation.settings, user_id=other.user_id)
+    assert (done.records, done.waiting.records) == (0, 0)
+    done = healing.heal_pending(adapters, installation.settings, user_id=user.user_id)
+    assert (done.records, done.waiting.records) == (2, 0)
+
+
+def test_ingesting_by_hand_heals_what_waits_and_says_so(
+    installation: Installation, settings: Settings, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    store_without_provider(installation, adapters, provider, user, count=2)
+    made_up = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": provider.base_url, "NEURIGRAPH_EMBEDDER": "openai"}
+    provider.fail_next(Fault("status", 400), Fault("status", 400))  # all together, then the first alone
+    done = json.loads(run_cli(settings, "ingest", "--json", more=made_up).stdout)
+    assert (done["stored"], done["healed"], done["pending_embedding"]) == (0, 1, 1)
+    make_due(installation)
+    said = run_cli(settings, "ingest", more=made_up).stdout
+    assert "1 records that waited for their embedding have it now." in said
+    other_model = run_cli(settings, "ingest").stdout
+    assert "another model" not in other_model, "nothing waits any more"
+    assert_healed(installation, user, 2)
 
 
 def test_two_runs_at_once_heal_each_record_once(
@@ -203,10 +231,10 @@ def test_two_runs_at_once_heal_each_record_once(
 ) -> None:
     store_without_provider(installation, adapters, provider, user, count=12)
     provider.slow_down(0.2)
-    results: list[reembed.Healed] = []
+    results: list[healing.Healed] = []
 
     def heal() -> None:
-        results.append(reembed.heal_pending(adapters, installation.settings))
+        results.append(healing.heal_pending(adapters, installation.settings))
 
     threads = [threading.Thread(target=heal) for _ in range(3)]
     for thread in threads:
@@ -216,7 +244,7 @@ def test_two_runs_at_once_heal_each_record_once(
     for thread in threads:
         thread.join(60)
     assert len(results) == 3
-    reembed.heal_pending(adapters, installation.settings)
+    healing.heal_pending(adapters, installation.settings)
     assert_healed(installation, user, 12)
 
 
@@ -234,7 +262,7 @@ def test_a_killed_process_leaves_nothing_half_done(
         OPENAI_BASE_URL=provider.base_url,
     )
 
-    def healing() -> subprocess.Popen[bytes]:
+    def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-m", "tests.support.embedding_process", "heal"], env=process_environment, cwd=ROOT
         )
@@ -244,20 +272,20 @@ def test_a_killed_process_leaves_nothing_half_done(
         assert process.wait(30) == -signal.SIGKILL
 
     provider.slow_down(20)
-    process = healing()
+    process = start()
     wait_until(lambda: len(provider.requests) > 0, process)
     kill(process)
     provider.reset()
     assert pending(installation) == count
 
     make_due(installation)
-    process = healing()
+    process = start()
     wait_until(lambda: pending(installation) < count, process)
     kill(process)
     left = pending(installation)
     assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count - left
 
     time.sleep(installation.settings.claim_lease_seconds)  # what the dead process held is due by itself
-    done = reembed.heal_pending(adapters, installation.settings)
+    done = healing.heal_pending(adapters, installation.settings)
     assert done.records == left
     assert_healed(installation, user, count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from neurigraph_pipelines.settings import Settings
@@ -29,11 +30,13 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
     }
 
 
-def run_cli(settings: Settings, *arguments: str, folder: Path = ROOT, **more: str) -> subprocess.CompletedProcess[str]:
+def run_cli(
+    settings: Settings, *arguments: str, folder: Path = ROOT, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, with more variables where they are given; its exit code is for the test to check."""
     return subprocess.run(
         [PROGRAM, *arguments],
-        env=environment(settings, **more),
+        env=environment(settings, **(more or {})),
         cwd=folder,
         capture_output=True,
         text=True,

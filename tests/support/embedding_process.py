@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime, timedelta
 
-from neurigraph_pipelines.ingestion.reembed import heal_pending, reembed
+from neurigraph_pipelines.ingestion.healing import heal_pending
+from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.wiring import Installation
 from tests.support.vectors import NamedEmbedder, with_embedder
 
