@@ -137,10 +137,8 @@ expired AS (
         claimed_by = NULL,
         claimed_until = NULL,
         next_attempt_at = now(),
-        last_error = format(
-            'its process died %%s without a word: it may need more memory than there is (docs/failures.md)',
-            CASE t.deaths WHEN 0 THEN 'once' ELSE t.deaths + 1 || ' times' END
-        )
+        last_error = 'its process died ' || CASE t.deaths WHEN 0 THEN 'once' ELSE t.deaths + 1 || ' times' END
+            || ' without a word: it may need more memory than there is (docs/failures.md)'
     FROM counted AS c
     WHERE t.trigger_id = c.trigger_id
     RETURNING t.trigger_id, t.user_id, t.state, t.attempts, t.last_error
