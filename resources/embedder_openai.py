@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -67,7 +68,9 @@ _MODELS: dict[str, _Model] = {
 }
 """Models by name; any other is asked once how wide its vectors are."""
 
-_MOST_TEXTS = {"openai": 2048, "voyage": 1000}
+_MOST_TEXTS = 128
+"""Texts in one request. The services take 1,000 and more, but then an answer in JSON numbers is 30 MB, and the texts of
+a batch make one request after the other instead of several at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ class OpenAiEmbedder:
         vectors = self._client.call_all(
             [partial(self._request, [window.content for window in batch], kind, width) for batch in batches]
         )
-        sums = np.zeros((len(texts), width))
+        sums = np.zeros((len(texts), width), np.float32)
         for batch, rows in zip(batches, vectors, strict=True):
             for window, row in zip(batch, rows, strict=True):
                 sums[window.text] += row * window.tokens
@@ -190,7 +193,7 @@ class OpenAiEmbedder:
         batch: list[_Window] = []
         size = 0
         for window in windows:
-            if batch and (len(batch) == _MOST_TEXTS[self._service] or size + window.tokens > REQUEST_TOKENS):
+            if batch and (len(batch) == _MOST_TEXTS or size + window.tokens > REQUEST_TOKENS):
                 yield batch
                 batch, size = [], 0
             batch.append(window)
@@ -212,24 +215,25 @@ class OpenAiEmbedder:
             extra = {"input_type": kind, "truncation": False}
             if shortened:
                 extra["output_dimension"] = width
-        answer = client.embeddings.create(
+        # Read by ourselves: the SDK makes an object of every single number, which takes seven times as long.
+        answer = client.embeddings.with_raw_response.create(
             model=self.model,
             input=texts,
             dimensions=width if shortened and not voyage and width is not None else omit,
             encoding_format="base64" if self._compact else "float",
             extra_body=extra,
         )
-        return _read_vectors(answer, len(texts), width, self._client.service)
+        return _read_vectors(json.loads(answer.content), len(texts), width, self._client.service)
 
 
 def _read_vectors(answer: Any, count: int, width: int | None, service: str) -> NDArray[np.float32]:
     """The vectors of an answer in the order of the request, checked and normalised."""
     try:
-        rows = {item.index: _read_vector(item.embedding) for item in answer.data}
+        rows = {item["index"]: _read_vector(item["embedding"]) for item in answer["data"]}
         vectors = np.stack([rows[index] for index in range(count)])
-    except (AttributeError, TypeError, KeyError, ValueError, binascii.Error) as error:
+    except (TypeError, KeyError, ValueError, binascii.Error) as error:
         raise UnusableAnswerError(f"{service} did not answer with one vector for each text.") from error
-    if len(answer.data) != count or vectors.ndim != 2:
+    if len(answer["data"]) != count or vectors.ndim != 2:
         raise UnusableAnswerError(f"{service} did not answer with one vector for each text.")
     if width is not None and vectors.shape[1] != width:
         raise UnusableAnswerError(f"{service} answered with {vectors.shape[1]} dimensions instead of {width}.")
@@ -245,7 +249,7 @@ def _read_vector(embedding: str | list[float]) -> NDArray[np.float64]:
     return np.asarray(embedding, dtype=np.float64)
 
 
-def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
+def _unit(vectors: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.float32]:
     """Rows scaled to length one."""
-    unit: NDArray[np.float64] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return unit.astype(np.float32)
+    unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return unit

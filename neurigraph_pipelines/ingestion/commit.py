@@ -6,10 +6,11 @@ invisible and swept later; a row without its object cannot come to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import groupby
+from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 import numpy as np
@@ -176,7 +177,7 @@ class _AtomicZone:
     def _write(self, plan: RecordPlan, segment: Segment, key: str) -> _Written:
         """Put the objects of one record in place."""
         objects = self._adapters.objects
-        part = segment.within(plan.filing.first_message, plan.filing.last_message)
+        part = segment.within(*plan.messages)
         transcript, content_hash = write_transcript(objects, self._writer, part, key)
         original = self._original(plan)
         if original is None:
@@ -337,28 +338,28 @@ class _AtomicZone:
     def _insert_passages(self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None) -> int:
         if not self._settings.passages:
             return 0
-        rows = []
+        with tx.cursor() as cursor:
+            cursor.executemany(_QUERIES["insert_passages"].format(schema=schema), self._passage_rows(item, vectors))
+            return cursor.rowcount
+
+    def _passage_rows(self, item: _Written, vectors: Vectors | None) -> Iterator[dict[str, Any]]:
+        """One by one: all rows of a long conversation together would be the largest thing in memory."""
         for index, passage in enumerate(self._writer.passages(item.part)):
             lexemes, frequencies, total = self._lexer.count(f"{passage.message.author or ''} {passage.text}")
-            rows.append(
-                {
-                    "record_id": item.plan.record_id,
-                    "seq": passage.seq,
-                    "first_message": passage.message.seq,
-                    "last_message": passage.message.seq,
-                    "author": passage.message.author,
-                    "byte_offset": passage.byte_offset,
-                    "byte_length": passage.byte_length,
-                    "embedding": HalfVector(vectors.passages[index]) if vectors is not None else None,
-                    "window_embedding": HalfVector(vectors.windows[index]) if vectors is not None else None,
-                    "lexemes": lexemes,
-                    "frequencies": frequencies,
-                    "lexeme_count": total,
-                }
-            )
-        with tx.cursor() as cursor:
-            cursor.executemany(_QUERIES["insert_passages"].format(schema=schema), rows)
-        return len(rows)
+            yield {
+                "record_id": item.plan.record_id,
+                "seq": passage.seq,
+                "first_message": passage.message.seq,
+                "last_message": passage.message.seq,
+                "author": passage.message.author,
+                "byte_offset": passage.byte_offset,
+                "byte_length": passage.byte_length,
+                "embedding": HalfVector(vectors.passages[index]) if vectors is not None else None,
+                "window_embedding": HalfVector(vectors.windows[index]) if vectors is not None else None,
+                "lexemes": lexemes,
+                "frequencies": frequencies,
+                "lexeme_count": total,
+            }
 
     def _insert_file(
         self,

@@ -42,8 +42,7 @@ def each_record(
 
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
-            segment = triggers.load(adapters.database, plan.ref)
-            return work(plan, segment.within(plan.filing.first_message, plan.filing.last_message))
+            return work(plan, triggers.load(adapters.database, plan.ref, plan.messages))
         except Exception as error:  # one poisoned item must not take its neighbours down
             return failure_of(plan.ref.trigger_id, step, error)
         finally:

@@ -35,6 +35,11 @@ class RecordPlan:
         """Follows from the trigger and the part, so that a repeated attempt writes the same record."""
         return uuid5(_RECORD_NAMESPACE, f"{self.ref.trigger_id}:{self.part}")
 
+    @property
+    def messages(self) -> tuple[int, int]:
+        """Numbers of its first and last message."""
+        return self.filing.first_message, self.filing.last_message
+
 
 @dataclass(frozen=True, slots=True)
 class Assigned:

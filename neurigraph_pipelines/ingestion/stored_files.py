@@ -14,7 +14,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
-from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter, read_text, unpacked
+from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter, unpacked
 from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
 from neurigraph_pipelines.model import Segment, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
@@ -70,12 +70,10 @@ def write_transcript(
         StorageError: It could not be written, or does not read back as it was written.
     """
     layout = Layout()
-    members: list[bytes] = list(writer.members(part, layout))
-    durable = _put_verified(objects, key, members)
-    text = read_text(members)
-    objects.put(active_key(key), [text])
+    durable = _put_verified(objects, key, writer.members(part, layout))
+    text = objects.put(active_key(key), unpacked(objects.get(key)))
     file = StoredFile("transcript", None, "transcript", "gzip", durable, layout.text_bytes, layout)
-    return file, hashlib.sha256(text).digest()
+    return file, bytes.fromhex(text.sha256)
 
 
 def write_original(objects: ObjectStore, original: Original, transcript_key: str, gzip_level: int) -> StoredFile:

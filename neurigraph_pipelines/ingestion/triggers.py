@@ -200,16 +200,15 @@ def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
         ]
 
 
-def load(database: Database, ref: SegmentRef) -> Segment:
-    """A segment with its messages."""
+def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = None) -> Segment:
+    """A segment with its messages, or only with those of the numbers ``within``, both included."""
+    first_message, last_message = within or (ref.first_message, ref.last_message)
     with database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["messages"],
-            {"source_id": ref.source_id, "first_message": ref.first_message, "last_message": ref.last_message},
-        ).fetchall()
-    return Segment(
-        ref,
-        tuple(
+            {"source_id": ref.source_id, "first_message": first_message, "last_message": last_message},
+        )
+        messages = tuple(
             Message(
                 seq=row["seq"],
                 role=Role(row["role"]),
@@ -221,8 +220,8 @@ def load(database: Database, ref: SegmentRef) -> Segment:
                 tool_calls=tuple(row["tool_calls"] or ()),
             )
             for row in rows
-        ),
-    )
+        )
+    return Segment(ref, messages)
 
 
 def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
