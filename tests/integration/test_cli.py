@@ -165,6 +165,24 @@ def test_what_is_rejected_is_said_and_the_rest_is_taken(home_env: dict[str, str]
     assert (report["conversations_seen"], len(report["rejected"])) == (0, 2)
 
 
+def test_a_real_meeting_from_its_file_to_what_was_said(
+    here: Here, user: str, data_folder: Path, tmp_path: Path
+) -> None:
+    whole = json.loads((data_folder / "qmsum" / "ES2002a.json").read_text(encoding="utf-8"))
+    spoken = whole["meeting_transcripts"][:40]  # the whole of it goes through the sensors
+    meeting = tmp_path / "ES2002a.json"
+    meeting.write_text(json.dumps({**whole, "meeting_transcripts": spoken}), encoding="utf-8")
+    imported = json.loads(here("import", meeting, "--user", user, "--format", "qmsum", "--json")[0])
+    assert (imported["conversations_added"], imported["rejected"]) == (1, [])
+    assert json.loads(here("ingest", "--user", user, "--json")[0])["stored"] >= 1
+    longest = max((turn["content"] for turn in spoken), key=len)
+    found = json.loads(here("search", longest[:200], "--user", user, "--json")[0])
+    assert found["hits"][0]["source"] == {**found["hits"][0]["source"], "kind": "event", "external_id": "ES2002a"}
+    best = found["messages"][0]
+    shown = here("open", best["record_id"], "--user", user, "--message", str(best["seq"]), "--json")[0]
+    assert json.loads(shown)["text"] == spoken[int(best["external_id"])]["content"] == longest
+
+
 def test_hostile_text_reaches_no_terminal(here: Here, user: str, tmp_path: Path) -> None:
     hostile = "\x1b]0;owned\x07\x1b[31mred\u202e [bold]记忆[/bold] :smile: 🐟"
     talks = write_talks(

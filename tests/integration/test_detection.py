@@ -236,6 +236,9 @@ def test_an_event_is_one_segment_however_long(installation: Installation, ada: W
     assert detect_conversation_ends(installation.database, installation.settings) == 0
     assert detect_event_ends(installation.database, installation.settings) == 1
     assert segments(installation, source) == [("event_boundary", 1, 100, 4_000)]
+    ada.append(source, *talk(7), kind=SourceKind.EVENT)
+    assert detect_event_ends(installation.database, installation.settings) == 1
+    assert segments(installation, source)[1:] == [("event_boundary", 101, 101, 7)], "an afterthought is its own segment"
 
 
 def test_a_source_that_is_being_appended_to_waits_for_the_next_look(installation: Installation, ada: Writer) -> None:

@@ -13,6 +13,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.ingestion.failures import list_failures, replay
 from neurigraph_pipelines.migrations import migrate, require_current
 from neurigraph_pipelines.statements import numbered
 from resources.embedded_postgres import EmbeddedPostgres, ServerLease
@@ -63,6 +64,28 @@ def test_every_earlier_number_leads_to_the_same_schema(
     database.close()
     migrated = server.url(server.superuser, server.superuser_password, template_database)
     assert _catalog(empty_database_url) == _catalog(migrated)
+
+
+def test_uploads_that_failed_before_are_failures_that_can_be_replayed(empty_database_url: str) -> None:
+    migrate(empty_database_url, Secret(SECRET), up_to=13)
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(
+            """WITH owner AS (INSERT INTO neurigraph.users (slug) VALUES ('bob') RETURNING user_id),
+            source AS (INSERT INTO neurigraph.sources (user_id, kind, external_id)
+                SELECT o.user_id, 'upload', state FROM owner AS o, unnest(ARRAY['failed', 'received']) AS state
+                RETURNING source_id, user_id, external_id)
+            INSERT INTO neurigraph.uploads
+                (source_id, user_id, file_name, media_type, size_bytes, sha256, state, staging_key, attempts, error)
+            SELECT source_id, user_id, 'a.pdf', 'application/pdf', 1, sha256(external_id::bytea),
+                external_id::neurigraph.upload_state, external_id, 1, 'it is damaged' FROM source"""
+        )
+    migrate(empty_database_url, Secret(SECRET))
+    database = PostgresDatabase(empty_database_url, Secret(SECRET))
+    with database.pipeline() as tx:
+        (failure,) = list_failures(tx)
+    assert (failure.file_name, failure.state, failure.error) == ("a.pdf", "failed", "it is damaged")
+    assert [each.outcome for each in replay(database, None)] == ["replayed"]
+    database.close()
 
 
 def test_a_database_without_our_schema_is_not_current(empty_database_url: str, template_database: str) -> None:

@@ -113,6 +113,8 @@ def test_originals_are_kept_as_their_kind_asks(installation: Installation, bob: 
         "boat.png": png_of(64, 32),
         "scan.py": b"def scan() -> None:\n    print('sonar')\n",
         "log.bin": bytes(range(256)) * 40,
+        "shanty.mp3": b"ID3\x04" + bytes(range(256)),
+        "launch.mp4": b"\0\0\0\x18ftypmp42" + bytes(range(256)),
     }
     ids = {name: upload(installation, bob, name, content) for name, content in contents.items()}
     assert len(store(installation)) == len(contents)
@@ -132,10 +134,12 @@ def test_originals_are_kept_as_their_kind_asks(installation: Installation, bob: 
         "boat.png": ("image", "native"),
         "scan.py": ("code", "gzip"),
         "log.bin": ("export", "gzip"),
+        "shanty.mp3": ("audio", "native"),
+        "launch.mp4": ("video", "native"),
     }
     assert kinds["notes.md"]["stored_bytes"] < 500 < kinds["notes.md"]["size_bytes"]
     assert sum("original" in key for key in installation.objects.keys("active/")) == 5
-    assert sum("original" in key for key in installation.objects.keys("durable/")) == 7
+    assert sum("original" in key for key in installation.objects.keys("durable/")) == len(contents)
 
 
 def manifest(installation: Installation, file_id: UUID) -> dict[str, Any]:
