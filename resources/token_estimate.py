@@ -6,7 +6,6 @@ Not here: reading real encodings and choosing between them (``tokenizer``).
 
 from __future__ import annotations
 
-from enum import IntEnum
 from functools import cache
 
 import numpy as np
@@ -16,81 +15,85 @@ _BLOCK_CHARACTERS = 262_144
 """Characters looked at together, so that a long text needs a few megabytes of working memory and no more."""
 
 
-class _Class(IntEnum):
-    """What a character is to the pre-tokeniser; letters of one script form words together."""
+# What a character is to the pre-tokeniser; letters of one script form words together. Numbers of numpy's own: compared
+# with an array, members of an enumeration took most of the time that a short message costs.
+_SPACE = np.uint8(0)
+_NEWLINE = np.uint8(1)
+_LOWER = np.uint8(2)
+_UPPER = np.uint8(3)
+_ACCENTED = np.uint8(4)
+_DIGIT = np.uint8(5)
+_PUNCTUATION = np.uint8(6)
+_CYRILLIC = np.uint8(7)
+_SEMITIC = np.uint8(8)
+_INDIC = np.uint8(9)
+_HAN = np.uint8(10)
+_KANA = np.uint8(11)
+_HANGUL = np.uint8(12)
+_WIDE_PUNCTUATION = np.uint8(13)
+_SYMBOL = np.uint8(14)
+_CONTROL = np.uint8(15)
+_GREEK = np.uint8(16)
+_THAI = np.uint8(17)
+_CLASSES = 18
 
-    SPACE = 0
-    NEWLINE = 1
-    LOWER = 2
-    UPPER = 3
-    ACCENTED = 4
-    DIGIT = 5
-    PUNCTUATION = 6
-    CYRILLIC = 7
-    SEMITIC = 8
-    INDIC = 9
-    HAN = 10
-    KANA = 11
-    HANGUL = 12
-    WIDE_PUNCTUATION = 13
-    SYMBOL = 14
-    CONTROL = 15
-    GREEK = 16
-    THAI = 17
+_WORDS = np.arange(_CLASSES, dtype=np.uint8)
+"""By class, with all letters of one script as one."""
+_WORDS[[_UPPER, _ACCENTED]] = _LOWER
 
-
-_RANGES: tuple[tuple[int, int, _Class], ...] = (
-    (0x00, 0x20, _Class.CONTROL),
-    (0x20, 0x7F, _Class.PUNCTUATION),
-    (0x7F, 0xC0, _Class.WIDE_PUNCTUATION),
-    (0xC0, 0x370, _Class.ACCENTED),
-    (0x370, 0x400, _Class.GREEK),
-    (0x400, 0x590, _Class.CYRILLIC),
-    (0x590, 0x900, _Class.SEMITIC),
-    (0x900, 0xE00, _Class.INDIC),
-    (0xE00, 0x10A0, _Class.THAI),
-    (0x1100, 0x1200, _Class.HANGUL),
-    (0x1E00, 0x2000, _Class.ACCENTED),
-    (0x2000, 0x2070, _Class.WIDE_PUNCTUATION),
-    (0x2E80, 0x3000, _Class.HAN),
-    (0x3000, 0x3040, _Class.WIDE_PUNCTUATION),
-    (0x3040, 0x3130, _Class.KANA),
-    (0x3130, 0x3190, _Class.HANGUL),
-    (0x3400, 0xA000, _Class.HAN),
-    (0xAC00, 0xD7B0, _Class.HANGUL),
-    (0xF900, 0xFB00, _Class.HAN),
-    (0xFB1D, 0xFE00, _Class.SEMITIC),
-    (0xFF00, 0xFFF0, _Class.WIDE_PUNCTUATION),
-    (ord("\t"), ord("\t") + 1, _Class.SPACE),
-    (ord("\n"), ord("\n") + 1, _Class.NEWLINE),
-    (ord("\r"), ord("\r") + 1, _Class.NEWLINE),
-    (ord(" "), ord(" ") + 1, _Class.SPACE),
-    (0xA0, 0xA1, _Class.SPACE),
-    (ord("0"), ord("9") + 1, _Class.DIGIT),
-    (ord("A"), ord("Z") + 1, _Class.UPPER),
-    (ord("a"), ord("z") + 1, _Class.LOWER),
+_RANGES: tuple[tuple[int, int, np.uint8], ...] = (
+    (0x00, 0x20, _CONTROL),
+    (0x20, 0x7F, _PUNCTUATION),
+    (0x7F, 0xC0, _WIDE_PUNCTUATION),
+    (0xC0, 0x370, _ACCENTED),
+    (0x370, 0x400, _GREEK),
+    (0x400, 0x590, _CYRILLIC),
+    (0x590, 0x900, _SEMITIC),
+    (0x900, 0xE00, _INDIC),
+    (0xE00, 0x10A0, _THAI),
+    (0x1100, 0x1200, _HANGUL),
+    (0x1E00, 0x2000, _ACCENTED),
+    (0x2000, 0x2070, _WIDE_PUNCTUATION),
+    (0x2E80, 0x3000, _HAN),
+    (0x3000, 0x3040, _WIDE_PUNCTUATION),
+    (0x3040, 0x3130, _KANA),
+    (0x3130, 0x3190, _HANGUL),
+    (0x3400, 0xA000, _HAN),
+    (0xAC00, 0xD7B0, _HANGUL),
+    (0xF900, 0xFB00, _HAN),
+    (0xFB1D, 0xFE00, _SEMITIC),
+    (0xFF00, 0xFFF0, _WIDE_PUNCTUATION),
+    (0x20000, 0x33480, _HAN),
+    (ord("\t"), ord("\t") + 1, _SPACE),
+    (ord("\n"), ord("\n") + 1, _NEWLINE),
+    (ord("\r"), ord("\r") + 1, _NEWLINE),
+    (ord(" "), ord(" ") + 1, _SPACE),
+    (0xA0, 0xA1, _SPACE),
+    (ord("0"), ord("9") + 1, _DIGIT),
+    (ord("A"), ord("Z") + 1, _UPPER),
+    (ord("a"), ord("z") + 1, _LOWER),
 )
 
-_RUN_COST: dict[_Class, tuple[float, float]] = {
-    _Class.CYRILLIC: (0.60, 0.17),
-    _Class.SEMITIC: (0.45, 0.23),
-    _Class.INDIC: (0.25, 0.27),
-    _Class.HAN: (0.12, 0.70),
-    _Class.KANA: (0.25, 0.62),
-    _Class.HANGUL: (0.45, 0.52),
-    _Class.WIDE_PUNCTUATION: (0.35, 0.65),
-    _Class.SYMBOL: (0.20, 1.45),
-    _Class.CONTROL: (0.00, 0.70),
-    _Class.GREEK: (0.45, 0.35),
-    _Class.THAI: (0.10, 0.40),
+_RUN_COST: dict[np.uint8, tuple[float, float]] = {
+    _CYRILLIC: (0.60, 0.17),
+    _SEMITIC: (0.45, 0.23),
+    _INDIC: (0.25, 0.27),
+    _HAN: (0.12, 0.70),
+    _KANA: (0.25, 0.62),
+    _HANGUL: (0.45, 0.52),
+    _WIDE_PUNCTUATION: (0.35, 0.65),
+    _SYMBOL: (0.20, 1.45),
+    _CONTROL: (0.00, 0.70),
+    _GREEK: (0.45, 0.35),
+    _THAI: (0.10, 0.40),
 }
 """Tokens of a run of one class: a constant, and so many a character. Fitted to o200k_base."""
 
 
 @cache
 def _classes() -> NDArray[np.uint8]:
-    """The class of every code point of the basic plane."""
-    table = np.full(0x10000, _Class.SYMBOL, dtype=np.uint8)
+    """The class of every code point."""
+    table = np.full(0x110000, _SYMBOL, dtype=np.uint8)
     for first, end, kind in _RANGES:
         table[first:end] = kind
     return table
@@ -99,7 +102,7 @@ def _classes() -> NDArray[np.uint8]:
 @cache
 def _run_costs() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """``_RUN_COST`` as two arrays indexed by class; zero for classes with rules of their own."""
-    pairs = np.array([_RUN_COST.get(kind, (0.0, 0.0)) for kind in _Class])
+    pairs = np.array([_RUN_COST.get(kind, (0.0, 0.0)) for kind in map(np.uint8, range(_CLASSES))])
     return pairs[:, 0], pairs[:, 1]
 
 
@@ -124,49 +127,53 @@ def estimate_tokens(text: str) -> int:
 def _estimate_block(text: str) -> float:
     """Estimated tokens of one block of text, unrounded."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    kinds = _classes()[np.minimum(points, 0xFFFF)]
-    kinds[(points >= 0x20000) & (points < 0x33480)] = _Class.HAN
+    kinds = _classes()[points]
+    is_upper = kinds == _UPPER
+    words = _WORDS[kinds]
+    boundary = np.ones(len(points) + 1, dtype=bool)  # the end is one too
+    boundary[1:-1] = (words[1:] != words[:-1]) | (is_upper[1:] & ~is_upper[:-1])
 
-    is_upper = kinds == _Class.UPPER
-    words = np.where((kinds >= _Class.LOWER) & (kinds <= _Class.ACCENTED), np.uint8(_Class.LOWER), kinds)
-    boundary = np.empty(len(points), dtype=bool)
-    boundary[0] = True
-    boundary[1:] = (words[1:] != words[:-1]) | (is_upper[1:] & ~is_upper[:-1])
-
-    starts = np.flatnonzero(boundary)
+    edges = np.flatnonzero(boundary)
+    starts = edges[:-1]
     kind = words[starts]
-    length = np.diff(starts, append=len(points)).astype(np.float64)
-    before = np.concatenate(([_Class.NEWLINE], kind[:-1]))
-    after = np.concatenate((kind[1:], [_Class.NEWLINE]))
+    length = (edges[1:] - starts).astype(np.float64)
+    before = np.concatenate(([_NEWLINE], kind[:-1]))
+    after = np.concatenate((kind[1:], [_NEWLINE]))
 
     constant, per_character = _run_costs()
     cost = constant[kind] + per_character[kind] * length
 
-    word = kind == _Class.LOWER
-    accents = np.add.reduceat(kinds == _Class.ACCENTED, starts, dtype=np.int32)
-    capitals = np.add.reduceat(is_upper, starts, dtype=np.int32)
-    common = before == _Class.SPACE  # the vocabulary knows words best as they stand after a space
+    word = kind == _LOWER
+    accents = np.add.reduceat((kinds == _ACCENTED).astype(np.float64), starts)
+    capitals = np.add.reduceat(is_upper.astype(np.float64), starts)
+    common = before == _SPACE  # the vocabulary knows words best as they stand after a space
     cost = np.where(
         word,
         1
-        + np.where(common, 0.04 * np.maximum(0, length - 6), 0.09 * np.maximum(0, length - 3))
-        + 0.20 * np.maximum(0, length - np.where(common, 12, 9))
+        + np.where(common, 0.04 * _beyond(length, 6), 0.09 * _beyond(length, 3))
+        + 0.20 * _beyond(length, np.where(common, 12.0, 9.0))
         + 0.30 * accents
-        + 0.16 * np.maximum(0, capitals - 3),
+        + 0.16 * _beyond(capitals, 3),
         cost,
     )
 
-    cost = np.where(kind == _Class.DIGIT, np.ceil(length / 3), cost)
+    cost = np.where(kind == _DIGIT, np.ceil(length / 3), cost)
 
-    punctuation = kind == _Class.PUNCTUATION
-    leads_word = (length == 1) & (after == _Class.LOWER) & ~common  # "(word" is one piece, " (word" is two
-    cost = np.where(punctuation, np.where(leads_word, 0.12, 1 + 0.35 * np.maximum(0, length - 3)), cost)
+    punctuation = kind == _PUNCTUATION
+    leads_word = (length == 1) & (after == _LOWER) & ~common  # "(word" is one piece, " (word" is two
+    cost = np.where(punctuation, np.where(leads_word, 0.12, 1 + 0.35 * _beyond(length, 3)), cost)
     quote = points[starts]
-    elision = punctuation & leads_word & (before == _Class.LOWER) & ((quote == ord("'")) | (quote == 0x2019))
+    elision = punctuation & leads_word & (before == _LOWER) & ((quote == ord("'")) | (quote == 0x2019))
     ending = np.concatenate(([False], elision[:-1])) & (length <= 2)  # the 't and 're of don't and they're
     cost = np.where(ending, 0.0, cost)
 
-    alone = (after == _Class.DIGIT) | (after == _Class.SPACE)  # a digit does not take the space before it
-    cost = np.where(kind == _Class.SPACE, np.where(length > 1, 1 + length / 64, 0.0) + alone, cost)
-    cost = np.where(kind == _Class.NEWLINE, np.where(before == _Class.PUNCTUATION, 0.1, 1.0) + length / 64, cost)
+    alone = (after == _DIGIT) | (after == _SPACE)  # a digit does not take the space before it
+    cost = np.where(kind == _SPACE, np.where(length > 1, 1 + length / 64, 0.0) + alone, cost)
+    cost = np.where(kind == _NEWLINE, np.where(before == _PUNCTUATION, 0.1, 1.0) + length / 64, cost)
     return float(cost.sum())
+
+
+def _beyond(length: NDArray[np.float64], limit: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much each length exceeds the limit."""
+    excess: NDArray[np.float64] = np.maximum(length - limit, 0.0)
+    return excess

@@ -6,7 +6,6 @@ Each function is one op. They take and give the values of ``records``; what a st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from uuid import UUID
 
@@ -68,10 +67,9 @@ def run_batch(adapters: Adapters, settings: Settings, batch_id: UUID, on_done: P
         on_done: Told of each item that a step finished; a batch of n records counts to about ``STEPS * n``.
     """
     assigned = assign_nodes(adapters, settings, batch_id, on_done)
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="keywords") as beside:
-        describing = beside.submit(extract_keywords, adapters, settings, assigned, on_done)
-        summarized = summarize(adapters, settings, assigned, on_done)
-        described = describing.result()
+    # One after the other, as in Dagster's worker: each fills the language model by itself, and holds its own text.
+    summarized = summarize(adapters, settings, assigned, on_done)
+    described = extract_keywords(adapters, settings, assigned, on_done)
     embedded = embed(adapters, settings, assigned, summarized, on_done)
     return commit(adapters, settings, assigned, summarized, described, embedded, on_done)
 
