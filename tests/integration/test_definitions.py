@@ -26,7 +26,8 @@ from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.records import BatchResult
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
-from tests.conftest import ROOT, SECRET
+from tests.conftest import ROOT
+from tests.support.command_line import describe
 from tests.support.memories import converse, new_user, rows
 
 # The shape of the job, frozen: op, its inputs with where they come from.
@@ -57,13 +58,7 @@ print(json.dumps({"seconds": seconds, "heavy": sorted(heavy & set(sys.modules))}
 @pytest.fixture
 def here(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Installation:
     """An installation that the environment describes, as it does to Dagster's processes."""
-    assert installation.settings.database_url is not None
-    monkeypatch.setenv("NEURIGRAPH_HOME", str(installation.home))
-    monkeypatch.setenv("NEURIGRAPH_DATABASE_URL", installation.settings.database_url.get_secret_value())
-    monkeypatch.setenv("NEURIGRAPH_SECRET", SECRET)
-    monkeypatch.setenv("NEURIGRAPH_LANGUAGE_MODEL", "offline")
-    monkeypatch.setenv("NEURIGRAPH_EMBEDDER", "minilm")
-    monkeypatch.setenv("NEURIGRAPH_BATCH_MAX_SEGMENTS", "2")
+    describe(installation.settings, monkeypatch, NEURIGRAPH_BATCH_MAX_SEGMENTS="2")
     return installation
 
 

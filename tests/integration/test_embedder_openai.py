@@ -16,18 +16,6 @@ from tests.support.model_clients import TOKENS, make_client, make_embedder
 from tests.support.model_provider import Fault, ModelProvider
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ModelProvider]:
-    with ModelProvider() as running:
-        yield running
-
-
-@pytest.fixture
-def provider(server: ModelProvider) -> ModelProvider:
-    server.reset()
-    return server
-
-
 @pytest.fixture
 def client(provider: ModelProvider) -> Iterator[ProviderClient]:
     opened = make_client(provider)

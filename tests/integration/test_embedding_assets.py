@@ -24,11 +24,11 @@ from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import describe
 from tests.support.vectors import (
     NamedEmbedder,
     UnreachableEmbedder,
     end_conversation,
-    environment,
     models_of,
     records_of,
     store,
@@ -49,8 +49,7 @@ def user(installation: Installation) -> User:
 
 @pytest.fixture(autouse=True)
 def _environment(settings: Settings, installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in environment(settings).items():
-        monkeypatch.setenv(name, value)
+    describe(settings, monkeypatch)
 
 
 def remember(installation: Installation, user: User, embedder: NamedEmbedder, *names: str) -> None:

@@ -22,12 +22,12 @@ from neurigraph_pipelines.ingestion import healing, reembed
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
+from tests.support.command_line import environment
 from tests.support.vectors import (
     NamedEmbedder,
     UnreachableEmbedder,
     ask,
     end_conversation,
-    environment,
     models_of,
     one,
     records_of,

@@ -18,29 +18,12 @@ from tests.support.memories import (
     WordEmbedder,
     converse,
     ingest,
-    new_user,
     node_rows,
-    plain_adapters,
     rows,
     schemas_of,
     stored,
 )
 from tests.support.model_provider import Fault, ModelProvider
-
-
-@pytest.fixture
-def here(shared_installation: Installation) -> Installation:
-    return shared_installation
-
-
-@pytest.fixture
-def bob(here: Installation) -> tuple[User, Claims]:
-    return new_user(here)
-
-
-@pytest.fixture
-def adapters(here: Installation) -> Adapters:
-    return plain_adapters(here)
 
 
 @pytest.mark.parametrize("fault", [TransientError("down"), ProviderError("no credit"), ValueError("a bug")])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import dagster as dg
@@ -20,10 +18,10 @@ from neurigraph_pipelines.ingestion.failures import count_open, list_failures
 from neurigraph_pipelines.model import ItemFailure
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from tests.conftest import ROOT
 from tests.support.api_server import serving
+from tests.support.command_line import describe, run_cli
 from tests.support.failing import ERROR, fail, state_of
-from tests.support.vectors import end_conversation, environment
+from tests.support.vectors import end_conversation
 from tests.support.webhook_receiver import WebhookReceiver
 
 # Dagster's own: it reads pydantic's models by an attribute that pydantic has given up.
@@ -35,18 +33,6 @@ WORDS = "Bob's words about the boathouse"
 @pytest.fixture
 def user(installation: Installation) -> User:
     return create_user(installation.database, "bob")[0]
-
-
-def cli(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from neurigraph_pipelines.cli import main; main()", *arguments],
-        env=environment(settings),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def test_a_failure_says_what_failed(installation: Installation, user: User) -> None:
@@ -92,23 +78,23 @@ def test_the_command_line_lists_and_replays(installation: Installation, settings
     other, _ = create_user(installation.database, "eve")
     fail(installation, other, "c3")
 
-    shown = cli(settings, "failures")
+    shown = run_cli(settings, "failures")
     assert shown.returncode == 0, shown.stderr
     assert "bob: conversation c1  messages 1 to 2" in shown.stdout
     assert "\x1b" not in shown.stdout
     assert f"summarize, attempt 1: {ERROR}" in shown.stdout
-    data = json.loads(cli(settings, "failures", "--user", "bob", "--json").stdout)["failures"]
+    data = json.loads(run_cli(settings, "failures", "--user", "bob", "--json").stdout)["failures"]
     assert {each["failure_id"] for each in data} == {str(first.failure_id), str(second.failure_id)}
 
     for outcome in ("replayed", "already_replayed"):
-        done = cli(settings, "replay", str(first.failure_id), "--json")
+        done = run_cli(settings, "replay", str(first.failure_id), "--json")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["replays"] == [{"failure_id": str(first.failure_id), "outcome": outcome}]
     assert state_of(installation, first) == ("pending", 0)
-    everything = json.loads(cli(settings, "replay", "--all", "--user", "bob", "--json").stdout)["replays"]
+    everything = json.loads(run_cli(settings, "replay", "--all", "--user", "bob", "--json").stdout)["replays"]
     assert [each["failure_id"] for each in everything] == [str(second.failure_id)]
     assert count_open(installation.database) == 1, "eve's"
-    replayed = json.loads(cli(settings, "failures", "-u", "bob", "--replayed", "--json").stdout)["failures"]
+    replayed = json.loads(run_cli(settings, "failures", "-u", "bob", "--replayed", "--json").stdout)["failures"]
     assert {each["state"] for each in replayed} == {"pending"}
 
 
@@ -125,7 +111,7 @@ def test_the_command_line_lists_and_replays(installation: Installation, settings
 def test_the_command_line_says_what_is_wrong(
     installation: Installation, settings: Settings, arguments: tuple[str, ...], code: int
 ) -> None:
-    done = cli(settings, *arguments)
+    done = run_cli(settings, *arguments)
     assert done.returncode == code
     assert done.stderr.startswith("neurigraph: ")
     assert len(done.stderr.splitlines()) == 1
@@ -178,8 +164,7 @@ def receiver() -> Iterator[WebhookReceiver]:
 
 @pytest.fixture
 def _environment(settings: Settings, receiver: WebhookReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in environment(settings, NEURIGRAPH_FAILURE_WEBHOOK_URL=receiver.url).items():
-        monkeypatch.setenv(name, value)
+    describe(settings, monkeypatch, NEURIGRAPH_FAILURE_WEBHOOK_URL=receiver.url)
 
 
 @pytest.mark.usefixtures("_environment")

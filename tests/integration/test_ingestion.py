@@ -25,28 +25,11 @@ from tests.support.memories import (
     converse,
     ingest,
     messages,
-    new_user,
     node_rows,
-    plain_adapters,
     rows,
     schemas_of,
     stored,
 )
-
-
-@pytest.fixture
-def here(shared_installation: Installation) -> Installation:
-    return shared_installation
-
-
-@pytest.fixture
-def bob(here: Installation) -> tuple[User, Claims]:
-    return new_user(here)
-
-
-@pytest.fixture
-def adapters(here: Installation) -> Adapters:
-    return plain_adapters(here)
 
 
 def test_an_ended_conversation_is_stored_with_all_its_parts(

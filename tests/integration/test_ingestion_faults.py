@@ -26,26 +26,10 @@ from tests.support.memories import (
     ingest,
     new_user,
     node_rows,
-    plain_adapters,
     rows,
     schemas_of,
     stored,
 )
-
-
-@pytest.fixture
-def here(shared_installation: Installation) -> Installation:
-    return shared_installation
-
-
-@pytest.fixture
-def bob(here: Installation) -> tuple[User, Claims]:
-    return new_user(here)
-
-
-@pytest.fixture
-def adapters(here: Installation) -> Adapters:
-    return plain_adapters(here)
 
 
 def triggers_of(here: Installation, user: User) -> list[dict[str, object]]:

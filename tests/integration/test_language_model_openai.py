@@ -15,18 +15,6 @@ from tests.support.model_clients import TALK, TOKENS, make_client, make_model, m
 from tests.support.model_provider import Fault, ModelProvider
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ModelProvider]:
-    with ModelProvider() as running:
-        yield running
-
-
-@pytest.fixture
-def provider(server: ModelProvider) -> ModelProvider:
-    server.reset()
-    return server
-
-
 @pytest.fixture
 def client(provider: ModelProvider) -> Iterator[ProviderClient]:
     opened = make_client(provider)

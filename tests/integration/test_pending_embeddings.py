@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -34,12 +33,6 @@ from tests.support.vectors import (
 )
 
 DOWN = Fault("status", 503)
-
-
-@pytest.fixture
-def provider() -> Iterator[ModelProvider]:
-    with ModelProvider() as running:
-        yield running
 
 
 @pytest.fixture

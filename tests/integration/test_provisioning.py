@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,9 +31,10 @@ from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres import PostgresDatabase
-from tests.conftest import ROOT, SECRET
+from tests.conftest import SECRET
 from tests.support.embedded_server import eventually
 from tests.support.memories import new_user, rows
+from tests.support.side_by_side import run_side_by_side
 
 PROVISION = """
 import sys
@@ -53,11 +52,6 @@ with database.pipeline() as tx:
     print(resolve_path(tx, UUID(user_id), slug, path, plans).node_id)
 database.close()
 """
-
-
-@pytest.fixture
-def here(shared_installation: Installation) -> Installation:
-    return shared_installation
 
 
 @pytest.fixture
@@ -133,23 +127,7 @@ def test_threads_that_want_one_name_get_one_node(here: Installation) -> None:
 
 
 def test_processes_that_want_one_name_get_one_node(here: Installation, user: User) -> None:
-    url = here.administrator_url
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", PROVISION, url, SECRET, str(user.user_id), user.slug],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    answers = {process.communicate(timeout=60)[0] for process in processes}
-    assert [process.returncode for process in processes] == [0] * 2
+    answers = set(run_side_by_side(PROVISION, here.administrator_url, SECRET, str(user.user_id), user.slug))
     assert len(answers) == 1
     made = rows(here, "SELECT FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth > 0", user.user_id)
     assert len(made) == 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +19,9 @@ from neurigraph_pipelines.model import Claims, ItemFailure, SourceKind
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres import PostgresDatabase
-from tests.conftest import ROOT, SECRET
+from tests.conftest import SECRET
 from tests.support.memories import converse, new_user, rows
+from tests.support.side_by_side import run_side_by_side
 
 CLAIM = """
 import sys
@@ -173,21 +172,8 @@ def test_processes_that_claim_at_once_share_nothing(installation: Installation, 
     for number in range(20):
         converse(installation, bob[1], f"talk {number}")
     detect_conversation_ends(installation.database, installation.settings)
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", CLAIM, installation.administrator_url, SECRET],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    claimed = [word for process in processes for word in process.communicate(timeout=60)[0].split()]
+    written = run_side_by_side(CLAIM, installation.administrator_url, SECRET)
+    claimed = [word for text in written for word in text.split()]
     claimed += [str(trigger_id) for trigger_id in claim(installation, installation.settings)]
     assert len(claimed) == len(set(claimed)) == 20
 

@@ -17,8 +17,9 @@ from neurigraph_pipelines.ingestion.failures import ReplayOutcome, count_open, l
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import describe
 from tests.support.failing import fail, give_up, state_of
-from tests.support.vectors import NamedEmbedder, environment, one, store, with_embedder
+from tests.support.vectors import NamedEmbedder, one, store, with_embedder
 
 # Dagster's own: it reads pydantic's models by an attribute that pydantic has given up.
 pytestmark = pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")
@@ -122,8 +123,7 @@ def test_a_face_replays_through_the_function_alone(installation: Installation, u
 
 @pytest.fixture
 def _environment(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in environment(settings).items():
-        monkeypatch.setenv(name, value)
+    describe(settings, monkeypatch)
 
 
 @pytest.mark.usefixtures("_environment")

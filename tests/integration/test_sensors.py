@@ -28,7 +28,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.retrieval.search import Question, search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from tests.conftest import SECRET
+from tests.support.command_line import describe
 
 SENSORS = ("conversation_end_sensor", "chunk_threshold_sensor", "event_boundary_sensor")
 
@@ -36,18 +36,8 @@ SENSORS = ("conversation_end_sensor", "chunk_threshold_sensor", "event_boundary_
 @pytest.fixture
 def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Sizes of a thousandth; in the environment too, where Dagster's resource looks for them."""
-    assert settings.database_url is not None
-    for name, value in {
-        "HOME": str(settings.home),
-        "DATABASE_URL": settings.database_url.get_secret_value(),
-        "SECRET": SECRET,
-        "LANGUAGE_MODEL": "offline",
-        "EMBEDDER": "minilm",
-        "CHUNK_WATCH_TOKENS": "480",
-        "CHUNK_TARGET_TOKENS": "500",
-        "CHUNK_LIMIT_TOKENS": "620",
-    }.items():
-        monkeypatch.setenv(f"NEURIGRAPH_{name}", value)
+    sizes = {"WATCH": "480", "TARGET": "500", "LIMIT": "620"}
+    describe(settings, monkeypatch, **{f"NEURIGRAPH_CHUNK_{name}_TOKENS": size for name, size in sizes.items()})
     return Settings()
 
 

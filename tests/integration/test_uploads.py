@@ -7,7 +7,6 @@ import json
 import os
 import resource
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -38,11 +37,11 @@ from resources.drop_folder import DropFolder
 from resources.drop_s3 import DropS3
 from tests.conftest import ADMIN_KEY
 from tests.support.api_server import serving
+from tests.support.command_line import PROGRAM, describe, environment, run_cli
 from tests.support.documents import docx_of, pdf_of, png_of
 
 FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
 MEGABYTE = 1 << 20
-NEURIGRAPH = str(Path(sys.executable).parent / "neurigraph")
 
 
 @pytest.fixture
@@ -255,22 +254,6 @@ def test_a_hostile_file_fails_alone(installation: Installation, bob: Claims) -> 
     assert installation.uploads.status(bob, broken)["state"] == "received"
 
 
-def environment(settings: Settings, **more: str) -> dict[str, str]:
-    """What makes another process use this installation."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
-    assert settings.database_url is not None
-    assert settings.secret is not None
-    return {
-        **kept,
-        "NEURIGRAPH_HOME": str(settings.home),
-        "NEURIGRAPH_DATABASE_URL": settings.database_url.get_secret_value(),
-        "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
-        "NEURIGRAPH_EMBEDDER": "minilm",
-        "NEURIGRAPH_LANGUAGE_MODEL": "offline",
-        **more,
-    }
-
-
 def attempts(installation: Installation, upload_id: UUID) -> int:
     with installation.database.pipeline() as tx:
         row = tx.execute("SELECT attempts FROM neurigraph.uploads WHERE source_id = %s", (upload_id,)).fetchone()
@@ -286,7 +269,7 @@ def test_a_process_that_is_killed_while_it_reads_is_followed_by_another(
     endless = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
     upload_id = upload(installation, bob, "endless.pdf", endless)
     limits = {"NEURIGRAPH_CLAIM_LEASE_SECONDS": "5", "NEURIGRAPH_EXTRACTION_SECONDS": "4"}
-    process = subprocess.Popen([NEURIGRAPH, "ingest"], env=environment(settings, **limits))
+    process = subprocess.Popen([PROGRAM, "ingest"], env=environment(settings, **limits))
     while attempts(installation, upload_id) == 0:
         assert process.poll() is None
         time.sleep(0.1)
@@ -306,14 +289,11 @@ def test_a_process_that_is_killed_while_it_reads_is_followed_by_another(
 
 
 def test_the_command_line(tmp_path: Path, settings: Settings, installation: Installation) -> None:
-    env = environment(settings)
     (tmp_path / "ferry times.pdf").write_bytes(FERRY)
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
 
     def run(*arguments: str) -> Any:
-        done = subprocess.run(
-            [NEURIGRAPH, *arguments, "--json"], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        done = run_cli(settings, *arguments, "--json", folder=tmp_path)
         return json.loads(done.stdout if done.returncode == 0 else done.stderr.splitlines()[-1])
 
     taken = run("import", "ferry times.pdf", "--user", "bob")
@@ -596,8 +576,7 @@ def test_the_sensor_asks_for_a_run_that_takes_in_and_reads(
     folder = tmp_path / "drop" / "bob"
     folder.mkdir(parents=True)
     drop = {"NEURIGRAPH_DROP_URL": str(folder.parent), "NEURIGRAPH_DROP_SETTLE_SECONDS": "0"}
-    for name, value in environment(settings, **drop).items():
-        monkeypatch.setenv(name, value)
+    describe(settings, monkeypatch, **drop)
     resources = {"installation": InstallationResource()}
     with dg.DagsterInstance.ephemeral() as instance:
 

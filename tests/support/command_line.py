@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from neurigraph_pipelines.settings import Settings
 from tests.conftest import ROOT
 
@@ -28,6 +30,12 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
         "NEURIGRAPH_EMBEDDER": "minilm",
         **more,
     }
+
+
+def describe(settings: Settings, monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
+    """Let the environment of this process describe the installation, as it does to Dagster's processes."""
+    for name, value in environment(settings, **more).items():
+        monkeypatch.setenv(name, value)
 
 
 def run_cli(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +22,6 @@ from neurigraph_pipelines.ingestion.records import Committed
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.ports import Adapters, Embedder
 from neurigraph_pipelines.retrieval.search import Answer, Question, search
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
 
@@ -57,22 +55,6 @@ class UnreachableEmbedder(NamedEmbedder):
 
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
         raise TransientError(f"{self.model} could not be reached")
-
-
-def environment(settings: Settings, **more: str) -> dict[str, str]:
-    """Environment of a process that works on the same installation."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
-    assert settings.database_url is not None
-    assert settings.secret is not None
-    return {
-        **kept,
-        "NEURIGRAPH_HOME": str(settings.home),
-        "NEURIGRAPH_DATABASE_URL": settings.database_url.get_secret_value(),
-        "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
-        "NEURIGRAPH_LANGUAGE_MODEL": "offline",
-        "NEURIGRAPH_EMBEDDER": "minilm",
-        **more,
-    }
 
 
 def with_embedder(installation: Installation, embedder: Embedder) -> Adapters:

@@ -1,0 +1,46 @@
+"""Fixtures of several modules here: a shared installation with plain models, and a model provider on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import new_user, plain_adapters
+from tests.support.model_provider import ModelProvider
+
+
+@pytest.fixture
+def here(shared_installation: Installation) -> Installation:
+    """An installation that the tests of a module share, each with a user of its own."""
+    return shared_installation
+
+
+@pytest.fixture
+def bob(here: Installation) -> tuple[User, Claims]:
+    """A new user, and their claims."""
+    return new_user(here)
+
+
+@pytest.fixture
+def adapters(here: Installation) -> Adapters:
+    """What the domain takes, with the plain models."""
+    return plain_adapters(here)
+
+
+@pytest.fixture(scope="module")
+def provider_server() -> Iterator[ModelProvider]:
+    """One provider for the tests of a module."""
+    with ModelProvider() as running:
+        yield running
+
+
+@pytest.fixture
+def provider(provider_server: ModelProvider) -> ModelProvider:
+    """The provider, which knows nothing of the tests before."""
+    provider_server.reset()
+    return provider_server
