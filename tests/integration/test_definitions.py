@@ -25,10 +25,11 @@ from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.records import BatchResult
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe
-from tests.support.memories import converse, new_user, rows
+from tests.support.memories import converse, new_user, plain_adapters, rows
 
 # The shape of the job, frozen: op, its inputs with where they come from.
 OPS = {
@@ -262,6 +263,29 @@ def test_running_a_batch_again_changes_nothing(
 def test_the_resource_is_open_only_during_a_run() -> None:
     with pytest.raises(dg.DagsterInvariantViolationError, match="only during a run"):
         _ = InstallationResource().adapters
+
+
+class PlainInstallation(InstallationResource):
+    """The installation with the plain models, which file where a message says."""
+
+    @property
+    def adapters(self) -> Adapters:
+        return plain_adapters(self.opened)
+
+
+def test_a_depth_limit_that_was_met_is_logged(
+    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
+) -> None:
+    converse(here, bob[1], "#One/Two/Three/Four/Five/Six It goes deeper and deeper.", external_id="deep")
+    tick(instance)
+    (batch,) = triggers.open_batches(here.database, conversation_end_sensor.name)
+    result = ingestion_job.execute_in_process(
+        run_config=run_config(batch.batch_id), instance=instance, resources={"installation": PlainInstallation()}
+    )
+    (stored,) = result.output_for_node("commit").stored
+    assert stored.node_path == "bob/One/Two/Three/Four/Five"
+    logged = [entry.user_message for entry in instance.all_logs(result.run_id)]
+    assert "deep: Depth limit 5 met: Six is filed at One / Two / Three / Four / Five." in logged
 
 
 # Retention

@@ -7,6 +7,8 @@ import json
 import httpx
 import pytest
 
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.replay_job import replay_job
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.failures import Failure, ReplayOutcome, count_open, list_failures, replay
 from neurigraph_pipelines.model import Claims
@@ -14,7 +16,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.text_extractor import SubprocessExtractor
 from tests.support.api_server import serving
-from tests.support.command_line import run_cli
+from tests.support.command_line import describe, run_cli
 from tests.support.failing import fail, state_of
 
 NOTES = b"The ferry to Tresco leaves at nine. " * 100
@@ -57,6 +59,16 @@ def test_an_upload_that_cannot_be_read_is_a_failure_and_is_read_once_it_can_be(
     assert read.error is None
     assert state_of(installation, failure) == ("extracted", 1)
     assert count_open(installation.database) == 0
+
+
+@pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")  # Dagster's own
+def test_the_launchpad_replays_it(
+    installation: Installation, settings: Settings, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = fail_to_read(installation, user, "ferry.txt")
+    describe(settings, monkeypatch)
+    assert replay_job.execute_in_process(resources={"installation": InstallationResource()}).success
+    assert state_of(installation, failure) == ("received", 0)
 
 
 def test_sending_it_again_replays_its_failure(installation: Installation, user: User) -> None:
