@@ -84,6 +84,18 @@ class Settings(BaseSettings):
         default=4, ge=0, le=10, description="Attempts after the first for a transient fault, with backoff and jitter."
     )
     model_concurrency: int = Field(default=8, ge=1, le=64, description="Provider calls at the same time.")
+    model_requests_per_minute: float | None = Field(
+        default=None,
+        gt=0,
+        description="Requests that one process sends to a provider in a minute, evenly spaced. "
+        "Unset: as fast as the provider's own answers allow.",
+    )
+    model_tokens_per_minute: float | None = Field(
+        default=None,
+        gt=0,
+        description="Tokens that one process sends to a provider in a minute, evenly spaced. "
+        "Several runs at a time share what the account has: divide it among them.",
+    )
     minilm_threads: int = Field(
         default=1, ge=1, le=64, description="Threads of the local embedder; more than the free cores slows it down."
     )

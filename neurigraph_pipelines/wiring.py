@@ -201,19 +201,23 @@ class Installation:
         return self._client("OpenAI", self.settings.openai_api_key, "OPENAI_API_KEY", self.settings.openai_base_url)
 
     def _client(self, service: str, key: SecretStr | None, variable: str, base_url: str | None) -> ProviderClient:
+        from resources.provider_pace import Pace
         from resources.provider_retries import ProviderClient
 
         if key is None:
             raise ConfigurationError(f"{service} was chosen and has no key: set {variable}")
         settings = self.settings
-        return ProviderClient(
+        client = ProviderClient(
             service,
             key.get_secret_value(),
             base_url,
             settings.model_timeout_seconds,
             settings.model_max_retries,
             settings.model_concurrency,
+            pace=Pace(service, settings.model_requests_per_minute, settings.model_tokens_per_minute),
         )
+        self._open.callback(client.close)
+        return client
 
     @cached_property
     def uploads(self) -> Uploads:

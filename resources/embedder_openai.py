@@ -174,7 +174,13 @@ class OpenAiEmbedder:
         windows = [window for index, text in enumerate(texts) for window in self._windows(index, text)]
         batches = list(self._batches(windows))
         vectors = self._client.call_all(
-            [partial(self._request, [window.content for window in batch], kind, width) for batch in batches]
+            [
+                (
+                    partial(self._request, [window.content for window in batch], kind, width),
+                    sum(window.tokens for window in batch),
+                )
+                for batch in batches
+            ]
         )
         sums = np.zeros((len(texts), width), np.float32)
         for batch, rows in zip(batches, vectors, strict=True):

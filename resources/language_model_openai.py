@@ -85,7 +85,7 @@ class OpenAiLanguageModel:
             return read_placements(answer, segment)
 
         question = _question({"OUTLINE": nodes, "TRANSCRIPT": content})
-        return self._client.call(partial(self._ask, _prompt("placement"), question, PlacementsAnswer, read))
+        return self._client.call(*self._asking(_prompt("placement"), question, PlacementsAnswer, read))
 
     def summarize(self, segment: Segment, words: int) -> Summary:
         """An index entry of about ``words`` words, and a title.
@@ -108,7 +108,7 @@ class OpenAiLanguageModel:
         """
         prompt = _prompt("keywords")
         asks = [
-            partial(self._ask, prompt, _question({"TRANSCRIPT": window}), KeywordsAnswer, _itself)
+            self._asking(prompt, _question({"TRANSCRIPT": window}), KeywordsAnswer, _itself)
             for window in self._windows(segment)
         ]
         return read_keywords(self._client.call_all(asks))
@@ -121,8 +121,7 @@ class OpenAiLanguageModel:
         """One summary for each content."""
         instructions = _prompt(prompt).replace("{words}", str(words))
         asks = [
-            partial(self._ask, instructions, _question({block: content}), SummaryAnswer, read_summary)
-            for content in contents
+            self._asking(instructions, _question({block: content}), SummaryAnswer, read_summary) for content in contents
         ]
         return self._client.call_all(asks)
 
@@ -139,6 +138,13 @@ class OpenAiLanguageModel:
             group.append(entry)
             size += cost
         yield "\n\n".join(group)
+
+    def _asking(
+        self, instructions: str, question: str, shape: type[A], read: Callable[[A], R | None]
+    ) -> tuple[Callable[[OpenAI], R], int]:
+        """A call to be made, and about how many tokens it sends."""
+        ask = partial(self._ask, instructions, question, shape, read)
+        return ask, self._tokens.count(instructions) + self._tokens.count(question)
 
     def _ask(
         self,

@@ -1,7 +1,8 @@
 """Calls to a model provider: bounded in number, time and company, with errors of our own.
 
-Belongs here: the SDK client, which faults pass and which do not, waiting, retrying, and how many calls run at
-once. Not here: what is asked and how answers are read (``embedder_openai``, ``language_model_openai``).
+Belongs here: the SDK client, which faults pass and which do not, retrying, and how many calls run at once. Not here:
+how fast they may follow each other (``provider_pace``), what is asked and how answers are read
+(``embedder_openai``, ``language_model_openai``).
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
 from neurigraph_pipelines.errors import ProviderError, TransientError
+from resources.provider_pace import Pace, asked_wait
 
 if TYPE_CHECKING:
+    from httpx import Response
     from openai import APIStatusError, OpenAI
     from tenacity import RetryCallState
 
@@ -43,7 +46,9 @@ class ProviderClient:
     Every call is tried up to ``max_retries`` more times after a fault that may pass, with exponential backoff
     and full jitter, or after as long as the service asked for, whichever is longer. When the wait would
     outlast three timeouts in all, the call fails at once and says how long the service asked to be left
-    alone. At most ``concurrency`` calls run at a time, over all threads; waits between attempts do not count.
+    alone. At most ``concurrency`` calls run at a time, over all threads; waits between attempts do not count. What
+    the service says about its limits holds for all calls at once, and so does ``pace``; waiting for a place and for
+    one's turn does not count towards the three timeouts.
 
     Args:
         service: Its name in messages, such as ``OpenAI``.
@@ -53,6 +58,7 @@ class ProviderClient:
         max_retries: Attempts after the first.
         concurrency: Calls at the same time.
         first_wait: Longest wait before the second attempt in seconds; doubles with each.
+        pace: Keeps to limits a minute; without one, only to what the service says.
     """
 
     def __init__(
@@ -64,6 +70,7 @@ class ProviderClient:
         max_retries: int,
         concurrency: int,
         first_wait: float = 0.5,
+        pace: Pace | None = None,
     ) -> None:
         self.service = service
         self.concurrency = concurrency
@@ -71,24 +78,39 @@ class ProviderClient:
         self._base_url = base_url
         self._timeout = timeout
         self._max_retries = max_retries
+        self._longest = _DEADLINE_TIMEOUTS * timeout
         self._first_wait = first_wait
+        self._pace = pace or Pace(service)
         self._slots = threading.BoundedSemaphore(concurrency)
         self._opening = threading.Lock()
         self._client: OpenAI | None = None
 
-    def call(self, ask: Callable[[OpenAI], T]) -> T:
+    def call(self, ask: Callable[[OpenAI], T], tokens: int = 0) -> T:
         """Make one call.
 
         Args:
-            ask: Sends the request and reads the answer; raises ``UnusableAnswerError`` for one it cannot use.
+            ask: Sends one request and reads the answer; raises ``UnusableAnswerError`` for one it cannot use.
+            tokens: About how many the request takes.
 
         Raises:
             TransientError: Still failing after the retries, or asked to wait for longer than there is time.
             ProviderError: Refused for good, or unusable more than ``UNUSABLE_RETRIES`` times.
         """
-        from tenacity import Retrying, retry_if_exception_type, stop_before_delay
+        from tenacity import Retrying, retry_if_exception_type
 
-        too_late = stop_before_delay(_DEADLINE_TIMEOUTS * self._timeout)
+        queued = 0.0
+
+        def attempt() -> T:
+            nonlocal queued
+            came = time.monotonic()
+            with self._slots:
+                self._pace.take_turn(tokens, self._longest)
+                queued += time.monotonic() - came
+                return self._attempt(ask)
+
+        def too_late(state: RetryCallState) -> bool:
+            return (state.seconds_since_start or 0.0) + state.upcoming_sleep - queued >= self._longest
+
         attempts = Retrying(
             retry=retry_if_exception_type((TransientError, UnusableAnswerError)),
             wait=self._wait,
@@ -96,20 +118,23 @@ class ProviderClient:
             sleep=time.sleep,
             reraise=True,
         )
-        answer: T = attempts(self._attempt, ask)
+        answer: T = attempts(attempt)
         return answer
 
-    def call_all(self, asks: Sequence[Callable[[OpenAI], T]]) -> list[T]:
+    def call_all(self, asks: Sequence[tuple[Callable[[OpenAI], T], int]]) -> list[T]:
         """Make several calls at the same time, as many as are allowed; answers in order.
+
+        Args:
+            asks: What ``call`` takes.
 
         Raises:
             TransientError: As ``call``; the first fault ends the calls that have not begun.
             ProviderError: As ``call``.
         """
         if len(asks) < 2:
-            return [self.call(ask) for ask in asks]
+            return [self.call(ask, tokens) for ask, tokens in asks]
         with ThreadPoolExecutor(min(self.concurrency, len(asks)), thread_name_prefix=self.service) as pool:
-            futures = [pool.submit(self.call, ask) for ask in asks]
+            futures = [pool.submit(self.call, ask, tokens) for ask, tokens in asks]
             try:
                 return [future.result() for future in futures]
             finally:
@@ -127,30 +152,37 @@ class ProviderClient:
         import openai
 
         client = self._client or self._open()
-        with self._slots:
-            try:
-                return ask(client)
-            except openai.APITimeoutError as error:
-                raise TransientError(f"{self.service} did not answer within {self._timeout:g} s.") from error
-            except openai.APIStatusError as error:
-                raise self._status_error(error) from error
-            except (openai.APIResponseValidationError, JSONDecodeError, UnicodeDecodeError) as error:
-                raise UnusableAnswerError(f"{self.service} answered with something unreadable.") from error
-            except openai.APIConnectionError as error:
-                raise TransientError(f"{self.service} could not be reached, or broke off its answer.") from error
-            except openai.OpenAIError as error:
-                raise ProviderError(f"{self.service} could not be asked: {_shortened(str(error))}") from error
+        try:
+            return ask(client)
+        except openai.APITimeoutError as error:
+            raise TransientError(f"{self.service} did not answer within {self._timeout:g} s.") from error
+        except openai.APIStatusError as error:
+            raise self._status_error(error) from error
+        except (openai.APIResponseValidationError, JSONDecodeError, UnicodeDecodeError) as error:
+            raise UnusableAnswerError(f"{self.service} answered with something unreadable.") from error
+        except openai.APIConnectionError as error:
+            raise TransientError(f"{self.service} could not be reached, or broke off its answer.") from error
+        except openai.OpenAIError as error:
+            raise ProviderError(f"{self.service} could not be asked: {_shortened(str(error))}") from error
 
     def _open(self) -> OpenAI:
         """Make the SDK's client once, whoever comes first; it retries nothing by itself."""
-        from openai import OpenAI
+        from openai import DefaultHttpxClient, OpenAI
 
         with self._opening:
             if self._client is None:
                 self._client = OpenAI(
-                    api_key=self._api_key, base_url=self._base_url, timeout=self._timeout, max_retries=0
+                    api_key=self._api_key,
+                    base_url=self._base_url,
+                    timeout=self._timeout,
+                    max_retries=0,
+                    http_client=DefaultHttpxClient(event_hooks={"response": [self._heed]}),
                 )
             return self._client
+
+    def _heed(self, response: Response) -> None:
+        """Every answer, good or bad, may ask for a slower pace."""
+        self._pace.heed(response.status_code, response.headers)
 
     def _tried_enough(self, state: RetryCallState) -> bool:
         """Whether the attempt that just failed was the last one allowed."""
@@ -179,25 +211,9 @@ class ProviderClient:
         if status in _PASSING_STATUS or status >= 500:
             return TransientError(
                 f"{self.service} answered with status {status}: {detail}",
-                retry_after=_retry_after(error.response.headers.get("retry-after")),
+                retry_after=asked_wait(error.response.headers),
             )
         return ProviderError(f"{self.service} rejected the request ({status}): {detail}")
-
-
-def _retry_after(header: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for, given as seconds or as a date (RFC 9110, 10.2.3)."""
-    if header is None:
-        return None
-    try:
-        seconds = float(header)
-    except ValueError:
-        from email.utils import parsedate_to_datetime
-
-        try:
-            seconds = parsedate_to_datetime(header).timestamp() - time.time()
-        except ValueError:
-            return None
-    return max(0.0, seconds) if seconds == seconds else None
 
 
 def _detail(error: APIStatusError) -> str:
