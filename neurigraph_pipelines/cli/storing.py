@@ -183,8 +183,8 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
         )
     if data["pending_for_another_model"]:
         told.append(
-            f"{data['pending_for_another_model']:,} records wait for another model's embedding than "
-            f"{models['embedder']}'s: `neurigraph reembed` moves their users to it."
+            f"{data['pending_for_another_model']:,} records wait whose users' searches use another model than "
+            f"{models['embedder']}: `neurigraph reembed` moves them to it."
         )
     told += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
     if queue.pending and queue.next_attempt_at is not None:

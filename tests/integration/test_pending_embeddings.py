@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -36,8 +37,10 @@ DOWN = Fault("status", 503)
 
 
 @pytest.fixture
-def embedder(provider: ModelProvider) -> OpenAiEmbedder:
-    return make_embedder(make_client(provider, max_retries=0))
+def embedder(provider: ModelProvider) -> Iterator[OpenAiEmbedder]:
+    client = make_client(provider, max_retries=0)
+    yield make_embedder(client)
+    client.close()
 
 
 @pytest.fixture
@@ -214,9 +217,18 @@ def test_ingesting_by_hand_heals_what_waits_and_says_so(
     make_due(installation)
     said = run_cli(settings, "ingest", more=made_up).stdout
     assert "1 records that waited for their embedding have it now." in said
-    other_model = run_cli(settings, "ingest").stdout
-    assert "another model" not in other_model, "nothing waits any more"
     assert_healed(installation, user, 2)
+
+
+def test_ingesting_with_another_model_says_whom_it_cannot_help(
+    installation: Installation, settings: Settings, adapters: Adapters, provider: ModelProvider, user: User
+) -> None:
+    end_conversation(installation, user, "first", "The walnut tree stood.")
+    store(installation, adapters)
+    store_without_provider(installation, adapters, provider, user)
+    said = run_cli(settings, "ingest").stdout
+    assert "1 records wait whose users' searches use another model than minilm-l6-v2: `neurigraph reembed`" in said
+    assert pending(installation) == 1
 
 
 def test_two_runs_at_once_heal_each_record_once(
