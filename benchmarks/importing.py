@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims, NewConversation
 from neurigraph_pipelines.wiring import Installation
 from tests.support.exports import chatgpt, chatgpt_node
+from tests.support.process_memory import resident
 
 MEGABYTES = {10: 3, 100: 1}
 """Sizes of the generated exports, and how often each is imported, every time for a new user."""
@@ -124,45 +124,33 @@ def _in_own_process(what: str, path: Path, environment: Mapping[str, str]) -> Co
     return Cost(**json.loads(done.stdout))
 
 
-def _memory(field: str) -> float:
-    """``VmRSS`` or ``VmHWM`` of this process in MB.
-
-    Where the kernel shows neither, the peak: ``ru_maxrss``, which on Linux would count the parent's memory too.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        lines = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
-        return int(lines[field].split()[0]) / 1_024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1_024)
-
-
 def _import(path: Path) -> Cost:
     with Installation() as installation:
         user, _ = ensure_user(installation.database, os.environ["NEURIGRAPH_BENCHMARK_USER"])
         counter, settings, claims = installation.tokens, installation.settings, Claims.of_user(user.user_id)
-        before, started = _memory("VmRSS"), time.perf_counter()
+        before, started = resident("now"), time.perf_counter()
         report = import_file(installation.database, counter, settings, claims, path, "chatgpt")
         taken = time.perf_counter() - started
         assert not report.rejected
         assert report.conversations_added
-        return Cost(taken, before, _memory("VmHWM"))
+        return Cost(taken, before, resident("peak"))
 
 
 def _parse(path: Path) -> Cost:
-    before, started = _memory("VmRSS"), time.perf_counter()
+    before, started = resident("now"), time.perf_counter()
     with path.open("rb") as file:
         loaded = json.load(file)
     taken = time.perf_counter() - started
     assert loaded
-    return Cost(taken, before, _memory("VmHWM"))
+    return Cost(taken, before, resident("peak"))
 
 
 def _read(path: Path) -> Cost:
-    before, started = _memory("VmRSS"), time.perf_counter()
+    before, started = resident("now"), time.perf_counter()
     with path.open("rb") as file:
         while file.read(1_000_000):
             pass
-    return Cost(time.perf_counter() - started, before, _memory("VmHWM"))
+    return Cost(time.perf_counter() - started, before, resident("peak"))
 
 
 if __name__ == "__main__":

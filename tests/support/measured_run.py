@@ -1,0 +1,39 @@
+"""A worker that stores one batch as Dagster's run worker does, and tells how much memory it took.
+
+Run as ``python -m tests.support.measured_run BATCH_ID FOLDER`` in the environment of an installation; FOLDER becomes
+Dagster's. Prints ``{"before": …, "peak": …}``, megabytes resident: once everything is loaded, and at most. Ends with
+status 1 when the run failed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import dagster as dg
+
+from tests.support.process_memory import resident
+
+
+def ingestion_job() -> dg.JobDefinition:
+    """The job as a code server has it."""
+    from neurigraph_pipelines.definitions import defs
+
+    return defs.resolve_job_def("ingestion_job")
+
+
+def main() -> None:
+    batch_id, folder = sys.argv[1:]
+    job = dg.reconstructable(ingestion_job)
+    job.get_definition()
+    before = resident("now")
+    with dg.DagsterInstance.local_temp(folder) as instance:
+        result = dg.execute_job(job, instance, {"ops": {"assign_nodes": {"config": {"batch_id": batch_id}}}})
+    print(json.dumps({"before": before, "peak": resident("peak")}))
+    sys.exit(not result.success)
+
+
+if __name__ == "__main__":
+    from tests.support.measured_run import main as imported_main  # Dagster finds the job by this module's name
+
+    imported_main()
