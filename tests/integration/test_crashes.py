@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import subprocess
 import sys
 import time
@@ -10,7 +9,6 @@ import time
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
@@ -18,13 +16,12 @@ from tests.support.memories import (
     converse,
     ingest,
     new_user,
-    node_rows,
     plain_adapters,
     rows,
-    schemas_of,
     stored,
 )
 from tests.support.pausing_run import LEASE_SECONDS, MOMENTS
+from tests.support.wholeness import whole_records
 
 CONVERSATIONS = (
     ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister"),
@@ -41,34 +38,6 @@ def run_to(here: Installation, user: User, moment: str, occurrence: int) -> subp
     assert process.stdout is not None
     assert process.stdout.readline() == "paused\n"
     return process
-
-
-def whole_records(here: Installation, user: User) -> int:
-    """How many records there are; each must be whole, and every index must agree."""
-    found = 0
-    for path, schema in schemas_of(here, user).items():
-        records = node_rows(here, schema, "SELECT * FROM {schema}.metadata_records")
-        for record in records:
-            (file,) = node_rows(
-                here, schema, "SELECT * FROM {schema}.file_manifest WHERE record_id = %s", record["record_id"]
-            )
-            text = gzip.decompress(b"".join(here.objects.get(file["storage_path"])))
-            assert b"".join(here.objects.get(active_key(file["storage_path"]))) == text
-            passages = node_rows(
-                here, schema, "SELECT seq FROM {schema}.passages WHERE record_id = %s", record["record_id"]
-            )
-            assert len(passages) == text.count(b"\n") == record["last_message"] - record["first_message"] + 1
-            deltas = rows(here, "SELECT FROM neurigraph.delta_log WHERE record_id = %s", record["record_id"])
-            logs = rows(here, "SELECT FROM neurigraph.compression_state_log WHERE file_id = %s", file["file_id"])
-            assert (len(deltas), len(logs)) == (1, 1)
-        (node,) = rows(here, "SELECT record_count AS n FROM neurigraph.graph_index WHERE schema_name = %s", schema)
-        assert node["n"] == len(records), path
-        found += len(records)
-    for table in ("record_index", "file_index", "delta_log", "compression_state_log"):
-        assert rows(here, f"SELECT count(*) AS n FROM neurigraph.{table} WHERE user_id = %s", user.user_id) == [
-            {"n": found}
-        ]
-    return found
 
 
 @pytest.mark.parametrize(("moment", "occurrence"), MOMENTS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import select
 import socket
 import struct
 import threading
@@ -38,7 +39,7 @@ class Fault:
         status: HTTP status of a ``status`` fault.
         code: The error's code, such as ``insufficient_quota``.
         retry_after: Value of the Retry-After header.
-        seconds: How long a ``stall`` lasts before a good answer.
+        seconds: How long a ``stall`` lasts before a good answer; it ends early with ``mend``.
         answer: What a ``wrong_shape`` answers with: the content of a chat message, or a whole body.
     """
 
@@ -59,12 +60,33 @@ class Request:
     key: str
     arrived: float
 
+    def asks(self, marker: str, question: str = "") -> bool:
+        """Whether it holds ``marker`` in its content and asks ``question``.
+
+        Args:
+            question: Name of the wanted answer's schema, ``embeddings``, or empty for any.
+        """
+        wanted = self.body.get("response_format", {}).get("json_schema", {}).get("name", "embeddings")
+        return question in ("", wanted) and marker in json.dumps(self.body)
+
+
+@dataclass(slots=True)
+class _Ailment:
+    """A lasting fault with all requests of one kind; ``over`` is set when it is mended."""
+
+    marker: str
+    question: str
+    fault: Fault
+    over: threading.Event = field(default_factory=threading.Event)
+    held: int = 0
+
 
 @dataclass
 class _State:
     """What the handlers share."""
 
     faults: deque[Fault] = field(default_factory=deque)
+    ailments: list[_Ailment] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     running: int = 0
     peak: int = 0
@@ -96,6 +118,7 @@ class ModelProvider:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.mend()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -121,12 +144,36 @@ class ModelProvider:
         with self._state.lock:
             self._state.faults.extend(faults)
 
+    def fail_when(self, marker: str, fault: Fault, question: str = "") -> None:
+        """Every request that asks this fails like this, until it is mended.
+
+        Args:
+            marker: Stands in the content of those requests.
+            question: As for ``Request.asks``.
+        """
+        with self._state.lock:
+            self._state.ailments.append(_Ailment(marker, question, fault))
+
+    def held(self, marker: str) -> int:
+        """How many requests with this marker stall just now, with somebody waiting for them."""
+        with self._state.lock:
+            return sum(ailment.held for ailment in self._state.ailments if ailment.marker == marker)
+
+    def mend(self, marker: str = "") -> None:
+        """End lasting faults with this marker, or all; requests that they hold up are answered."""
+        with self._state.lock:
+            for ailment in list(self._state.ailments):
+                if marker in ("", ailment.marker):
+                    ailment.over.set()
+                    self._state.ailments.remove(ailment)
+
     def slow_down(self, seconds: float) -> None:
         """Every answer takes this long from now on."""
         self._state.delay = seconds
 
     def reset(self) -> None:
         """Forget requests, faults and delays."""
+        self.mend()
         with self._state.lock:
             self._state.faults.clear()
             self._state.requests.clear()
@@ -152,20 +199,50 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        fault = self._arrive(body)
+        fault, ailment = self._arrive(body)
         try:
             with self._counted():
                 time.sleep(self.shared.delay)
+                if fault is not None and fault.kind == "stall":
+                    self._stall(fault.seconds, ailment)
+                    fault = None
                 self._answer(body, fault)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def _arrive(self, body: dict[str, Any]) -> Fault | None:
-        """Note the request, and take the next fault if there is one."""
+    def _arrive(self, body: dict[str, Any]) -> tuple[Fault | None, _Ailment | None]:
+        """Note the request, and take the next fault if there is one, or a lasting one."""
         key = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        request = Request(self.path, body, key, time.monotonic())
         with self.shared.lock:
-            self.shared.requests.append(Request(self.path, body, key, time.monotonic()))
-            return self.shared.faults.popleft() if self.shared.faults else None
+            self.shared.requests.append(request)
+            if self.shared.faults:
+                return self.shared.faults.popleft(), None
+            for ailment in self.shared.ailments:
+                if request.asks(ailment.marker, ailment.question):
+                    return ailment.fault, ailment
+        return None, None
+
+    def _stall(self, seconds: float, ailment: _Ailment | None) -> None:
+        """Answer nothing for a while, or until the fault is mended or the client hangs up."""
+        if ailment is None:
+            time.sleep(seconds)
+            return
+        with self.shared.lock:
+            ailment.held += 1
+        deadline = time.monotonic() + seconds
+        while not ailment.over.wait(0.05) and time.monotonic() < deadline and not self._hung_up():
+            pass
+        with self.shared.lock:
+            ailment.held -= 1
+
+    def _hung_up(self) -> bool:
+        """Whether the client has closed the connection."""
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        try:
+            return bool(readable) and self.connection.recv(1, socket.MSG_PEEK) == b""
+        except ConnectionError:
+            return True
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
@@ -181,9 +258,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: dict[str, Any], fault: Fault | None) -> None:
         """Send a good answer, or what the fault makes of it."""
-        if fault is not None and fault.kind == "stall":
-            time.sleep(fault.seconds)
-            fault = None
         if fault is not None and fault.kind == "status":
             self._send(fault.status, _error("scripted fault", fault.code), fault.retry_after)
             return
