@@ -10,7 +10,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import chunk_detection, code_location, daemon, embedding, importing, pipeline, provisioning, retrieval
+from benchmarks import (
+    chunk_detection,
+    code_location,
+    daemon,
+    embedding,
+    importing,
+    pipeline,
+    provisioning,
+    retrieval,
+    throughput,
+)
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
 
@@ -30,6 +40,7 @@ def measure_embedding(_: Bench) -> Section:
 BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "pipeline": pipeline.run,
     "daemon": daemon.run,
+    "throughput": throughput.run,
     "importing": importing.run,
     "chunk_detection": chunk_detection.run,
     "code_location": code_location.run,

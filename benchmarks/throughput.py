@@ -1,0 +1,219 @@
+"""Records a second and memory against a slow provider, by how many calls run at once; and what a retry costs.
+
+Run as a program it is one of the processes that are measured: ``python -m benchmarks.throughput store BATCH_ID`` stores
+a batch and prints what that took as JSON; ``... provide`` is the provider, and answers each line on its standard input
+with the requests since the line before.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+import httpx
+
+from benchmarks.bench import PROJECT_ROOT, Bench
+from benchmarks.chat import conversations
+from benchmarks.report import Section, number, spread, table
+from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.batch import run_batch
+from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from resources.language_model_openai import OpenAiLanguageModel
+from tests.support.model_clients import TALK, make_client, make_model
+from tests.support.model_provider import Fault, ModelProvider
+from tests.support.process_memory import resident
+
+ANSWER_SECONDS = 0.3
+CONCURRENCY = {1: 16, 8: 64, 32: 96}
+"""Calls at the same time, and conversations stored in one batch with so many."""
+QUICK_CONCURRENCY = {8: 4}
+ROUNDS = 3
+RETRIES = 15
+
+_METHOD = """Made-up conversations of 20 to 30 messages go through `run_batch` with the adapters for the OpenAI
+protocol, against a provider in a process of its own that takes 300 ms for every answer; each batch is a new user's and
+has a process of its own. A conversation takes three calls of the chat model; the texts to embed go 128 to a call. The
+baseline takes turns with it: the requests that the batch had sent, sent again by a bare pool of as many threads that
+does nothing with the answers. Memory is what is resident of the process that stores, before the batch and at most."""
+
+_RETRY_METHOD = """What one retry adds to a call beside the wait: a call that is answered well the second time, less
+one that is answered well at once, against a provider that answers without delay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one batch took; memory in MB, before the work and at its peak."""
+
+    records: int
+    seconds: float
+    before: float
+    peak: float
+
+
+class Provider:
+    """The provider in its own process; a context manager that ends it."""
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "benchmarks.throughput", "provide"]
+        self._process = subprocess.Popen(
+            command, cwd=PROJECT_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.base_url: str = self._read()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.communicate()
+
+    def requests(self) -> list[tuple[str, Any]]:
+        """Path and body of each request since the last time."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("requests\n")
+        self._process.stdin.flush()
+        return [(path, body) for path, body in self._read()]
+
+    def _read(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+
+def run(bench: Bench) -> Section:
+    """Measure each number of calls at once, then retries."""
+    rows = []
+    with bench.installation() as installation, Provider() as provider:
+        environment = {
+            **bench.environment(installation),
+            "NEURIGRAPH_LANGUAGE_MODEL": "openai",
+            "NEURIGRAPH_EMBEDDER": "openai",
+            "OPENAI_API_KEY": "benchmark",
+            "OPENAI_BASE_URL": provider.base_url,
+        }
+        for at_once, size in (QUICK_CONCURRENCY if bench.quick else CONCURRENCY).items():
+            costs, bare, calls = [], [], 0
+            for turn in range(1 if bench.quick else ROUNDS):
+                bench.say(f"{size} conversations, {at_once} calls at once, round {turn + 1}")
+                batch_id = take_in(installation, f"at-once-{at_once}-{turn}", size)
+                costs.append(store(batch_id, {**environment, "NEURIGRAPH_MODEL_CONCURRENCY": str(at_once)}))
+                requests = provider.requests()
+                calls = len(requests)
+                bare.append(send_bare(provider.base_url, requests, at_once))
+                provider.requests()
+            rows.append(
+                [
+                    str(at_once),
+                    str(size),
+                    str(calls),
+                    spread([cost.records / cost.seconds for cost in costs]),
+                    spread([cost.records / seconds for cost, seconds in zip(costs, bare, strict=True)]),
+                    spread([cost.seconds / seconds for cost, seconds in zip(costs, bare, strict=True)]),
+                    number(max(cost.before for cost in costs)),
+                    number(max(cost.peak for cost in costs)),
+                ]
+            )
+    bench.say("retries")
+    header = (
+        *("calls at once", "conversations", "calls", "records/s", "of the bare pool, records/s", "batch ÷ bare pool"),
+        *("memory before, MB", "peak memory, MB"),
+    )
+    retries = retry_costs(2 if bench.quick else RETRIES)
+    return Section("Many provider calls at once", _METHOD, f"{table(header, rows)}\n\n{_RETRY_METHOD}\n\n{retries}")
+
+
+def take_in(installation: Installation, slug: str, size: int) -> UUID:
+    """Put conversations into the inbox of a new user, and claim them as one batch."""
+    database, settings = installation.database, installation.settings.model_copy(update={"batch_max_segments": size})
+    user, _ = create_user(database, slug)
+    inbox = Inbox(installation.tokens, settings)
+    for chat in conversations(0, size):
+        with database.agent(Claims.of_user(user.user_id)) as tx:
+            inbox.add_conversation(tx, user.user_id, chat)
+    detect_conversation_ends(database, settings)
+    batch = triggers.claim(database, settings, "benchmark", user.user_id)
+    assert batch is not None
+    assert batch.segments == size
+    return batch.batch_id
+
+
+def store(batch_id: UUID, environment: Mapping[str, str]) -> Cost:
+    """Store a batch in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.throughput", "store", str(batch_id)]
+    done = subprocess.run(command, env=environment, cwd=PROJECT_ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return Cost(**json.loads(done.stdout))
+
+
+def send_bare(base_url: str, requests: Sequence[tuple[str, Any]], at_once: int) -> float:
+    """Seconds for the same requests without us."""
+    address = base_url.removesuffix("/v1")
+    with httpx.Client(timeout=60) as client, ThreadPoolExecutor(at_once) as pool:
+        started = time.perf_counter()
+        for answer in pool.map(lambda request: client.post(address + request[0], json=request[1]), requests):
+            answer.raise_for_status()
+        return time.perf_counter() - started
+
+
+def retry_costs(repeats: int) -> str:
+    """A table of what one retry costs."""
+    faults = {
+        "500, and no backoff": (Fault("status", status=500), 0.0),
+        "429 with `Retry-After: 1`, and no backoff": (Fault("status", status=429, retry_after="1"), 1.0),
+    }
+    rows = []
+    with ModelProvider() as provider:
+        client = make_client(provider, first_wait=0.0)
+        model = make_model(client)
+        model.summarize(TALK, 200)
+        for name, (fault, wait) in faults.items():
+            extra = []
+            for _ in range(repeats):
+                well = _seconds_of_a_call(model)
+                provider.fail_next(fault)
+                extra.append(1_000 * (_seconds_of_a_call(model) - well - wait))
+            rows.append([name, number(wait), spread(extra)])
+        client.close()
+    return table(("first answer", "wait asked for, s", "beside it, ms"), rows)
+
+
+def _seconds_of_a_call(model: OpenAiLanguageModel) -> float:
+    started = time.perf_counter()
+    model.summarize(TALK, 200)
+    return time.perf_counter() - started
+
+
+def _store(batch_id: UUID) -> None:
+    with Installation() as installation:
+        adapters, settings = installation.adapters, installation.settings
+        before, started = resident("now"), time.perf_counter()
+        result = run_batch(adapters, settings, batch_id)
+        taken = time.perf_counter() - started
+        assert not result.returned, result.returned
+        print(json.dumps(asdict(Cost(len(result.stored), taken, before, resident("peak")))))
+
+
+def _provide() -> None:
+    with ModelProvider() as provider:
+        provider.slow_down(ANSWER_SECONDS)
+        print(json.dumps(provider.base_url), flush=True)
+        for _ in sys.stdin:
+            print(json.dumps([(request.path, request.body) for request in provider.requests]), flush=True)
+            provider.reset()
+            provider.slow_down(ANSWER_SECONDS)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "store":
+        _store(UUID(sys.argv[2]))
+    else:
+        _provide()
