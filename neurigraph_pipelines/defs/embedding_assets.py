@@ -15,7 +15,7 @@ from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import find_user
-from neurigraph_pipelines.ingestion import healing, reembed
+from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
 from neurigraph_pipelines.ingestion.records import Committed
 
@@ -124,11 +124,13 @@ def record_embeddings(
     Ingestion adds to it day by day. A backfill embeds what lacks the configured model; a user's searches switch to it
     once all of the user's records have it.
     """
+    from neurigraph_pipelines.ingestion.reembed import reembed  # numpy: for runs, not for those who load definitions
+
     window = context.partition_time_window
     keys = list(context.partition_keys)
     since = None if keys[0] == FIRST_DAY else window.start
     user_id = find_user(installation.opened.database, config.user).user_id if config.user else None
-    done = reembed.reembed(installation.adapters, since, window.end, user_id)
+    done = reembed(installation.adapters, since, window.end, user_id)
     for record_id, error in done.failed:
         context.log.error("%s has no vectors of %s: %s", record_id, done.model, error)
     yield dg.MaterializeResult(

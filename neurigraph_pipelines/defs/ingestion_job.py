@@ -1,7 +1,8 @@
 """The ingestion job: five ops over one batch of segments.
 
 An op reads the batch from its input, calls one function of ``ingestion.batch`` and says what it did. Ops are
-vectorised: one process, one start-up, bounded concurrency within.
+vectorised: one process, one start-up, bounded concurrency within. The domain is imported by whoever runs an op: those
+who only load definitions do without numpy.
 """
 
 import time
@@ -14,7 +15,6 @@ import dagster as dg
 
 from neurigraph_pipelines.defs.embedding_assets import materializations
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -50,6 +50,8 @@ def assign_nodes(
     context: dg.OpExecutionContext, config: BatchConfig, installation: InstallationResource
 ) -> dg.Output[Assigned]:
     """Says which node or nodes each segment belongs to."""
+    from neurigraph_pipelines.ingestion import batch
+
     started = time.monotonic()
     adapters = installation.adapters
     assigned = batch.assign_nodes(adapters, installation.settings, UUID(config.batch_id))
@@ -75,6 +77,8 @@ def assign_nodes(
 @dg.op(retry_policy=RETRY_POLICY)
 def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Output[Summarized]:
     """Writes the summary that stands for each record in every search."""
+    from neurigraph_pipelines.ingestion import batch
+
     started = time.monotonic()
     summarized = batch.summarize(installation.adapters, installation.settings, assigned)
     plans = {plan.record_id: plan for plan in assigned.plans}
@@ -101,6 +105,8 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
 @dg.op(retry_policy=RETRY_POLICY)
 def extract_keywords(installation: InstallationResource, assigned: Assigned) -> dg.Output[Described]:
     """Extracts entities, topics, dates and relationships."""
+    from neurigraph_pipelines.ingestion import batch
+
     started = time.monotonic()
     described = batch.extract_keywords(installation.adapters, installation.settings, assigned)
     plans = {plan.record_id: plan for plan in assigned.plans}
@@ -132,6 +138,8 @@ def embed(
     context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned, summarized: Summarized
 ) -> dg.Output[Embedded]:
     """Embeds summaries and passages; a provider that is down leaves them pending."""
+    from neurigraph_pipelines.ingestion import batch
+
     started = time.monotonic()
     embedded = batch.embed(installation.adapters, installation.settings, assigned, summarized)
     for record_id, error in embedded.pending:
@@ -168,6 +176,8 @@ def commit(
     embedded: Embedded,
 ) -> dg.Output[BatchResult]:
     """The atomic zone: each segment is stored completely or leaves no trace."""
+    from neurigraph_pipelines.ingestion import batch
+
     started = time.monotonic()
     result = batch.commit(installation.adapters, installation.settings, assigned, summarized, described, embedded)
     for failure, state in result.returned:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import dagster as dg
 from pydantic import PrivateAttr
 
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.wiring import Installation
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.wiring import Installation
 
 
 class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
@@ -20,7 +23,9 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[InstallationResource, None, None]:
-        """Open for one run or tick."""
+        """Open for one run or tick; what that takes is not loaded before."""
+        from neurigraph_pipelines.wiring import Installation
+
         with Installation() as installation:
             self._installation = installation
             yield self

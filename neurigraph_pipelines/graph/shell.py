@@ -13,19 +13,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
-from pgvector import Vector
 from psycopg import sql
 
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH, name_key
 from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
-from neurigraph_pipelines.model import RECORD_DIMENSIONS, ConceptKind, Keywords, PlannedAlias
+from neurigraph_pipelines.model import ConceptKind, Keywords, PlannedAlias
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pgvector import Vector
 
 MAX_NODE_KEYWORDS = 64
 KEYWORDS_OF_RECORD = 6
@@ -119,8 +121,10 @@ def set_centroid(tx: Transaction, node_id: UUID, embedded_count: int, centroid: 
 
 def _mean_with(mean: Vector | None, count: int, vector: NDArray[np.float32]) -> Vector:
     """The mean of ``count + 1`` vectors from the mean of the first ``count`` and one more."""
-    before = mean.to_numpy() if mean is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
-    return Vector((before * count + vector) / (count + 1))
+    from pgvector import Vector  # with numpy behind it: not for those who only look at what is due
+
+    total = vector if mean is None else mean.to_numpy() * count + vector
+    return Vector(total / (count + 1))
 
 
 def _with_record(shell: Mapping[str, Any], addition: Addition) -> dict[str, Any]:

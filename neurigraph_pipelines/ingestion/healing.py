@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.records import Progress
-from neurigraph_pipelines.ingestion.reembed import Place, fill
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.ingestion.reembed import Place
 
 MAX_HEALED = 2_000
 """Pending records that one run takes up, unless told otherwise."""
@@ -101,6 +104,8 @@ def heal_pending(
         user_id: Only this user's, or everybody's.
         on_done: Told of each record.
     """
+    from neurigraph_pipelines.ingestion.reembed import fill  # with numpy behind it: not for a look at what is due
+
     done = Healed()
     taken = 0
     while taken < limit:
@@ -147,6 +152,8 @@ def overdue(adapters: Adapters, limit: int) -> list[Overdue]:
 
 def _claim(adapters: Adapters, settings: Settings, user_id: UUID | None, limit: int) -> list[tuple[Place, int]]:
     """Pending records that are due, with how often they were taken up, this time included."""
+    from neurigraph_pipelines.ingestion.reembed import Place
+
     with adapters.database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["claim_pending"],

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
-
-import numpy as np
-from numpy.typing import NDArray
 
 from neurigraph_pipelines.errors import NeurigraphError, StorageError, TransientError
 from neurigraph_pipelines.model import Filing, ItemFailure, Keywords, SegmentRef, Summary
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _RECORD_NAMESPACE = UUID("6a0f6c1e-2f0b-5d5e-9a44-6d1f6b1f7a10")
 

@@ -52,6 +52,7 @@ started = time.monotonic()
 from neurigraph_pipelines.definitions import defs
 seconds = time.monotonic() - started
 heavy = {"openai", "onnxruntime", "onnx", "tiktoken", "tokenizers", "dateparser", "pandas", "fastapi", "typer"}
+heavy |= {"numpy", "pgvector", "psycopg_pool"}  # whoever only loads definitions stores and searches nothing
 print(json.dumps({"seconds": seconds, "heavy": sorted(heavy & set(sys.modules))}))
 """
 
