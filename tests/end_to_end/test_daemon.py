@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import time
@@ -10,7 +9,6 @@ import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,6 +19,7 @@ from neurigraph_pipelines.local_stack import LocalStack
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.retrieval.search import Question, search
 from neurigraph_pipelines.wiring import Installation
+from tests.support.dagster_stack import graphql
 from tests.support.embedded_server import new_home
 
 pytestmark = pytest.mark.end_to_end
@@ -82,20 +81,6 @@ def await_stored(installation: Installation, stack: LocalStack, count: int) -> N
         stack.check()
         assert time.monotonic() < deadline, f"not stored in time: {queue}"
         time.sleep(0.25)
-
-
-def graphql(stack: LocalStack, query: str) -> dict[str, Any]:
-    """Ask the webserver what a person would see in its pages."""
-    request = urllib.request.Request(
-        f"{stack.ui.url}/graphql",
-        data=json.dumps({"query": query}).encode(),
-        headers={"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=30) as response:
-        answer: dict[str, Any] = json.load(response)
-    assert "errors" not in answer, answer
-    data: dict[str, Any] = answer["data"]
-    return data
 
 
 def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ class Reader(threading.Thread):
 
     def run(self) -> None:
         """Look again and again."""
-        while not self._done.wait(0.2):
+        while not self._done.wait(0.5):
             try:
                 for user in self._users:
                     self._look(user)

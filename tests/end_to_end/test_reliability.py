@@ -1,0 +1,302 @@
+"""The pipeline loses nothing: a real Dagster whose parts are really killed, filled up, refused and doubled.
+
+``docs/reliability.md`` says of each proof what it shows. One stack serves them all, in this order; it is the same that
+`neurigraph up` starts.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+import pytest
+
+from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.ingestion import failures
+from resources.embedded_postgres import EmbeddedPostgres
+from tests.support.api_server import serving
+from tests.support.command_line import PROGRAM
+from tests.support.dagster_stack import (
+    PROJECT,
+    another_daemon,
+    await_true,
+    code_servers_of,
+    daemon_of,
+    launch,
+    run_statuses,
+)
+from tests.support.embedded_server import server_pid
+from tests.support.memories import rows
+from tests.support.model_provider import Fault
+from tests.support.proving_ground import ALONE, ProvingGround, SmallDisk, locked, proving_ground, unique, waiters
+from tests.support.wholeness import Reader, orphans, whole_records
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.proof]
+
+STEPS = {
+    "assign_nodes": "PlacementsAnswer",
+    "summarize": "SummaryAnswer",
+    "extract_keywords": "KeywordsAnswer",
+    "embed": "embeddings",
+}
+COMMITS = ("between the objects and the transaction", "at the end of the transaction")
+FOR_EVER = Fault("stall", seconds=600.0)
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk | None]:
+    made = SmallDisk(tmp_path_factory.mktemp("disk"))
+    mounted = made.mount()
+    yield made if mounted else None
+    if mounted:
+        made.unmount()
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory, disk: SmallDisk | None) -> Iterator[ProvingGround]:
+    folder = tmp_path_factory.mktemp("ground")
+    with proving_ground(folder, disk.folder if disk is not None else None) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _mended(ground: ProvingGround) -> Iterator[None]:
+    yield
+    ground.provider.reset()
+
+
+def test_a_run_worker_killed_at_any_step_and_in_the_commit(ground: ProvingGround) -> None:
+    here, provider = ground.installation, ground.provider
+    users = {moment: ground.user() for moment in (*STEPS, *COMMITS)}
+    markers = unique(list(users))
+    for moment, marker in markers.items():
+        provider.fail_when(marker, FOR_EVER, STEPS.get(moment, "SummaryAnswer"))
+    with Reader(here, list(users.values()), "Who says hello?") as reader:
+        sources = {moment: ground.say(user, markers[moment], ALONE) for moment, user in users.items()}
+        killed: dict[str, str] = {}
+
+        def kill(moment: str) -> None:
+            killed[moment] = ground.run_key(users[moment])
+            os.kill(ground.worker(users[moment]), signal.SIGKILL)
+
+        def kill_in_commit(moment: str) -> None:
+            user = users[moment]
+            before, end = COMMITS
+            row = {before: ("users", "user_id", user.user_id), end: ("sources", "source_id", sources[end])}[moment]
+            with locked(here, *row) as lock:
+                provider.mend(markers[moment])
+                await_true(lambda: waiters(here, lock), f"the commit comes to the lock: {moment}")
+                assert orphans(here, [user]), "its objects are there, and nothing names them"
+                kill(moment)
+                assert whole_records(here, user) == 0
+
+        def all_killed() -> bool:
+            for moment in users.keys() - killed.keys():
+                if provider.held(markers[moment]):
+                    kill(moment) if moment in STEPS else kill_in_commit(moment)
+                    provider.mend(markers[moment])
+            return killed.keys() == users.keys()
+
+        await_true(all_killed, "every worker comes to its moment")
+        ground.stored_once(*users.values())
+    for moment, key in killed.items():
+        assert "FAILURE" in run_statuses(ground.stack, key), moment
+    assert reader.looks > 5
+    left = orphans(here, list(users.values()))
+    assert {key.split("/")[1] for key in left} == {users[moment].slug for moment in COMMITS}
+    assert len(left) == 2 * len(COMMITS), "what a killed commit had written, and its working copy"
+
+
+def test_a_full_disk_and_a_read_only_one(ground: ProvingGround, disk: SmallDisk | None) -> None:
+    if disk is None:
+        pytest.skip("only root may mount the small disk")
+    here, user = ground.installation, ground.user()
+
+    def refused(reason: str) -> bool:
+        (segment,) = ground.triggers(user) or [{"last_error": None}]
+        return reason in str(segment["last_error"])
+
+    with Reader(here, [user], "Who says hello?"):
+        disk.fill()
+        ground.say(user, "Disk")
+        await_true(lambda: refused("No space left on device"), "the full disk is noticed")
+        disk.make_read_only(True)
+        await_true(lambda: refused("Read-only file system"), "the read-only disk is noticed")
+        assert whole_records(here, user) == 0
+        disk.make_read_only(False)
+        disk.empty()
+        ground.stored_once(user)
+    assert orphans(here, [user]) == set()
+
+
+def test_a_provider_that_fails_in_every_way_and_recovers(ground: ProvingGround) -> None:
+    here, provider, user = ground.installation, ground.provider, ground.user()
+    passing = {
+        "busy": Fault("status", status=429, retry_after="1"),
+        "broken": Fault("status", status=500),
+        "cut off": Fault("half_body"),
+        "stalling": Fault("stall", seconds=90.0),
+    }
+    final = {
+        "garbled": Fault("invalid_json"),
+        "misshapen": Fault("wrong_shape", answer={"weather": "fine"}),
+        "refused": Fault("refusal"),
+        "empty": Fault("no_choices"),
+    }
+    markers = unique([*passing, *final, "unembedded"])
+    for kind, fault in (passing | final).items():
+        provider.fail_when(markers[kind], fault, "SummaryAnswer")
+    provider.fail_when(markers["unembedded"], Fault("status", status=503), "embeddings")
+    sources = {ground.say(user, marker): kind for kind, marker in markers.items()}
+
+    def states() -> dict[str, str]:
+        tried = [row for row in ground.triggers(user) if row["state"] == "stored" or row["last_error"] is not None]
+        return {sources[UUID(str(row["source_id"]))]: str(row["state"]) for row in tried}
+
+    await_true(lambda: states().keys() == markers.keys(), "each conversation has been tried")
+    found = states()
+    assert {kind for kind, state in found.items() if state == "failed"} == final.keys()
+    assert found["unembedded"] == "stored", "without its embedding"
+    assert whole_records(here, user) == 1
+    pending = "SELECT FROM neurigraph.pending_embeddings WHERE user_id = %s"
+    assert len(rows(here, pending, user.user_id)) == 1
+    provider.mend()
+    with here.database.pipeline() as tx:
+        errors = {sources[one.source_id]: one.error for one in failures.list_failures(tx, user.user_id)}
+    assert "declined" in errors["refused"]
+    failures.replay(here.database, None, user.user_id)
+    ground.stored_once(user, records=len(markers))
+    launch(ground.stack, "heal_embeddings_job", {})
+    await_true(lambda: rows(here, pending, user.user_id) == [], "the vectors are healed")
+    assert orphans(here, [user]) == set()
+
+
+def test_twenty_poison_items_in_a_batch_of_two_hundred(ground: ProvingGround) -> None:
+    here, provider = ground.installation, ground.provider
+    user, key = create_user(here.database, "poisoned")
+    provider.fail_when("Hemlock", Fault("refusal"), "SummaryAnswer")
+    provider.fail_when("Nightshade", Fault("invalid_json"), "KeywordsAnswer")
+    sources = []
+    for number in range(200):
+        poison = "" if number % 10 else "Hemlock" if number % 20 else "Nightshade"
+        sources.append(ground.say(user, f"Talk{number} {poison}", ended=False))
+    ground.end(user, sources)
+
+    def batches() -> list[object]:
+        return [row["batch_id"] for row in ground.triggers(user) if row["batch_id"] is not None]
+
+    await_true(batches, "it is claimed")
+    assert len(batches()) == 200
+    assert len(set(batches())) == 1
+
+    def settled() -> bool:
+        states = [row["state"] for row in ground.triggers(user)]
+        return len(states) == 200 and set(states) <= {"stored", "failed"}
+
+    await_true(settled, "every segment is stored or failed")
+    assert whole_records(here, user) == 180
+    with here.database.pipeline() as tx:
+        failed = failures.list_failures(tx, user.user_id)
+    assert len(failed) == 20
+    assert {one.step for one in failed} == {"summarize", "extract_keywords"}
+    assert {one.source_id for one in failed} == set(sources[::10])
+    provider.mend()
+    by_hand, over_http, *rest = (str(one.failure_id) for one in failed)
+    subprocess.run([PROGRAM, "replay", by_hand], capture_output=True, check=True)
+    with serving(here) as base:
+        headers = {"Authorization": f"Bearer {key}"}
+        answer = httpx.post(f"{base}/v1/failures/{over_http}/replay", headers=headers, timeout=60)
+    assert answer.json()["outcome"] == "replayed"
+    config = {"failure_ids": rest, "all": False}
+    launch(ground.stack, "replay_job", {"ops": {"replay_failures": {"config": config}}})
+    ground.stored_once(user, records=200)
+    assert orphans(here, [user]) == set()
+
+
+def test_what_is_said_and_ended_twice_is_stored_once(ground: ProvingGround) -> None:
+    here = ground.installation
+    user, key = create_user(here.database, "twice")
+    with serving(here) as base, httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}) as client:
+
+        def post(path: str, **body: object) -> httpx.Response:
+            answer = client.post(path, json=body, timeout=60)
+            answer.raise_for_status()
+            return answer
+
+        opened = [post("/v1/conversations", external_id="once").json()["conversation_id"] for _ in range(2)]
+        assert opened[0] == opened[1]
+        path = f"/v1/conversations/{opened[0]}"
+        said = [{"role": "user", "content": "The copper gutters, please.", "external_id": "1"}]
+        for _ in range(2):
+            post(f"{path}/messages", messages=said)
+        for _ in range(2):
+            post(f"{path}/end")
+        ground.stored_once(user)
+        post(f"{path}/end")
+        post(f"{path}/messages", messages=[*said, {"role": "user", "content": "No, zinc.", "external_id": "2"}])
+        ground.stored_once(user, records=2)
+    segments = [(row["attempts"], row["state"]) for row in ground.triggers(user)]
+    assert segments == [(1, "stored"), (1, "stored")]
+
+
+def test_two_daemons_that_see_the_same_conversation(ground: ProvingGround, tmp_path: Path) -> None:
+    here, user = ground.installation, ground.user()
+    # A memory of its own, in files: it knows nothing of the other daemon's runs.
+    _, storage, config = (PROJECT / "dagster_home" / "dagster.yaml").read_text("utf-8").partition("run_coordinator:")
+    (tmp_path / "dagster.yaml").write_text(storage + config, "utf-8")
+    with another_daemon(tmp_path, {}, tmp_path / "log"):
+        ground.provider.fail_when("Double", Fault("stall", seconds=600.0), "SummaryAnswer")
+        ground.say(user, "Double")
+        await_true(lambda: ground.provider.held("Double") == 2, "a worker of each daemon works on it")
+        ground.provider.mend()
+        ground.stored_once(user)
+    await_true(lambda: orphans(here, [user]) == set(), "who came second has removed its objects")
+
+
+def test_the_daemon_the_code_server_and_a_worker_are_killed(ground: ProvingGround, tmp_path: Path) -> None:
+    here = ground.installation
+    first, second, third = users = [ground.user() for _ in range(3)]
+    daemon = daemon_of(os.getpid())
+    servers = code_servers_of(daemon)
+    with Reader(here, users, "Who says hello?"):
+        with ExitStack() as held:
+            locks = [held.enter_context(locked(here, "users", "user_id", user.user_id)) for user in users]
+            for user in users:
+                ground.say(user, "Kept", ALONE)
+            await_true(lambda: all(waiters(here, lock) for lock in locks), "three commits wait")
+            orphaned = ground.run_key(third)
+            os.kill(daemon, signal.SIGKILL)
+            locks[0].rollback()
+            ground.stored_once(first)
+            for server in servers:
+                os.kill(server, signal.SIGKILL)
+            locks[1].rollback()
+            ground.stored_once(second)
+            os.kill(ground.worker(third), signal.SIGKILL)
+        environment = {"NEURIGRAPH_DAGSTER_DATABASE_URL": here.dagster_url}
+        with another_daemon(here.home / "dagster", environment, tmp_path / "log"):
+            ground.stored_once(*users)
+            await_true(lambda: run_statuses(ground.stack, orphaned)[-1] == "FAILURE", "the dead run is noticed")
+    assert {key.split("/")[1] for key in orphans(here, users)} == {third.slug}
+
+
+def test_postgres_is_killed(ground: ProvingGround, tmp_path: Path) -> None:
+    here, user = ground.installation, ground.user()
+    environment = {"NEURIGRAPH_DAGSTER_DATABASE_URL": here.dagster_url}
+    with another_daemon(here.home / "dagster", environment, tmp_path / "log") as daemon:
+        with Reader(here, [user], "Who says hello?") as reader:
+            ground.provider.fail_when("Shock", Fault("stall", seconds=600.0), "SummaryAnswer")
+            ground.say(user, "Shock")
+            await_true(lambda: ground.provider.held("Shock"), "a run is at work")
+            os.kill(server_pid(here.home), signal.SIGKILL)
+            ground.provider.mend()
+            await_true(lambda: reader.outages, "the database is gone")
+            with EmbeddedPostgres(here.home).lease():
+                ground.stored_once(user)
+        assert daemon.poll() is None, "the daemon outlives it"

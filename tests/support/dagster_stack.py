@@ -1,0 +1,127 @@
+"""A running Dagster in tests: what its pages say, which processes it consists of, and another daemon beside it.
+
+Processes are found in ``/proc``, so this is for Linux.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from neurigraph_pipelines.local_stack import LocalStack
+
+PATIENCE_SECONDS = 180.0
+PROJECT = Path(__file__).parents[2]
+
+_LAUNCH = """mutation($job: String!, $config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
+    selector: {jobName: $job, repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {
+    __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+_STATUS = "query($run: ID!) { runOrError(runId: $run) { ... on Run { status } } }"
+_RUNS = """query($key: String!) { runsOrError(filter: {tags: [{key: "dagster/run_key", value: $key}]}) {
+    ... on Runs { results { runId status } } } }"""
+_PROCESSES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnection { events {
+    ... on EngineEvent { metadataEntries { label ... on TextMetadataEntry { text } } } } } } }"""
+
+
+def graphql(stack: LocalStack, query: str, **variables: object) -> dict[str, Any]:
+    """Ask the webserver what a person would see in its pages."""
+    request = urllib.request.Request(
+        f"{stack.ui.url}/graphql",
+        data=json.dumps({"query": query, "variables": variables}).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        answer: dict[str, Any] = json.load(response)
+    assert "errors" not in answer, answer
+    data: dict[str, Any] = answer["data"]
+    return data
+
+
+def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> None:
+    """Launch a job as the launchpad does, and wait for its success."""
+    answer = graphql(stack, _LAUNCH, job=job, config=config)["launchRun"]
+    assert answer["__typename"] == "LaunchRunSuccess", answer
+
+    def succeeded() -> bool:
+        status = graphql(stack, _STATUS, run=answer["run"]["runId"])["runOrError"]["status"]
+        assert status not in ("FAILURE", "CANCELED"), status
+        return bool(status == "SUCCESS")
+
+    await_true(succeeded, f"the success of {job}")
+
+
+def run_statuses(stack: LocalStack, run_key: str) -> list[str]:
+    """How the runs of that key are, newest first: more than one where Dagster tried again."""
+    return [run["status"] for run in graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"]]
+
+
+def worker_of(stack: LocalStack, run_key: str) -> int:
+    """The process of the newest run of that key."""
+    newest = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"][0]["runId"]
+    events = graphql(stack, _PROCESSES, run=newest)["logsForRun"]["events"]
+    entries = [entry for event in events for entry in event.get("metadataEntries", ())]
+    return next(int(entry["text"]) for entry in entries if entry["label"] == "pid")
+
+
+def daemon_of(parent: int) -> int:
+    """The daemon that a process started."""
+    (found,) = (pid for pid, command in _children(parent) if "dagster-daemon" in command)
+    return found
+
+
+def code_servers_of(daemon: int) -> list[int]:
+    """The code servers that a daemon started: one, or more while an old one has runs to finish."""
+    return [pid for pid, command in _children(daemon) if " api grpc " in command]
+
+
+@contextmanager
+def another_daemon(dagster_home: Path, environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A daemon on an instance that lies in ``dagster_home``; ended with all that it started."""
+    program = str(Path(sys.executable).parent / "dagster-daemon")
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [program, "run", "-w", str(PROJECT / "workspace.yaml")],
+            env={**os.environ, **environment, "DAGSTER_HOME": str(dagster_home), "DAGSTER_DISABLE_TELEMETRY": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(30)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def await_true(condition: Callable[[], object], what: str) -> None:
+    """Wait until it holds."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"not in time: {what}"
+        time.sleep(0.1)
+
+
+def _children(parent: int) -> Iterator[tuple[int, str]]:
+    """The processes that a process started, with their command lines."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parent_of = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # it ended meanwhile
+            continue
+        if parent_of == parent:
+            yield int(process.name), command
