@@ -84,22 +84,17 @@ class ProvingGround:
 
     def run_key(self, user: User) -> str:
         """Of the run that holds the only segment of a user."""
-        ((batch_id),) = (row["batch_id"] for row in self.triggers(user))
-        assert batch_id is not None
-        return f"ingest-{batch_id}"
+        (segment,) = self.triggers(user)
+        assert segment["batch_id"] is not None
+        return f"ingest-{segment['batch_id']}"
 
     def worker(self, user: User) -> int:
         """The process that works on the only segment of a user."""
         return worker_of(self.stack, self.run_key(user))
 
-    def await_stored(self, *users: User) -> None:
-        """Wait until records hold every message of these users."""
-        for user in users:
-            await_true(lambda user=user: unstored_messages(self.installation, user) == 0, f"all of {user.slug} stored")
-
     def stored_once(self, *users: User, records: int = 1) -> None:
-        """Wait until everything is stored, and make sure that it is whole and there once."""
-        self.await_stored(*users)
+        """Wait until records hold every message, and make sure that they are whole and there once."""
+        await_true(lambda: not any(unstored_messages(self.installation, user) for user in users), "all is stored")
         for user in users:
             assert whole_records(self.installation, user) == records
             assert {row["state"] for row in self.triggers(user)} == {"stored"}
