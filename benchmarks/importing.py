@@ -35,8 +35,8 @@ DIFFERENT_CONVERSATIONS = 200
 
 _METHOD = """Generated exports in the shape of ChatGPT's (`conversations.json`, 20 to 30 messages a conversation) are
 imported for a new user, every time in a process of its own: read as a stream, cleaned, counted, hashed and inserted,
-one transaction a conversation. Baselines of the same run, on the same file: `json.load`, which has done nothing then
-but parse, and reading the bytes. Memory is the peak of the process."""
+up to 32 conversations in a transaction. Baselines of the same run, on the same file: `json.load`, which has done
+nothing then but parse, and reading the bytes. Memory is the peak of the process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,18 @@
-"""Takes a file of another program into a user's inbox, conversation by conversation.
+"""Takes a file of another program into a user's inbox, some conversations in each transaction.
 
-Reading the formats is for ``imports``; each conversation is one transaction, so an import that was cut off is
-finished by running it again.
+Reading the formats is for ``imports``. A conversation is taken in as a whole or not at all, and what is there already
+is recognised, so an import that was cut off is finished by running it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from neurigraph_pipelines.errors import InvalidInputError
+import psycopg
+
+from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.ingestion.hygiene import validate_message
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.inbox import AppendResult, Inbox
@@ -19,6 +21,10 @@ from neurigraph_pipelines.ports import Database, TokenCounter
 from neurigraph_pipelines.settings import Settings
 
 Reject = Callable[[RejectedItem], None]
+
+_CONVERSATIONS_AT_ONCE = 32
+_CHARACTERS_AT_ONCE = 500_000
+"""What one transaction takes in: enough to share its cost, little enough to hold in memory."""
 
 
 def import_file(
@@ -56,37 +62,65 @@ def import_file(
         if on_bytes is not None:
             on_bytes(more)
 
-    def add(conversation: NewConversation) -> tuple[bool, AppendResult]:
+    def add(conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
         with database.agent(claims) as tx:
-            return inbox.add_conversation(tx, claims.user_id, conversation)
+            return [inbox.add_conversation(tx, claims.user_id, conversation) for conversation in conversations]
 
-    for item in read_conversations(
-        path, format_name, on_bytes=count_bytes, max_message_bytes=settings.max_message_bytes
-    ):
+    def add_alone(conversation: NewConversation) -> tuple[bool, AppendResult] | None:
+        try:
+            return add([conversation])[0]
+        except InvalidInputError:  # which messages it is about is looked for only then
+            try:
+                return add([_acceptable(conversation, settings, reject)])[0]
+            except InvalidInputError as error:
+                reject(RejectedItem(conversation.external_id, str(error)))
+                return None
+
+    items = read_conversations(path, format_name, on_bytes=count_bytes, max_message_bytes=settings.max_message_bytes)
+    for group in _groups(items, reject):
+        try:
+            results: list[tuple[bool, AppendResult] | None] = [*add(group)]
+        except (NeurigraphError, psycopg.Error):  # whatever it is, it must be that of one conversation alone
+            results = [add_alone(conversation) for conversation in group]
+        for conversation, result in zip(group, results, strict=True):
+            if result is not None:
+                _count(report, conversation, *result, reject)
+    return report
+
+
+def _groups(items: Iterator[NewConversation | RejectedItem], reject: Reject) -> Iterator[list[NewConversation]]:
+    """Conversations that share a transaction; what could not be read is reported on the way."""
+    group: list[NewConversation] = []
+    size = 0
+    for item in items:
         if isinstance(item, RejectedItem):
             reject(item)
             continue
-        try:
-            new, result = add(item)
-        except InvalidInputError:  # which messages it is about is looked for only then
-            try:
-                new, result = add(_acceptable(item, settings, reject))
-            except InvalidInputError as error:
-                reject(RejectedItem(item.external_id, str(error)))
-                continue
-        report.conversations_added += new
-        report.conversations_seen += 1
-        report.messages_added += result.added
-        report.messages_known += result.known
-        report.messages_repaired += result.repaired
-        report.tokens_added += result.tokens
-        for external_id in result.conflicts:
-            reject(
-                RejectedItem(
-                    f"{item.external_id}, message {external_id}", "is stored already with other words; those were kept"
-                )
+        group.append(item)
+        size += sum(len(message.content) for message in item.messages)
+        if len(group) == _CONVERSATIONS_AT_ONCE or size >= _CHARACTERS_AT_ONCE:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _count(
+    report: ImportReport, conversation: NewConversation, new: bool, result: AppendResult, reject: Reject
+) -> None:
+    report.conversations_added += new
+    report.conversations_seen += 1
+    report.messages_added += result.added
+    report.messages_known += result.known
+    report.messages_repaired += result.repaired
+    report.tokens_added += result.tokens
+    for external_id in result.conflicts:
+        reject(
+            RejectedItem(
+                f"{conversation.external_id}, message {external_id}",
+                "is stored already with other words; those were kept",
             )
-    return report
+        )
 
 
 def _acceptable(conversation: NewConversation, settings: Settings, reject: Reject) -> NewConversation:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -15,7 +14,8 @@ from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import NewConversation, NewMessage, Role
 from neurigraph_pipelines.wiring import Installation
-from tests.conftest import ROOT, SECRET
+from tests.conftest import ROOT
+from tests.support.command_line import environment
 from tests.support.memories import converse, new_user
 from tests.support.model_provider import ModelProvider
 
@@ -37,7 +37,9 @@ def longest_conversation(installation: Installation) -> NewConversation:
         said.append(NewMessage(Role.ASSISTANT if len(said) % 2 else Role.USER, content, external_id=str(len(said))))
 
 
-def test_the_longest_segment_takes_less_than_a_gigabyte(installation: Installation, tmp_path: Path) -> None:
+def test_the_longest_segment_takes_less_than_a_gigabyte(
+    installation: Installation, provider: ModelProvider, tmp_path: Path
+) -> None:
     user, claims = new_user(installation)
     with installation.database.agent(claims) as tx:
         inbox = Inbox(installation.tokens, installation.settings)
@@ -48,23 +50,19 @@ def test_the_longest_segment_takes_less_than_a_gigabyte(installation: Installati
     assert batch.segments == 1
     assert batch.tokens > 0.99 * installation.settings.chunk_limit_tokens
     (tmp_path / "dagster").mkdir()
-    with ModelProvider() as provider:
-        worker = subprocess.run(
-            [sys.executable, "-m", "tests.support.measured_run", str(batch.batch_id), str(tmp_path / "dagster")],
-            cwd=ROOT,
-            env={
-                **os.environ,
-                "NEURIGRAPH_HOME": str(installation.home),
-                "NEURIGRAPH_DATABASE_URL": installation.administrator_url,
-                "NEURIGRAPH_SECRET": SECRET,
-                "NEURIGRAPH_LANGUAGE_MODEL": "openai",
-                "NEURIGRAPH_EMBEDDER": "openai",
-                "OPENAI_API_KEY": "test",
-                "OPENAI_BASE_URL": provider.base_url,
-            },
-            capture_output=True,
-            text=True,
-        )
+    worker = subprocess.run(
+        [sys.executable, "-m", "tests.support.measured_run", str(batch.batch_id), str(tmp_path / "dagster")],
+        cwd=ROOT,
+        env=environment(
+            installation.settings,
+            NEURIGRAPH_LANGUAGE_MODEL="openai",
+            NEURIGRAPH_EMBEDDER="openai",
+            OPENAI_API_KEY="test",
+            OPENAI_BASE_URL=provider.base_url,
+        ),
+        capture_output=True,
+        text=True,
+    )
     assert worker.returncode == 0, worker.stderr[-4_000:]
     memory = json.loads(worker.stdout)
     print(f"before the run {memory['before']:.0f} MB, at most {memory['peak']:.0f} MB")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -18,18 +18,6 @@ from tests.support.model_clients import TALK, make_client, make_embedder, make_m
 from tests.support.model_provider import Fault, ModelProvider
 
 PATIENCE_SECONDS = 10.0
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[ModelProvider]:
-    with ModelProvider() as running:
-        yield running
-
-
-@pytest.fixture
-def provider(service: ModelProvider) -> ModelProvider:
-    service.reset()
-    return service
 
 
 def await_true(condition: Callable[[], object]) -> None:

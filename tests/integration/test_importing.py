@@ -1,0 +1,81 @@
+"""Conversations that share a transaction of an import fail alone; one that is cut off is finished by another."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import PROGRAM, environment
+from tests.support.memories import new_user, rows
+
+PATIENCE_SECONDS = 60.0
+
+
+def write_conversations(path: Path, conversations: Sequence[Sequence[str]]) -> Path:
+    """A file of conversations, ``talk-0`` and so on, with these messages."""
+    with path.open("w", encoding="utf-8") as file:
+        for number, contents in enumerate(conversations):
+            said = [{"role": "user", "content": text, "external_id": f"m{i}"} for i, text in enumerate(contents)]
+            file.write(json.dumps({"external_id": f"talk-{number}", "messages": said}) + "\n")
+    return path
+
+
+def taken_in(here: Installation, user: User) -> dict[str, int]:
+    """How many messages of each conversation are there."""
+    found = rows(
+        here,
+        """SELECT s.external_id, count(m.seq) AS n, s.last_message FROM neurigraph.sources AS s
+        LEFT JOIN neurigraph.messages AS m USING (source_id) WHERE s.user_id = %s GROUP BY s.source_id""",
+        user.user_id,
+    )
+    assert all(row["n"] == row["last_message"] for row in found)
+    return {row["external_id"]: row["n"] for row in found}
+
+
+@pytest.mark.parametrize("bad", [0, 2, 4])
+def test_what_is_unacceptable_takes_nothing_else_with_it(
+    here: Installation, bob: tuple[User, Claims], tmp_path: Path, bad: int
+) -> None:
+    user, claims = bob
+    settings = here.settings.model_copy(update={"unstorable_text": "reject"})
+    talks = [["hello", "good-bye"] for _ in range(5)]
+    talks[bad] = ["nothing but \0"]
+    talks[3] = ["kept", "a lone \ud800", "kept too"]
+    path = write_conversations(tmp_path / "talks.jsonl", talks)
+    report = import_file(here.database, here.tokens, settings, claims, path, "jsonl")
+    assert taken_in(here, user) == {f"talk-{number}": 2 for number in range(5) if number != bad}
+    assert (report.conversations_added, report.messages_added) == (4, 8)
+    told = {item.where: item.reason for item in report.rejected}
+    assert set(told) == {f"talk-{bad}", f"talk-{bad}, message m0", "talk-3, message m1"}
+    assert "lone surrogate" in told["talk-3, message m1"]
+
+
+def test_a_killed_import_is_finished_by_another(here: Installation, tmp_path: Path) -> None:
+    talks = [[f"message {number} of talk {talk}" for number in range(5)] for talk in range(1_000)]
+    path = write_conversations(tmp_path / "talks.jsonl", talks)
+    user, claims = new_user(here)
+    command = [str(PROGRAM), "import", str(path), "--user", user.slug, "--format", "jsonl"]
+    importing = subprocess.Popen(
+        command, env=environment(here.settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not rows(here, "SELECT FROM neurigraph.sources WHERE user_id = %s LIMIT 1", user.user_id):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    importing.kill()
+    assert importing.wait() < 0
+    before = taken_in(here, user)
+    assert 0 < len(before) < len(talks)
+    assert set(before.values()) == {5}
+    report = import_file(here.database, here.tokens, here.settings, claims, path, "jsonl")
+    assert taken_in(here, user) == {f"talk-{number}": 5 for number in range(len(talks))}
+    assert (report.messages_known, report.messages_added) == (5 * len(before), 5 * (len(talks) - len(before)))
