@@ -195,6 +195,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or an answer waits 40 ms for the acknowledgement of its own head
     shared: _State
 
     def do_POST(self) -> None:
