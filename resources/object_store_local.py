@@ -15,6 +15,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -118,6 +119,24 @@ class LocalObjectStore:
             if error.errno in _ABSENT:
                 return False
             raise StorageError(f"Object {key!r} could not be looked for ({error.strerror}).") from error
+
+    def modified_at(self, key: str) -> datetime:
+        """When the object was last written, by the clock of the file system.
+
+        Raises:
+            StorageError: It is absent, or that cannot be told.
+        """
+        with self._reading(key) as file:
+            return datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
+
+    def move_to_cold(self, key: str) -> None:
+        """Nothing but make sure that the object is there: every file of one folder costs the same to keep.
+
+        Raises:
+            StorageError: It is absent.
+        """
+        if not self.exists(key):
+            raise StorageError(f"There is no object {key!r}.")
 
     def delete(self, key: str) -> None:
         """Remove an object and the folders that this leaves empty; removing an absent one is no error.

@@ -214,6 +214,7 @@ class ForgetfulStore:
         self.inner = inner
         self.get_range, self.exists = inner.get_range, inner.exists
         self.delete, self.keys = inner.delete, inner.keys
+        self.modified_at, self.move_to_cold = inner.modified_at, inner.move_to_cold
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         return self.inner.put(key, chunks)

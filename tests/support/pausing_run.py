@@ -92,6 +92,7 @@ class PausingStore:
         self._inner, self._moments = inner, moments
         self.get, self.get_range, self.exists = inner.get, inner.get_range, inner.exists
         self.delete, self.keys = inner.delete, inner.keys
+        self.modified_at, self.move_to_cold = inner.modified_at, inner.move_to_cold
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         stored = self._inner.put(key, chunks)

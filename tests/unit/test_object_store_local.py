@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,19 @@ def test_an_object_is_replaced(store: ObjectStore) -> None:
     assert list(store.keys()) == ["a/b"]
 
 
+def test_an_object_knows_when_it_was_written(store: ObjectStore, folder: Path) -> None:
+    store.put("a/b", [b"x"])
+    os.utime(folder / "a" / "b", (1_000_000_000, 1_000_000_000))
+    assert store.modified_at("a/b") == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
+
+
+def test_what_is_moved_to_the_cold_is_the_same_object(store: ObjectStore) -> None:
+    store.put("a", [b"x"])
+    for _ in range(2):
+        store.move_to_cold("a")
+        assert read(store, "a") == b"x"
+
+
 def test_a_reader_keeps_the_version_it_began_with(store: ObjectStore) -> None:
     old, new = os.urandom(3_000_000), os.urandom(3_000_000)
     store.put("a", [old])
@@ -112,6 +126,10 @@ def test_an_absent_object_is_an_error_at_once(store: ObjectStore) -> None:
     for key in ("nothing", "a", "a/c", "a/b/c", "a/b/c/d"):
         assert not store.exists(key)
         store.delete(key)
+        with pytest.raises(StorageError, match="no object"):
+            store.modified_at(key)
+        with pytest.raises(StorageError, match="no object"):
+            store.move_to_cold(key)
         with pytest.raises(StorageError, match="no object"):
             store.get(key)
         with pytest.raises(StorageError, match="no object"):
@@ -168,6 +186,8 @@ def test_hostile_keys_are_refused_everywhere(store: ObjectStore, tmp_path: Path,
         lambda: store.get(key),
         lambda: store.get_range(key, 0, 1),
         lambda: store.exists(key),
+        lambda: store.modified_at(key),
+        lambda: store.move_to_cold(key),
         lambda: store.delete(key),
     ):
         with pytest.raises(InvalidInputError) as refused:
