@@ -178,6 +178,14 @@ class Settings(BaseSettings):
     recompress_ttl_minutes: float = Field(
         default=15.0, gt=0, description="Minutes after which a file opened for a question is compressed again."
     )
+    rehydration_lease_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds without a sign of life after which a file that is being decompressed is taken up again.",
+    )
+    orphan_grace_hours: float = Field(
+        default=24.0, ge=0, description="Hours for which an object that no record names is left alone."
+    )
     warming_ttl_minutes: float = Field(default=30.0, gt=0, description="Minutes that a warmed node stays staged.")
 
     # Retrieval

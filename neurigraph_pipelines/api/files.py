@@ -44,10 +44,11 @@ def open_by_id(
     text: Annotated[bool, Query(description="Of an upload, the text that was read out of it.")] = False,
 ) -> Response:
     """Open exactly one file; it counts as accessed now."""
+    database, objects, settings = installation.database, installation.objects, installation.settings
     if message is not None:
-        opened = open_message(installation.database, installation.objects, caller, file_id, message)
+        opened = open_message(database, objects, settings, caller, file_id, message)
         return JSONResponse({**asdict(opened), "file_id": str(opened.file_id)})
-    file = open_file(installation.database, installation.objects, caller, file_id, as_text=text)
+    file = open_file(database, objects, settings, caller, file_id, as_text=text)
     headers: dict[str, Any] = {
         "Content-Disposition": _disposition(file.file_name),
         "ETag": f'"{file.file_id}"',  # a file's bytes never change

@@ -73,7 +73,7 @@ def open_file(
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        database, objects = installation.database, installation.objects
+        database, objects, settings = installation.database, installation.objects, installation.settings
         wanted = _uuid(identifier)
         try:
             file_id = phase_two.file_of_record(database, claims, wanted)
@@ -81,10 +81,10 @@ def open_file(
             file_id = wanted
         try:
             if message is not None:
-                one = phase_two.open_message(database, objects, claims, file_id, message)
+                one = phase_two.open_message(database, objects, settings, claims, file_id, message)
                 data, view, content = asdict(one), partial(_message_view, one), iter([one.text.encode()])
             else:
-                file = phase_two.open_file(database, objects, claims, file_id, as_text=text)
+                file = phase_two.open_file(database, objects, settings, claims, file_id, as_text=text)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
         except NotFoundError:
             raise NotFoundError(

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
 from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
-from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter, read_text, unpacked
+from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter
 from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
+from neurigraph_pipelines.lifecycle.stored_text import GZIP, read_text
 from neurigraph_pipelines.model import Segment, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
-
-_GZIP = 31  # zlib's window bits for a gzip header and trailer
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class StoredFile:
         kind: Tells the files of one record apart.
         name: For people; None where the record's title makes it.
         size_bytes: Of the content, uncompressed.
+        content_sha256: Digest of the content, uncompressed.
         layout: Where its passages can be read; empty for a file that is only read whole.
     """
 
@@ -39,6 +39,7 @@ class StoredFile:
     compression: Literal["gzip", "native"]
     durable: StoredObject
     size_bytes: int
+    content_sha256: bytes
     layout: Layout = field(default_factory=Layout)
 
 
@@ -58,13 +59,8 @@ class Original:
         return cls(**row)
 
 
-def write_transcript(
-    objects: ObjectStore, writer: TranscriptWriter, part: Segment, key: str
-) -> tuple[StoredFile, bytes]:
+def write_transcript(objects: ObjectStore, writer: TranscriptWriter, part: Segment, key: str) -> StoredFile:
     """Put a transcript's durable object and its working copy in place.
-
-    Returns:
-        The file, and the digest of its text.
 
     Raises:
         StorageError: It could not be written, or does not read back as it was written.
@@ -74,8 +70,8 @@ def write_transcript(
     durable = _put_verified(objects, key, members)
     text = read_text(members)
     objects.put(active_key(key), [text])
-    file = StoredFile("transcript", None, "transcript", "gzip", durable, layout.text_bytes, layout)
-    return file, hashlib.sha256(text).digest()
+    digest = hashlib.sha256(text).digest()
+    return StoredFile("transcript", None, "transcript", "gzip", durable, layout.text_bytes, digest, layout)
 
 
 def write_original(objects: ObjectStore, original: Original, transcript_key: str, gzip_level: int) -> StoredFile:
@@ -103,30 +99,8 @@ def write_original(objects: ObjectStore, original: Original, transcript_key: str
         "gzip" if media.compressible else "native",
         durable,
         original.size_bytes,
+        original.sha256,
     )
-
-
-def verify(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
-    """Compare a durable object with the checksum on record, a row of ``file_manifest``.
-
-    Raises:
-        StorageError: It is gone or damaged.
-    """
-    digest = hashlib.sha256()
-    for chunk in objects.get(manifest["storage_path"]):
-        digest.update(chunk)
-    if digest.digest() != bytes(manifest["stored_sha256"]):
-        raise StorageError(f"the object of file {manifest['file_id']} is damaged: it is not served")
-
-
-def transcript_text(objects: ObjectStore, manifest: Mapping[str, Any]) -> bytes:
-    """The whole of a transcript, verified.
-
-    Raises:
-        StorageError: It is gone or damaged.
-    """
-    verify(objects, manifest)
-    return b"".join(unpacked(objects.get(manifest["storage_path"])))
 
 
 def remove(objects: ObjectStore, transcript_key: str) -> None:
@@ -157,7 +131,7 @@ def _checked(chunks: Iterable[bytes], original: Original) -> Iterator[bytes]:
 
 
 def _compressed(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
-    compressor = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
+    compressor = zlib.compressobj(level, zlib.DEFLATED, GZIP)
     for chunk in chunks:
         yield compressor.compress(chunk)
     yield compressor.flush()

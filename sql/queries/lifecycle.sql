@@ -1,0 +1,155 @@
+-- The life of a file: its clocks, its states, and what sweeps and audits look at. Every change of state is made here;
+-- the triggers of the manifest let no impossible one pass, and write the log.
+
+-- name: set_cause
+-- Who is going to change states, for the rest of the transaction; the log asks for it.
+SELECT set_config('neurigraph.compression_cause', %(cause)s, true);
+
+-- name: locate_file
+SELECT
+    i.file_id,
+    i.node_id,
+    g.schema_name
+FROM neurigraph.file_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE i.file_id = %(file_id)s;
+
+-- name: manifest
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.file_id = %(file_id)s;
+
+-- name: touch_file
+-- The clocks of a file that is opened and of the record it belongs to. Only a file that was rehydrated is awake for a
+-- while; one that has been since its commit has until it goes dormant.
+WITH touched AS (
+    UPDATE {schema}.file_manifest AS f SET
+        last_accessed_at = clock_timestamp(),
+        recompress_after = CASE
+            WHEN f.recompress_after IS NOT NULL
+                THEN clock_timestamp() + make_interval(secs => %(ttl_seconds)s)
+        END
+    WHERE f.file_id = %(file_id)s
+    RETURNING f.*
+),
+
+of_record AS (
+    UPDATE {schema}.metadata_records AS r SET last_accessed_at = now()
+    FROM touched AS t
+    WHERE r.record_id = t.record_id
+        AND r.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
+)
+
+SELECT t.*
+FROM touched AS t;
+
+-- name: claim
+-- Also what somebody claimed and gave no sign of life for: its lease is over, or lies ahead of a clock set back.
+UPDATE {schema}.file_manifest AS f SET
+    compression_state = 'rehydrating',
+    lease = tstzrange(clock_timestamp(), clock_timestamp() + make_interval(secs => %(lease_seconds)s)),
+    lease_holder = %(holder)s
+WHERE f.file_id = %(file_id)s
+    AND (
+        f.compression_state = 'dormant'
+        OR (f.compression_state = 'rehydrating' AND NOT f.lease @> clock_timestamp())
+    )
+RETURNING f.*;
+
+-- name: renew
+UPDATE {schema}.file_manifest SET
+    lease = tstzrange(clock_timestamp(), clock_timestamp() + make_interval(secs => %(lease_seconds)s))
+WHERE file_id = %(file_id)s AND lease_holder = %(holder)s;
+
+-- name: activate
+UPDATE {schema}.file_manifest AS f SET
+    compression_state = 'active',
+    content_sha256 = %(content_sha256)s,
+    recompress_after = clock_timestamp() + make_interval(secs => %(ttl_seconds)s)
+WHERE f.file_id = %(file_id)s AND f.lease_holder = %(holder)s
+RETURNING f.*;
+
+-- name: give_up
+UPDATE {schema}.file_manifest SET
+    compression_state = 'dormant',
+    last_failure = %(reason)s
+WHERE file_id = %(file_id)s AND lease_holder = %(holder)s;
+
+-- name: note_failure
+UPDATE {schema}.file_manifest SET last_failure = %(reason)s
+WHERE file_id = %(file_id)s AND last_failure IS DISTINCT FROM %(reason)s;
+
+-- name: lock_active
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.file_id = %(file_id)s AND f.compression_state = 'active'
+FOR NO KEY UPDATE;
+
+-- name: make_dormant
+UPDATE {schema}.file_manifest SET compression_state = 'dormant'
+WHERE file_id = ANY(%(file_ids)s) AND compression_state = 'active';
+
+-- name: dormancy_nodes
+-- A time of access that lies ahead is that of a clock which was wrong.
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.compression_state <> 'dormant' AND g.record_count > 0
+    AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+    AND g.last_accessed_at NOT BETWEEN
+    now() - make_interval(secs => %(seconds)s) AND now() + interval '1 day'
+ORDER BY g.last_accessed_at, g.node_id;
+
+-- name: dormancy_files
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.compression_state = 'active' AND f.file_id > %(after)s
+    AND f.last_accessed_at NOT BETWEEN
+    now() - make_interval(secs => %(seconds)s) AND now() + interval '1 day'
+ORDER BY f.file_id
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: expiry_nodes
+-- Due too is what would stay awake for longer than any file is opened for: the clock was set back.
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+    AND g.next_recompress_at NOT BETWEEN
+    now() AND now() + make_interval(secs => %(seconds)s) + interval '1 day'
+ORDER BY g.next_recompress_at, g.node_id;
+
+-- name: expiry_files
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.compression_state = 'active' AND f.file_id > %(after)s
+    AND f.recompress_after NOT BETWEEN
+    now() AND now() + make_interval(secs => %(seconds)s) + interval '1 day'
+ORDER BY f.file_id
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: sum_file_states
+SELECT neurigraph.sum_file_states(%(node_id)s, %(schema_name)s);
+
+-- name: rehydrating_nodes
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.compression_state = 'rehydrating' AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+ORDER BY g.node_id;
+
+-- name: stuck_files
+SELECT
+    f.file_id,
+    f.file_name,
+    f.lease_holder,
+    lower(f.lease) AS since
+FROM {schema}.file_manifest AS f
+WHERE f.compression_state = 'rehydrating' AND NOT f.lease @> clock_timestamp()
+ORDER BY f.file_id
+LIMIT %(limit)s;
