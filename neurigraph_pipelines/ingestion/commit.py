@@ -41,6 +41,7 @@ from neurigraph_pipelines.ingestion.records import (
 from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, remove, write_original, write_transcript
 from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
+from neurigraph_pipelines.lifecycle.orphans import hold
 from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
     CompressionState,
@@ -206,6 +207,8 @@ class _AtomicZone:
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
+        for item in written:
+            hold(tx, self._adapters.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = hold_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None
         self._provision(tx, written)
         additions: list[Addition] = []

@@ -153,3 +153,87 @@ FROM {schema}.file_manifest AS f
 WHERE f.compression_state = 'rehydrating' AND NOT f.lease @> clock_timestamp()
 ORDER BY f.file_id
 LIMIT %(limit)s;
+
+-- name: history
+-- What befell a file, newest first.
+SELECT
+    l.event_type,
+    l.triggered_by,
+    l.occurred_at,
+    l.error_detail
+FROM neurigraph.compression_state_log AS l
+WHERE l.file_id = %(file_id)s
+ORDER BY l.occurred_at DESC, l.log_id
+LIMIT %(limit)s;
+
+-- name: node_shell
+SELECT
+    g.node_id,
+    g.schema_name,
+    g.compression_state,
+    g.last_accessed_at,
+    g.next_recompress_at
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s;
+
+-- name: totals_arm
+-- What the files of one node occupy, by state. A working copy stands beside a compressed object while it is active.
+SELECT
+    {node_id}::uuid AS node_id,
+    f.compression_state,
+    count(*) AS files,
+    coalesce(sum(f.size_bytes), 0)::bigint AS content_bytes,
+    coalesce(
+        sum(f.stored_bytes + CASE
+            WHEN f.compression_state = 'active' AND f.compression_format = 'gzip' THEN f.size_bytes ELSE 0
+        END), 0
+    )::bigint AS occupied_bytes
+FROM {schema}.file_manifest AS f
+GROUP BY f.compression_state;
+
+-- name: nodes_with_files
+SELECT
+    u.user_id,
+    u.slug,
+    g.node_id,
+    g.schema_name,
+    n.names
+FROM neurigraph.graph_index AS g
+INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+ORDER BY u.slug, n.names;
+
+-- name: places_of_records
+SELECT
+    r.record_id,
+    r.node_id,
+    g.schema_name
+FROM neurigraph.record_index AS r
+INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
+WHERE r.record_id = ANY(%(record_ids)s);
+
+-- name: files_of_records
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.record_id = ANY(%(record_ids)s);
+
+-- name: lock_files_of_records
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.record_id = ANY(%(record_ids)s)
+FOR NO KEY UPDATE;
+
+-- name: hold_objects
+-- Whoever names a record's objects holds them until the transaction is over; whoever removes one waits for that.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
+
+-- name: take_objects
+SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
+
+-- name: now
+SELECT clock_timestamp() AS now;
