@@ -11,16 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-import boto3
 import dagster as dg
 import httpx
 import pytest
-from moto.server import ThreadedMotoServer
 
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.sensors import upload_sensor
@@ -39,6 +36,7 @@ from resources.drop_s3 import DropS3
 from tests.conftest import ADMIN_KEY
 from tests.support.api_server import serving
 from tests.support.documents import docx_of, pdf_of, png_of
+from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, s3_client
 
 FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
 MEGABYTE = 1 << 20
@@ -506,17 +504,6 @@ def test_too_large_for_the_service(settings: Settings, installation: Installatio
 # Drop places
 
 
-@contextmanager
-def s3_server() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        yield f"http://{host}:{port}"
-    finally:
-        server.stop()
-
-
 def test_a_drop_folder_is_watched_and_left_as_it_is(tmp_path: Path, installation: Installation, bob: Claims) -> None:
     folder = tmp_path / "drop"
     (folder / "bob" / "2024").mkdir(parents=True)
@@ -555,36 +542,35 @@ def test_a_file_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
         list(DropFolder(tmp_path / "absent", 0).files())
 
 
-def test_a_prefix_of_a_bucket_is_watched(
-    installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "secret"), ("DEFAULT_REGION", "us-east-1")):
-        monkeypatch.setenv(f"AWS_{name}", value)
-    with s3_server() as address:
-        bucket = f"drop-{uuid4().hex[:8]}"
-        client = boto3.client("s3", endpoint_url=address)
-        client.create_bucket(Bucket=bucket)
-        client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=FERRY)
-        client.put_object(Bucket=bucket, Key="in/nobody/x.txt", Body=b"of no user")
-        client.put_object(Bucket=bucket, Key="elsewhere/bob/y.txt", Body=b"not watched")
-        client.put_object(Bucket=bucket, Key="in/bob/", Body=b"")
-        for number in range(1_005):  # more than one page
-            client.put_object(Bucket=bucket, Key=f"in/zoe/{number}", Body=b"of no user")
-        place = DropS3(f"s3://{bucket}/in/", address)
-        (taken,) = drops.take_in(installation.database, place, installation.uploads)
-        assert taken.file.name == "ferry times.pdf"
-        assert drops.take_in(installation.database, place, installation.uploads) == []
-        assert len(store(installation)) == 1
-        (hit,) = found(installation, bob, "When does the ferry leave?").hits
-        assert opened(installation, bob, hit["record_id"]).content == FERRY
-        (listed,) = [file for file in place.files() if file.user_slug == "bob"]
-        client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=b"another version")
-        with pytest.raises(StorageError, match="cannot be read"):
-            list(place.read(listed))
-        with pytest.raises(StorageError, match="cannot be read"):
-            list(DropS3("s3://no-such-bucket-here/in", address).files())
-    with pytest.raises(TransientError, match="cannot be read"):
-        list(place.files())
+def test_a_prefix_of_a_bucket_is_watched(installation: Installation, bob: Claims) -> None:
+    with moto_server() as address:
+        bucket = new_bucket(address)
+        with s3_client(address) as client, opened_bucket(address, f"s3://{bucket}/in/") as watched:
+            client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=FERRY)
+            client.put_object(Bucket=bucket, Key="in/nobody/x.txt", Body=b"of no user")
+            client.put_object(Bucket=bucket, Key="elsewhere/bob/y.txt", Body=b"not watched")
+            client.put_object(Bucket=bucket, Key="in/bob/", Body=b"")
+            place = DropS3(watched)
+            (taken,) = drops.take_in(installation.database, place, installation.uploads)
+            assert taken.file.name == "ferry times.pdf"
+            assert drops.take_in(installation.database, place, installation.uploads) == []
+            assert len(store(installation)) == 1
+            (hit,) = found(installation, bob, "When does the ferry leave?").hits
+            assert opened(installation, bob, hit["record_id"]).content == FERRY
+            (listed,) = [file for file in place.files() if file.user_slug == "bob"]
+            client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=b"another version")
+            with pytest.raises(StorageError, match="was replaced"):
+                place.read(listed)
+        with (
+            opened_bucket(address, "s3://no-such-bucket-here/in") as absent,
+            pytest.raises(StorageError, match="NoSuch"),
+        ):
+            list(DropS3(absent).files())
+    with (
+        opened_bucket(address, f"s3://{bucket}/in", attempts=1) as gone,
+        pytest.raises(TransientError, match="cannot be reached"),
+    ):
+        list(DropS3(gone).files())
 
 
 # Dagster
