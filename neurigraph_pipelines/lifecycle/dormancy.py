@@ -62,8 +62,8 @@ class SweepReport:
 class _Sweep:
     """Which nodes and which of their files are due, and on whose account they go to sleep."""
 
-    nodes: str
-    files: str
+    nodes: sql.SQL
+    files: sql.SQL
     seconds: float
     cause: CompressionCause
 
@@ -87,7 +87,10 @@ def sweep_dormant(
         on_done: Told how many files were just finished.
     """
     sweep = _Sweep(
-        "dormancy_nodes", "dormancy_files", settings.dormancy_days * _DAY_SECONDS, CompressionCause.SCHEDULER
+        _QUERIES["dormancy_nodes"],
+        _QUERIES["dormancy_files"],
+        settings.dormancy_days * _DAY_SECONDS,
+        CompressionCause.SCHEDULER,
     )
     return _run(database, objects, sweep, limit, user_id, dry_run, on_done)
 
@@ -103,7 +106,12 @@ def sweep_expired(
     on_done: Callable[[int], None] | None = None,
 ) -> SweepReport:
     """Send back to sleep what was opened for ``recompress_ttl_minutes`` and not again; as ``sweep_dormant``."""
-    sweep = _Sweep("expiry_nodes", "expiry_files", settings.recompress_ttl_minutes * 60, CompressionCause.TTL_EXPIRY)
+    sweep = _Sweep(
+        _QUERIES["expiry_nodes"],
+        _QUERIES["expiry_files"],
+        settings.recompress_ttl_minutes * 60,
+        CompressionCause.TTL_EXPIRY,
+    )
     return _run(database, objects, sweep, limit, user_id, dry_run, on_done)
 
 
@@ -140,7 +148,7 @@ def _run(
 ) -> SweepReport:
     report = SweepReport()
     with database.pipeline() as tx:
-        nodes = tx.execute(_QUERIES[sweep.nodes], {"user_id": user_id, "seconds": sweep.seconds}).fetchall()
+        nodes = tx.execute(sweep.nodes, {"user_id": user_id, "seconds": sweep.seconds}).fetchall()
     looked_at = 0
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="sweep") as movers:
         for node in nodes:
@@ -155,7 +163,7 @@ def _run(
                     if not dry_run:
                         upgrade_node(tx, node["node_id"], node["schema_name"])
                     rows = tx.execute(
-                        _QUERIES[sweep.files].format(schema=schema),
+                        sweep.files.format(schema=schema),
                         {"after": after, "seconds": sweep.seconds, "limit": min(_BATCH_FILES, limit - looked_at)},
                     ).fetchall()
                     failures = {} if dry_run else _send_to_sleep(tx, objects, schema, rows, sweep.cause, movers.map)

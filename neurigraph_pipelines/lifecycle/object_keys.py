@@ -41,7 +41,7 @@ def durable_key(user_slug: str, path: Sequence[str], record_id: UUID, attempt: U
 
 
 def record_of(key: str) -> UUID | None:
-    """The record that an object below ``DURABLE`` or ``ACTIVE`` was written for; None for what was not written by us."""
+    """The record that an object below ``DURABLE`` or ``ACTIVE`` was written for; None if it is not one of ours."""
     match = _OURS.fullmatch(key.rpartition("/")[2])
     return UUID(match[1]) if match is not None else None
 

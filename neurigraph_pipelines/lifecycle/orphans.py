@@ -75,7 +75,7 @@ def audit_objects(
             report.objects += len(batch)
             report.foreign += [key for key in batch if key not in ours]
             with database.pipeline() as tx:
-                unnamed = ours.keys() - _named(tx, "files_of_records", ours.values())
+                unnamed = ours.keys() - _named(tx, _QUERIES["files_of_records"], ours.values())
             for key in sorted(unnamed):
                 if len(report.orphans) == limit:
                     report.finished = False
@@ -121,13 +121,13 @@ def _treat(
 def _remove(database: Database, objects: ObjectStore, key: str, record_id: UUID) -> bool:
     with database.pipeline() as tx:
         tx.execute(_QUERIES["take_objects"], {"record_id": record_id})
-        if key in _named(tx, "lock_files_of_records", [record_id]):
+        if key in _named(tx, _QUERIES["lock_files_of_records"], [record_id]):
             return False
         objects.delete(key)
         return True
 
 
-def _named(tx: Transaction, query: str, record_ids: Iterable[UUID]) -> set[str]:
+def _named(tx: Transaction, files_of_records: sql.SQL, record_ids: Iterable[UUID]) -> set[str]:
     """Keys of all objects that files of these records have in the states they are in."""
     places = tx.execute(_QUERIES["places_of_records"], {"record_ids": list(set(record_ids))}).fetchall()
     records: dict[str, list[UUID]] = {}
@@ -135,7 +135,7 @@ def _named(tx: Transaction, query: str, record_ids: Iterable[UUID]) -> set[str]:
         records.setdefault(place["schema_name"], []).append(place["record_id"])
     named: set[str] = set()
     for schema_name, wanted in records.items():
-        files = tx.execute(_QUERIES[query].format(schema=sql.Identifier(schema_name)), {"record_ids": wanted})
+        files = tx.execute(files_of_records.format(schema=sql.Identifier(schema_name)), {"record_ids": wanted})
         for manifest in files:
             named.add(manifest["storage_path"])
             if has_working_copy(manifest) and manifest["compression_state"] != CompressionState.DORMANT:
