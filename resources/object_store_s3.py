@@ -225,11 +225,13 @@ class S3ObjectStore:
         """Make one object of the parts; gives its ETag."""
         try:
             answer = self._bucket.call("complete_multipart_upload", **upload, MultipartUpload={"Parts": sent})
-        except (TransientError, StorageError):
+        except (TransientError, StorageError) as error:
             # It may have succeeded and the answer been lost: then the upload is gone, and the object there.
             with suppress(NeurigraphError):
                 if self._bucket.head(upload["Key"])["ETag"].strip('"') == expected:
                     return expected
+            if isinstance(error, AbsentError):
+                raise TransientError(f"The upload of object {upload['Key']!r} was ended: try again.") from error
             raise
         etag: str = answer["ETag"]
         return etag

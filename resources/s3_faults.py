@@ -9,7 +9,7 @@ from typing import Any
 
 from neurigraph_pipelines.errors import StorageError, TransientError
 
-_ABSENT_CODES = {"NoSuchKey", "404", "NotFound"}
+_ABSENT_CODES = {"NoSuchKey", "NoSuchUpload", "404", "NotFound"}
 _RANGE_STATUS = 416
 _FULL_STATUS = 507
 
@@ -21,7 +21,6 @@ _PASSING_CODES = {
     "OperationAborted",
     "ConditionalRequestConflict",
     "PreconditionFailed",
-    "NoSuchUpload",
 }
 """Codes with a status below 500 that another attempt may turn into an answer."""
 
@@ -45,7 +44,7 @@ _NO_CREDENTIALS = "set NEURIGRAPH_S3_ACCESS_KEY_ID and NEURIGRAPH_S3_SECRET_ACCE
 
 
 class AbsentError(StorageError):
-    """There is no object of that key."""
+    """There is no object of that key, or no upload of it."""
 
 
 class EndsBeforeError(StorageError):
