@@ -6,7 +6,6 @@ Writes bytes and checks them; what becomes of the rows about them is for ``commi
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,7 +15,7 @@ from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter
 from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
-from neurigraph_pipelines.lifecycle.stored_text import GZIP, read_text
+from neurigraph_pipelines.lifecycle.stored_text import packed, read_text
 from neurigraph_pipelines.model import Segment, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
 
@@ -88,7 +87,7 @@ def write_original(objects: ObjectStore, original: Original, transcript_key: str
     key = original_key(transcript_key, media.compressible)
     content = _checked(objects.get(original.staging_key), original)
     if media.compressible:
-        durable = _put_verified(objects, key, _compressed(content, gzip_level))
+        durable = _put_verified(objects, key, packed(content, gzip_level))
         objects.put(active_key(key), objects.get(original.staging_key))
     else:
         durable = _put_verified(objects, key, content)
@@ -128,10 +127,3 @@ def _checked(chunks: Iterable[bytes], original: Original) -> Iterator[bytes]:
         yield chunk
     if digest.digest() != original.sha256:
         raise StorageError(f"{original.staging_key} is not what was uploaded any more")
-
-
-def _compressed(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
-    compressor = zlib.compressobj(level, zlib.DEFLATED, GZIP)
-    for chunk in chunks:
-        yield compressor.compress(chunk)
-    yield compressor.flush()

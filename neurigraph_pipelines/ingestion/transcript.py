@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from neurigraph_pipelines.lifecycle.stored_text import GZIP
+from neurigraph_pipelines.lifecycle.stored_text import packed
 from neurigraph_pipelines.model import Message, Segment
 from neurigraph_pipelines.ports import TokenCounter
 
@@ -90,8 +89,7 @@ class TranscriptWriter:
             yield self._member(pending, layout)
 
     def _member(self, text: bytearray, layout: Layout) -> bytes:
-        compressor = zlib.compressobj(self._gzip_level, zlib.DEFLATED, GZIP)
-        data = compressor.compress(text) + compressor.flush()
+        data = b"".join(packed([bytes(text)], self._gzip_level))
         layout.member_offsets.append(layout.stored_bytes)
         layout.member_text_offsets.append(layout.text_bytes)
         layout.stored_bytes += len(data)

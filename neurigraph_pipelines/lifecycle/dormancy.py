@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, put_to_sleep
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest
-from neurigraph_pipelines.model import CompressionCause
+from neurigraph_pipelines.model import CompressionCause, CompressionState
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
@@ -119,18 +119,19 @@ def compress(database: Database, objects: ObjectStore, place: FilePlace) -> None
     """Send one file to sleep now; nothing happens when it sleeps already.
 
     Raises:
+        NotFoundError: The file is gone.
         RehydratingError: It is being woken at this moment.
         StorageError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
         TransientError: The object store did not answer.
     """
     with database.pipeline() as tx:
         upgrade_node(tx, place.node_id, place.schema_name)
-        manifest = transitions.lock_active(tx, place)
-        if manifest is None:
-            if transitions.is_rehydrating(tx, place):
-                raise RehydratingError(
-                    f"file {place.file_id} is being decompressed: ask again in a moment", retry_after_seconds=1.0
-                )
+        manifest = transitions.lock(tx, place)
+        if manifest["compression_state"] == CompressionState.REHYDRATING:
+            raise RehydratingError(
+                f"file {place.file_id} is being decompressed: ask again in a moment", retry_after_seconds=1.0
+            )
+        if manifest["compression_state"] == CompressionState.DORMANT:
             return
         failures = _send_to_sleep(tx, objects, place.schema, [manifest], CompressionCause.MANUAL, map)
     for error in failures.values():

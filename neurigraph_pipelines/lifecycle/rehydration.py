@@ -159,8 +159,8 @@ def _read(database: Database, objects: ObjectStore, place: FilePlace, manifest: 
 def _heal(database: Database, objects: ObjectStore, place: FilePlace, content: VerifiedBytes) -> None:
     """Write the working copy again, unless the file has gone to sleep meanwhile; the reader is served either way."""
     with database.pipeline() as tx:
-        manifest = transitions.lock_active(tx, place)
-        if manifest is None:
+        manifest = transitions.lock(tx, place)
+        if manifest["compression_state"] != CompressionState.ACTIVE:
             return
         try:
             objects.put(active_key(manifest["storage_path"]), content.chunks())

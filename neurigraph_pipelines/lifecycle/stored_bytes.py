@@ -9,13 +9,14 @@ import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import pairwise
 from tempfile import SpooledTemporaryFile
 from typing import Any
 from weakref import finalize
 
 from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
-from neurigraph_pipelines.lifecycle.stored_text import unpacked
+from neurigraph_pipelines.lifecycle.stored_text import packed, unpacked
 from neurigraph_pipelines.ports import ObjectStore
 
 _IN_MEMORY = 8 << 20  # what is larger waits in a temporary file
@@ -109,6 +110,22 @@ def make_working_copy(objects: ObjectStore, manifest: Mapping[str, Any], on_piec
     return digest
 
 
+def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any]) -> bool:
+    """Write the durable object once more from the working copy, if that gives byte for byte what was lost.
+
+    The level that it was packed at is not on record, so all are tried; nothing is written that does not have the
+    checksum on record.
+    """
+    content = working_content(objects, manifest)
+    if content is None:
+        return False
+    for level in range(1, 10):
+        if VerifiedBytes(_packed(manifest, content, level)).sha256 == manifest["stored_sha256"]:
+            objects.put(manifest["storage_path"], _packed(manifest, content, level))
+            return True
+    return False
+
+
 def put_to_sleep(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
     """Move the durable object to cold storage, and drop the working copy: not before the durable object was checked.
 
@@ -120,6 +137,17 @@ def put_to_sleep(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
     objects.move_to_cold(manifest["storage_path"])
     if has_working_copy(manifest):
         objects.delete(active_key(manifest["storage_path"]))
+
+
+def _packed(manifest: Mapping[str, Any], content: VerifiedBytes, level: int) -> Iterator[bytes]:
+    """The content as it was packed: in the members that the manifest knows of, or in one."""
+    starts = manifest["member_text_offsets"]
+    if not starts:
+        yield from packed(content.chunks(), level)
+        return
+    text = content.content
+    for start, end in pairwise([*starts, len(text)]):
+        yield from packed([text[start:end]], level)
 
 
 def _content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
-"""How stored text is read back: gzip members, the ones that hold a range, and passages.
+"""How stored text is packed and read back: gzip members, the ones that hold a range, and passages.
 
-Bytes in, bytes and text out, no store. Writing them is for ``ingestion.transcript``.
+Bytes in, bytes and text out, no store. What a transcript consists of is for ``ingestion.transcript``.
 """
 
 from __future__ import annotations
@@ -10,25 +10,31 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-GZIP = 31
-"""zlib's window bits for a gzip header and trailer."""
-
+_GZIP = 31  # zlib's window bits for a gzip header and trailer
 _PIECE_BYTES = 1 << 20
+
+
+def packed(pieces: Iterable[bytes], level: int) -> Iterator[bytes]:
+    """One gzip member of all pieces; how they are cut makes no difference to it, and it bears no time and no name."""
+    compressor = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
+    for piece in pieces:
+        yield compressor.compress(piece)
+    yield compressor.flush()
 
 
 def read_text(members: Sequence[bytes]) -> bytes:
     """The text of consecutive gzip members."""
-    return b"".join(zlib.decompress(member, GZIP) for member in members)
+    return b"".join(zlib.decompress(member, _GZIP) for member in members)
 
 
 def unpacked(stored: Iterable[bytes]) -> Iterator[bytes]:
     """The content of an object of gzip members, in pieces of bounded size, whatever it unpacks to."""
-    member = zlib.decompressobj(GZIP)
+    member = zlib.decompressobj(_GZIP)
     for packed in stored:
         more = False  # zlib may hold back content after it has taken in all that was packed
         while packed or more:
             if member.eof:
-                member = zlib.decompressobj(GZIP)
+                member = zlib.decompressobj(_GZIP)
             piece = member.decompress(packed, _PIECE_BYTES)
             yield piece
             more = len(piece) == _PIECE_BYTES and not member.eof

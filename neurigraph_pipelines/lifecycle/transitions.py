@@ -16,7 +16,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.model import CompressionCause, CompressionState
+from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
@@ -140,21 +140,16 @@ def note_failure(tx: Transaction, schema: sql.Identifier, file_id: UUID, reason:
     tx.execute(_QUERIES["note_failure"].format(schema=schema), {"file_id": file_id, "reason": reason})
 
 
-def lock_active(tx: Transaction, place: FilePlace) -> Manifest | None:
-    """Keep a file from leaving the active state for the rest of the transaction; None when it is not in it."""
-    return tx.execute(_QUERIES["lock_active"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
-
-
-def is_rehydrating(tx: Transaction, place: FilePlace) -> bool:
-    """Whether somebody is waking a file.
+def lock(tx: Transaction, place: FilePlace) -> Manifest:
+    """Keep a file in the state it is in for the rest of the transaction.
 
     Raises:
         NotFoundError: The file is gone.
     """
-    row = tx.execute(_QUERIES["manifest"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
-    if row is None:
+    manifest = tx.execute(_QUERIES["lock_file"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
+    if manifest is None:
         raise NotFoundError
-    return bool(row["compression_state"] == CompressionState.REHYDRATING)
+    return manifest
 
 
 def _set_cause(tx: Transaction, cause: CompressionCause) -> None:

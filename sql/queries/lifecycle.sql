@@ -79,10 +79,10 @@ WHERE file_id = %(file_id)s AND lease_holder = %(holder)s;
 UPDATE {schema}.file_manifest SET last_failure = %(reason)s
 WHERE file_id = %(file_id)s AND last_failure IS DISTINCT FROM %(reason)s;
 
--- name: lock_active
+-- name: lock_file
 SELECT f.*
 FROM {schema}.file_manifest AS f
-WHERE f.file_id = %(file_id)s AND f.compression_state = 'active'
+WHERE f.file_id = %(file_id)s
 FOR NO KEY UPDATE;
 
 -- name: make_dormant
@@ -163,7 +163,7 @@ SELECT
     l.error_detail
 FROM neurigraph.compression_state_log AS l
 WHERE l.file_id = %(file_id)s
-ORDER BY l.occurred_at DESC, l.log_id
+ORDER BY l.entry DESC
 LIMIT %(limit)s;
 
 -- name: node_shell
@@ -237,3 +237,135 @@ SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_
 
 -- name: now
 SELECT clock_timestamp() AS now;
+
+-- name: nodes_to_verify
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+    AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)
+ORDER BY g.node_id;
+
+-- name: verify_shell
+-- What the shell of a node says, and what its tables hold, seen at one moment.
+SELECT
+    g.record_count,
+    g.embedded_count,
+    g.compression_state,
+    g.next_recompress_at,
+    s.state,
+    s.due,
+    r.records,
+    r.embedded,
+    u.embedding_next_model IS NOT NULL AS moving
+FROM neurigraph.graph_index AS g
+INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+CROSS JOIN neurigraph.summed_file_states(g.schema_name) AS s
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) AS records,
+        count(*) FILTER (WHERE m.embedding_model = u.embedding_model) AS embedded
+    FROM {schema}.metadata_records AS m
+) AS r
+WHERE g.node_id = %(node_id)s;
+
+-- name: verify_registries
+-- Records and files that are in a node and not at the root, or the other way round, and records that point nowhere.
+SELECT
+    m.record_id AS id,
+    'the record is not in record_index' AS fault
+FROM {schema}.metadata_records AS m
+LEFT JOIN neurigraph.record_index AS i
+    ON m.record_id = i.record_id AND i.node_id = %(node_id)s AND m.content_hash = i.content_hash
+WHERE i.record_id IS NULL
+UNION ALL
+SELECT
+    i.record_id,
+    'record_index names a record that the node does not have'
+FROM neurigraph.record_index AS i
+LEFT JOIN {schema}.metadata_records AS m ON i.record_id = m.record_id
+WHERE i.node_id = %(node_id)s AND m.record_id IS NULL
+UNION ALL
+SELECT
+    f.file_id,
+    'the file is not in file_index'
+FROM {schema}.file_manifest AS f
+LEFT JOIN neurigraph.file_index AS i
+    ON f.file_id = i.file_id AND i.node_id = %(node_id)s AND f.record_id = i.record_id
+WHERE i.file_id IS NULL
+UNION ALL
+SELECT
+    i.file_id,
+    'file_index names a file that the node does not have'
+FROM neurigraph.file_index AS i
+LEFT JOIN {schema}.file_manifest AS f ON i.file_id = f.file_id
+WHERE i.node_id = %(node_id)s AND f.file_id IS NULL
+UNION ALL
+SELECT
+    m.record_id,
+    'the record points at no file'
+FROM {schema}.metadata_records AS m
+LEFT JOIN {schema}.file_manifest AS f ON m.record_id = f.record_id AND m.file_pointer = f.storage_path
+WHERE f.file_id IS NULL;
+
+-- name: verify_log
+-- Files whose last entries do not lead to the state they are in. After a rehydration that failed a file sleeps, and of
+-- one that is being woken another failure may be told.
+SELECT
+    f.file_id AS id,
+    'the file is ' || f.compression_state || ', and the log ends with ' || coalesce(l.event::text, 'nothing') AS fault
+FROM {schema}.file_manifest AS f
+LEFT JOIN LATERAL (
+    SELECT
+        c.event_type AS event,
+        EXISTS (
+            SELECT FROM neurigraph.compression_state_log AS c2
+            WHERE c2.file_id = f.file_id AND c2.event_type = 'failed' AND c2.entry > c.entry
+        ) AS then_failed
+    FROM neurigraph.compression_state_log AS c
+    WHERE c.file_id = f.file_id AND c.event_type <> 'failed'
+    ORDER BY c.entry DESC
+    LIMIT 1
+) AS l ON true
+WHERE f.compression_state::text <> ALL(CASE
+    WHEN l.event IN ('compressed', 'recompressed') THEN ARRAY['dormant']
+    WHEN l.event = 'decompressed' THEN ARRAY['active']
+    WHEN l.event = 'rehydrating' AND l.then_failed THEN ARRAY['dormant', 'rehydrating']
+    WHEN l.event = 'rehydrating' THEN ARRAY['rehydrating']
+    ELSE ARRAY[]::text []
+END);
+
+-- name: files_after
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.file_id > %(after)s
+ORDER BY f.file_id
+LIMIT %(limit)s;
+
+-- name: passage_ranges
+SELECT
+    p.seq,
+    p.byte_offset,
+    p.byte_length
+FROM {schema}.passages AS p
+WHERE p.record_id = %(record_id)s
+ORDER BY p.seq;
+
+-- name: set_record_count
+UPDATE neurigraph.graph_index AS g SET record_count = (SELECT count(*) FROM {schema}.metadata_records)
+WHERE g.node_id = %(node_id)s;
+
+-- name: clear_failure
+UPDATE {schema}.file_manifest SET last_failure = NULL
+WHERE file_id = %(file_id)s AND last_failure IS NOT NULL AND compression_state <> 'rehydrating';
+
+-- name: sample_files
+SELECT
+    i.file_id,
+    i.node_id,
+    g.schema_name
+FROM neurigraph.file_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+ORDER BY random()
+LIMIT %(count)s;

@@ -4,6 +4,10 @@
 -- The specification names four events and four transitions, one of which had no word: dormant to rehydrating.
 ALTER TYPE neurigraph.compression_event ADD VALUE 'rehydrating';
 
+-- The order of a file's entries, which a clock that is set back does not change: the row of the file is locked while
+-- they are numbered.
+ALTER TABLE neurigraph.compression_state_log ADD COLUMN entry bigint GENERATED ALWAYS AS IDENTITY;
+
 CREATE FUNCTION neurigraph.guard_file_state() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -76,33 +80,40 @@ BEGIN
 END
 $$;
 
--- What the shell of a node says of its files: rehydrating when any is, else active when any is, else dormant; and when
--- the first of them is due to be compressed again. The node is locked before its files are looked at, so that whoever
--- comes last sees what all others did; it is written only when it changes.
+-- What the files of a node amount to: rehydrating when any is, else active when any is, else dormant; and when the
+-- first of them is due to be compressed again.
+CREATE FUNCTION neurigraph.summed_file_states(
+    in_schema name, OUT state neurigraph.compression_state, OUT due timestamptz
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    EXECUTE format(
+        $query$
+        SELECT
+            CASE
+                WHEN EXISTS (SELECT FROM %1$I.file_manifest AS f WHERE f.compression_state = 'rehydrating')
+                    THEN 'rehydrating'
+                WHEN EXISTS (SELECT FROM %1$I.file_manifest AS f WHERE f.compression_state = 'active')
+                    THEN 'active'
+                WHEN EXISTS (SELECT FROM %1$I.file_manifest) THEN 'dormant'
+                ELSE 'active'
+            END::neurigraph.compression_state,
+            (SELECT min(f.recompress_after) FROM %1$I.file_manifest AS f)
+        $query$,
+        in_schema
+    ) INTO state, due;
+END
+$$;
+
+-- Lets the shell of a node say so. The node is locked before its files are looked at, so that whoever comes last sees
+-- what all others did; it is written only when it changes.
 CREATE FUNCTION neurigraph.sum_file_states(wanted uuid, in_schema name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM FROM neurigraph.graph_index AS g WHERE g.node_id = wanted FOR NO KEY UPDATE;
-    EXECUTE format(
-        $query$
-        UPDATE neurigraph.graph_index AS g SET compression_state = s.state, next_recompress_at = s.due
-        FROM (
-            SELECT
-                CASE
-                    WHEN EXISTS (SELECT FROM %1$I.file_manifest AS f WHERE f.compression_state = 'rehydrating')
-                        THEN 'rehydrating'
-                    WHEN EXISTS (SELECT FROM %1$I.file_manifest AS f WHERE f.compression_state = 'active')
-                        THEN 'active'
-                    WHEN EXISTS (SELECT FROM %1$I.file_manifest) THEN 'dormant'
-                    ELSE 'active'
-                END::neurigraph.compression_state AS state,
-                (SELECT min(f.recompress_after) FROM %1$I.file_manifest AS f) AS due
-        ) AS s
-        WHERE g.node_id = $1
-            AND (g.compression_state, g.next_recompress_at) IS DISTINCT FROM (s.state, s.due)
-        $query$,
-        in_schema
-    ) USING wanted;
+    UPDATE neurigraph.graph_index AS g SET compression_state = s.state, next_recompress_at = s.due
+    FROM neurigraph.summed_file_states(in_schema) AS s
+    WHERE g.node_id = wanted AND (g.compression_state, g.next_recompress_at) IS DISTINCT FROM (s.state, s.due);
 END
 $$;
 
@@ -116,8 +127,10 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION neurigraph.guard_file_state(), neurigraph.log_file_state(),
-neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.sum_file_states(uuid, name) TO neurigraph_pipeline;
+neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states()
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name)
+TO neurigraph_pipeline;
 REVOKE INSERT ON neurigraph.compression_state_log FROM neurigraph_pipeline;
 
 -- Which nodes a sweep has to look at: none whose files all sleep, and none without files.
