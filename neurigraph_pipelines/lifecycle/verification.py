@@ -41,7 +41,10 @@ class Fault(StrEnum):
     """What can be found wrong."""
 
     OBJECT = "object"
-    """The durable object is gone, damaged, or not what the manifest says."""
+    """The durable object is gone or damaged."""
+
+    MANIFEST = "manifest"
+    """The content is whole, and not what the manifest says of it."""
 
     WORKING_COPY = "working_copy"
     """The working copy of an active file is gone or damaged; its next reader is served all the same."""
@@ -215,7 +218,7 @@ class _Walk:
         self.done.bytes_read += content.size_bytes
         wanted = (manifest["size_bytes"], manifest["content_sha256"] or content.sha256)
         if (content.size_bytes, content.sha256) != wanted:
-            yield Fault.OBJECT, f"the content of file {place.file_id} is not the one on record"
+            yield Fault.MANIFEST, f"the content of file {place.file_id} is whole and not the one on record"
         elif manifest["file_type"] == "transcript":
             yield from self._passage_faults(place, manifest, content)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -106,6 +105,6 @@ def store_file(here: Installation, *contents: str, user: tuple[User, Claims] | N
     return StoredFile(here, owner, claims, place)
 
 
-def all_keys(here: Installation, *prefixes: str) -> Iterator[str]:
-    for prefix in prefixes:
-        yield from here.objects.keys(prefix)
+def all_keys(here: Installation) -> list[str]:
+    """Of all objects."""
+    return list(here.objects.keys())
