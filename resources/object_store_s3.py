@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -91,9 +91,10 @@ class S3ObjectStore:
             etag = self._bucket.call("put_object", Key=name, Body=first, **_checksum(md5), **self._encryption)["ETag"]
             expected = md5.hex()
         else:
-            etag, expected = self._put_parts(name, chain([first, second], parts))
-        if etag.strip('"') != expected:
-            self._read_back(name, etag, digest.digest())
+            etag, expected = self._put_parts(name, chain([first, second], parts), digest.digest)
+        if etag.strip('"') != expected and not self._holds(name, digest.digest(), etag):
+            self._bucket.call("delete_object", Key=name)
+            raise TransientError(f"Object {key!r} did not arrive as it was sent, and was removed: try again.")
         return StoredObject(key=key, size_bytes=size, sha256=digest.hexdigest())
 
     def get(self, key: str) -> Iterator[bytes]:
@@ -194,8 +195,12 @@ class S3ObjectStore:
             raise InvalidInputError(f"{key[:80]!r} is longer than {MAX_KEY_BYTES} bytes below {self._bucket}.")
         return name
 
-    def _put_parts(self, name: str, parts: Iterable[bytes]) -> tuple[str, str]:
-        """Send an object in parts; gives its ETag, and what that is where it tells of the content."""
+    def _put_parts(self, name: str, parts: Iterable[bytes], digest: Callable[[], bytes]) -> tuple[str, str]:
+        """Send an object in parts; gives its ETag, and what that is where it tells of the content.
+
+        Args:
+            digest: The SHA-256 of all that the parts have given so far.
+        """
         self._sweep()
         upload = {
             "Key": name,
@@ -214,21 +219,23 @@ class S3ObjectStore:
                 sent.append({"PartNumber": number, "ETag": answer["ETag"]})
                 sums += md5
             expected = f"{_md5(sums).hex()}-{len(sent)}"
-            return self._complete(upload, sent, expected), expected
+            return self._complete(upload, sent, expected, digest), expected
         except BaseException:
             # What is not completed is billed, and no listing of objects shows it.
             with suppress(NeurigraphError):
                 self._bucket.call("abort_multipart_upload", **upload)
             raise
 
-    def _complete(self, upload: dict[str, Any], sent: list[dict[str, Any]], expected: str) -> str:
+    def _complete(
+        self, upload: dict[str, Any], sent: list[dict[str, Any]], expected: str, digest: Callable[[], bytes]
+    ) -> str:
         """Make one object of the parts; gives its ETag."""
         try:
             answer = self._bucket.call("complete_multipart_upload", **upload, MultipartUpload={"Parts": sent})
         except (TransientError, StorageError) as error:
             # It may have succeeded and the answer been lost: then the upload is gone, and the object there.
             with suppress(NeurigraphError):
-                if self._bucket.head(upload["Key"])["ETag"].strip('"') == expected:
+                if self._holds(upload["Key"], digest()):
                     return expected
             if isinstance(error, AbsentError):
                 raise TransientError(f"The upload of object {upload['Key']!r} was ended: try again.") from error
@@ -247,19 +254,13 @@ class S3ObjectStore:
                 if upload["Initiated"] < datetime.now(UTC) - _ABANDONED_AFTER:
                     self._bucket.call("abort_multipart_upload", Key=upload["Key"], UploadId=upload["UploadId"])
 
-    def _read_back(self, name: str, version: str, sha256: bytes) -> None:
-        """Compare what was just written with what was sent, where the ETag does not tell.
-
-        Raises:
-            TransientError: It arrived damaged, and is removed.
-        """
+    def _holds(self, name: str, sha256: bytes, version: str | None = None) -> bool:
+        """Whether an object reads as it was sent; what has replaced ``version`` is its own writer's concern."""
         found, chunks = self._bucket.stream(name)
         digest = hashlib.sha256()
         for chunk in chunks:
             digest.update(chunk)
-        if digest.digest() != sha256 and found == version:
-            self._bucket.call("delete_object", Key=name)
-            raise TransientError(f"Object {name!r} did not arrive as it was sent, and was removed: try again.")
+        return digest.digest() == sha256 or version not in (None, found)
 
 
 def _parts(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
