@@ -70,7 +70,11 @@ def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
     upgrade_node(tx, place.node_id, place.schema_name)
     manifest = tx.execute(
         _QUERIES["touch_file"].format(schema=place.schema),
-        {"file_id": place.file_id, "ttl_seconds": settings.recompress_ttl_minutes * 60},
+        {
+            "file_id": place.file_id,
+            "node_id": place.node_id,
+            "ttl_seconds": settings.recompress_ttl_minutes * 60,
+        },
     ).fetchone()
     if manifest is None:
         raise NotFoundError

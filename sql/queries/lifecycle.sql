@@ -21,7 +21,8 @@ WHERE f.file_id = %(file_id)s;
 
 -- name: touch_file
 -- The clocks of a file that is opened and of the record it belongs to. Only a file that was rehydrated is awake for a
--- while; one that has been since its commit has until it goes dormant.
+-- while; one that has been since its commit has until it goes dormant. The node's time may be early and is never late,
+-- so it is written only when the clock was set back.
 WITH touched AS (
     UPDATE {schema}.file_manifest AS f SET
         last_accessed_at = clock_timestamp(),
@@ -38,6 +39,12 @@ of_record AS (
     FROM touched AS t
     WHERE r.record_id = t.record_id
         AND r.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
+),
+
+of_node AS (
+    UPDATE neurigraph.graph_index AS g SET next_recompress_at = t.recompress_after
+    FROM touched AS t
+    WHERE g.node_id = %(node_id)s AND g.next_recompress_at > t.recompress_after
 )
 
 SELECT t.*

@@ -84,10 +84,11 @@ class StoredFile:
                 {"s": days * 86_400, "file_id": self.file_id},
             )
             tx.execute(
-                "UPDATE neurigraph.graph_index SET last_accessed_at = last_accessed_at - make_interval(secs => %(s)s), "
-                "next_recompress_at = next_recompress_at - make_interval(secs => %(s)s) WHERE node_id = %(node_id)s",
-                {"s": days * 86_400, "node_id": self.place.node_id},
+                "UPDATE neurigraph.graph_index SET last_accessed_at = last_accessed_at - make_interval(secs => %s) "
+                "WHERE node_id = %s",
+                [days * 86_400, self.place.node_id],
             )
+            tx.execute("SELECT neurigraph.sum_file_states(%s, %s)", [self.place.node_id, self.place.schema_name])
 
     def open(self, wait: float = 0.0) -> OpenedFile:
         here = self.here
