@@ -232,13 +232,11 @@ class S3ObjectStore:
         """Make one object of the parts; gives its ETag."""
         try:
             answer = self._bucket.call("complete_multipart_upload", **upload, MultipartUpload={"Parts": sent})
-        except (TransientError, StorageError) as error:
+        except (TransientError, StorageError):
             # It may have succeeded and the answer been lost: then the upload is gone, and the object there.
             with suppress(NeurigraphError):
                 if self._holds(upload["Key"], digest()):
                     return expected
-            if isinstance(error, AbsentError):
-                raise TransientError(f"The upload of object {upload['Key']!r} was ended: try again.") from error
             raise
         etag: str = answer["ETag"]
         return etag

@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, StorageError, TransientError
-from resources.s3_faults import EndsBeforeError, as_ours
+from resources.s3_faults import EndsBeforeError, UploadGoneError, as_ours
 from resources.store_keys import parts_of_key
 
 T = TypeVar("T")
@@ -224,7 +224,7 @@ class S3Bucket:
     def _repeated(self, ask: Callable[[], T], key: str | None) -> T:
         """Ask until there is an answer, a refusal, or no attempt left; faults in our words."""
         from botocore.exceptions import BotoCoreError, ClientError
-        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
         from urllib3.exceptions import HTTPError
 
         def attempt() -> T:
@@ -234,7 +234,7 @@ class S3Bucket:
                 raise as_ours(error, str(self), key) from error
 
         attempts = Retrying(
-            retry=retry_if_exception_type(TransientError),
+            retry=retry_if_exception(_may_pass),
             wait=wait_random_exponential(FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS),
             stop=stop_after_attempt(self._access.attempts),
             sleep=time.sleep,
@@ -242,3 +242,8 @@ class S3Bucket:
         )
         answer: T = attempts(attempt)
         return answer
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether the same request may succeed a moment later."""
+    return isinstance(error, TransientError) and not isinstance(error, UploadGoneError)

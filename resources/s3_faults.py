@@ -9,7 +9,7 @@ from typing import Any
 
 from neurigraph_pipelines.errors import StorageError, TransientError
 
-_ABSENT_CODES = {"NoSuchKey", "NoSuchUpload", "404", "NotFound"}
+_ABSENT_CODES = {"NoSuchKey", "404", "NotFound"}
 _RANGE_STATUS = 416
 _FULL_STATUS = 507
 
@@ -44,11 +44,15 @@ _NO_CREDENTIALS = "set NEURIGRAPH_S3_ACCESS_KEY_ID and NEURIGRAPH_S3_SECRET_ACCE
 
 
 class AbsentError(StorageError):
-    """There is no object of that key, or no upload of it."""
+    """There is no object of that key."""
 
 
 class EndsBeforeError(StorageError):
     """The object has no such byte."""
+
+
+class UploadGoneError(TransientError):
+    """An upload in parts was completed or ended; not the same request may help, but another upload."""
 
 
 def as_ours(error: Any, bucket: str, key: str | None) -> TransientError | StorageError:
@@ -68,6 +72,8 @@ def as_ours(error: Any, bucket: str, key: str | None) -> TransientError | Storag
         return AbsentError(f"There is no object {key!r}.")
     if key is not None and status == _RANGE_STATUS:
         return EndsBeforeError(f"Object {key!r} ends before.")
+    if code == "NoSuchUpload":
+        return UploadGoneError(f"{bucket} has ended an upload of {key!r}: try again.")
     what = f"{bucket} answered {_line(code)} ({status}): {_line(str(answer.get('Error', {}).get('Message', '')))}"
     if status == _FULL_STATUS:
         return StorageError(f"{what}: {_FULL}.")

@@ -112,9 +112,10 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.latency:
             time.sleep(self.server.latency)
         if fault == "slow_down":
-            self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN)
+            self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN, None)
         elif fault == "reset":
-            self._reset(0, 0)
+            self._note(0, 0)
+            self._reset()
         else:
             self._forward(body, fault)
 
@@ -135,31 +136,31 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             upstream.close()
         if fault == "lose_answer":
-            self._reset(0, 0)
+            self._note(0, 0)
+            self._reset()
         elif fault == "stall":
+            self._note(0, 0)
+            self.close_connection = True
             self.server.stopping.wait(_STALL_SECONDS)
-            self._reset(0, 0)
         else:
             self._answer(answer.status, _headers(answer), content, fault)
 
-    def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes, fault: Fault | None = None) -> None:
+    def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes, fault: Fault | None) -> None:
+        breaks = fault in ("reset_in_body", "end_in_body")
+        sent = content[: len(content) // 2] if breaks else content
+        self._note(status, len(sent))
         self.send_response_only(status)
         for name, value in headers:
             self.send_header(name, value)
         if not any(name.lower() == "content-length" for name, _ in headers):
             self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        if fault in ("reset_in_body", "end_in_body"):
-            half = content[: len(content) // 2]
-            self.wfile.write(half)
-            self._reset(status, len(half), abruptly=fault == "reset_in_body")
-            return
         if self.command != "HEAD":
-            self.wfile.write(content)
-        self._note(status, len(content))
+            self.wfile.write(sent)
+        if breaks:
+            self._reset(abruptly=fault == "reset_in_body")
 
-    def _reset(self, status: int, sent: int, *, abruptly: bool = True) -> None:
-        self._note(status, sent)
+    def _reset(self, *, abruptly: bool = True) -> None:
         self.close_connection = True
         if abruptly:
             time.sleep(0.05)  # what was written goes out first
@@ -168,6 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_WR)
 
     def _note(self, status: int, sent: int) -> None:
+        """Before anything is sent: whoever has the answer finds it in the log."""
         self.server.log.append(Exchange(self.command, self.path, self.headers.get("Range"), status, sent))
 
 
