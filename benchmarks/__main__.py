@@ -10,7 +10,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import chunk_detection, code_location, daemon, embedding, importing, pipeline, provisioning, retrieval
+from benchmarks import (
+    chunk_detection,
+    code_location,
+    daemon,
+    embedding,
+    importing,
+    lifecycle,
+    pipeline,
+    provisioning,
+    retrieval,
+)
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
 
@@ -35,6 +45,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "code_location": code_location.run,
     "provisioning": provisioning.run,
     "retrieval": retrieval.run,
+    "lifecycle": lifecycle.run,
     "embedding": measure_embedding,
 }
 

@@ -62,11 +62,12 @@ def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
     """Reset the clocks of a file, its record and its node, bringing the node to the current DDL first.
 
     Args:
-        tx: Of the pipeline, here and below.
+        tx: Of the pipeline, here and below; here with nothing in it that must survive a crash.
 
     Raises:
         NotFoundError: The file is gone.
     """
+    tx.execute(_QUERIES["forget_on_crash"])
     upgrade_node(tx, place.node_id, place.schema_name)
     manifest = tx.execute(
         _QUERIES["touch_file"].format(schema=place.schema),

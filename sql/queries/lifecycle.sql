@@ -19,6 +19,10 @@ SELECT f.*
 FROM {schema}.file_manifest AS f
 WHERE f.file_id = %(file_id)s;
 
+-- name: forget_on_crash
+-- For transactions that only set clocks: nobody waits for the disk, and a crash may lose the last of them.
+SET LOCAL synchronous_commit = off;
+
 -- name: touch_file
 -- The clocks of a file that is opened and of the record it belongs to. Only a file that was rehydrated is awake for a
 -- while; one that has been since its commit has until it goes dormant. The node's time may be early and is never late,
