@@ -172,7 +172,8 @@ class S3ObjectStore:
 
     def delete(self, key: str) -> None:
         """Remove an object; removing an absent one is no error."""
-        self._bucket.call("delete_object", Key=self._name(key))
+        with suppress(AbsentError):  # Amazon does not tell; some servers do
+            self._bucket.call("delete_object", Key=self._name(key))
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with ``prefix``, in order of their code points."""

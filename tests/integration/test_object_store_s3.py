@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from neurigraph_pipelines.errors import ConfigurationError, StorageError, TransientError
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
 from resources.object_store_s3 import S3ObjectStore
 from resources.s3_bucket import S3Access, S3Bucket
 from tests.support.s3_proxy import Fault, S3Proxy, s3_proxy
@@ -427,6 +428,12 @@ def test_a_server_that_is_not_there_is_worth_another_attempt() -> None:
 def test_an_address_that_is_not_of_a_bucket_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="does not name a bucket"):
         S3Bucket(url, S3Access())
+
+
+def test_a_place_for_objects_that_is_neither_folder_nor_bucket_is_refused(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, objects_url="ftp://host/objects")
+    with Installation(settings) as installation, pytest.raises(ConfigurationError, match="s3://bucket/prefix"):
+        assert installation.objects
 
 
 def test_an_endpoint_that_is_no_address_is_refused() -> None:
