@@ -78,7 +78,8 @@ def file_state(database: Database, claims: Claims, file_id: UUID) -> FileState:
         NotFoundError: No such file, or not visible to whoever asks; so everywhere below.
     """
     with database.agent(claims) as tx:
-        place, manifest = transitions.locate(tx, file_id)
+        place = transitions.locate(tx, file_id)
+        manifest = transitions.manifest_of(tx, place)
         history = tx.execute(_QUERIES["history"], {"file_id": file_id, "limit": HISTORY_SHOWN}).fetchall()
     return FileState(
         file_id=file_id,
@@ -119,7 +120,7 @@ def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
 def touch(database: Database, settings: Settings, claims: Claims, file_id: UUID) -> FileState:
     """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant."""
     with database.agent(claims) as tx:
-        place, _ = transitions.locate(tx, file_id)
+        place = transitions.locate(tx, file_id)
     with database.pipeline() as tx:
         transitions.touch(tx, settings, place)
     return file_state(database, claims, file_id)
@@ -134,6 +135,6 @@ def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: 
         TransientError: The object store did not answer.
     """
     with database.agent(claims) as tx:
-        place, _ = transitions.locate(tx, file_id)
+        place = transitions.locate(tx, file_id)
     dormancy.compress(database, objects, place)
     return file_state(database, claims, file_id)

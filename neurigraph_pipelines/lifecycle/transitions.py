@@ -42,8 +42,8 @@ class FilePlace:
         return sql.Identifier(self.schema_name)
 
 
-def locate(tx: Transaction, file_id: UUID) -> tuple[FilePlace, Manifest]:
-    """A file as whoever asks sees it.
+def locate(tx: Transaction, file_id: UUID) -> FilePlace:
+    """Where a file's row stands, for whoever asks.
 
     Raises:
         NotFoundError: There is none, or it is not visible.
@@ -51,11 +51,19 @@ def locate(tx: Transaction, file_id: UUID) -> tuple[FilePlace, Manifest]:
     row = tx.execute(_QUERIES["locate_file"], {"file_id": file_id}).fetchone()
     if row is None:
         raise NotFoundError
-    place = FilePlace(**row)
-    manifest = tx.execute(_QUERIES["manifest"].format(schema=place.schema), {"file_id": file_id}).fetchone()
+    return FilePlace(**row)
+
+
+def manifest_of(tx: Transaction, place: FilePlace) -> Manifest:
+    """A file's row, for whoever asks.
+
+    Raises:
+        NotFoundError: It is gone, or not visible.
+    """
+    manifest = tx.execute(_QUERIES["manifest"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
     if manifest is None:
         raise NotFoundError
-    return place, manifest
+    return manifest
 
 
 def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
@@ -64,22 +72,27 @@ def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
     Args:
         tx: Of the pipeline, here and below; here with nothing in it that must survive a crash.
 
+    Returns:
+        What reading the whole of it needs of its row.
+
     Raises:
         NotFoundError: The file is gone.
     """
-    tx.execute(_QUERIES["forget_on_crash"])
     upgrade_node(tx, place.node_id, place.schema_name)
-    manifest = tx.execute(
-        _QUERIES["touch_file"].format(schema=place.schema),
-        {
-            "file_id": place.file_id,
-            "node_id": place.node_id,
-            "ttl_seconds": settings.recompress_ttl_minutes * 60,
-        },
-    ).fetchone()
+    with tx.pipeline():  # one way to the server and back
+        tx.execute(_QUERIES["forget_on_crash"])
+        touched = tx.execute(
+            _QUERIES["touch_file"].format(schema=place.schema),
+            {
+                "file_id": place.file_id,
+                "node_id": place.node_id,
+                "ttl_seconds": settings.recompress_ttl_minutes * 60,
+            },
+        )
+        tx.execute(_SEARCH["touch_nodes"], {"node_ids": [place.node_id]})
+    manifest = touched.fetchone()
     if manifest is None:
         raise NotFoundError
-    tx.execute(_SEARCH["touch_nodes"], {"node_ids": [place.node_id]})
     return manifest
 
 

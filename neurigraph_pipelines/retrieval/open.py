@@ -20,7 +20,7 @@ from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.lifecycle.stored_text import members_of, passage_text, read_text
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, touch
+from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of, touch
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
@@ -82,8 +82,8 @@ def open_file(
         StorageError: The bytes are gone or damaged; they are not served.
     """
     with database.agent(claims) as tx:
-        place, manifest = locate(tx, file_id)
-        if as_text and manifest["file_type"] != TRANSCRIPT:
+        place = locate(tx, file_id)
+        if as_text and manifest_of(tx, place)["file_type"] != TRANSCRIPT:
             place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
     manifest, content = open_whole(database, objects, settings, place, wait)
     is_transcript = manifest["file_type"] == TRANSCRIPT
@@ -114,7 +114,7 @@ def open_message(
         StorageError: The bytes are gone or damaged; they are not served.
     """
     with database.agent(claims) as tx:
-        place, _ = locate(tx, file_id)
+        place = locate(tx, file_id)
         passages = tx.execute(
             _QUERIES["passages_of_message"].format(schema=place.schema), {"file_id": file_id, "message": message}
         ).fetchall()

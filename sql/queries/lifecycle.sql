@@ -51,7 +51,16 @@ of_node AS (
     WHERE g.node_id = %(node_id)s AND g.next_recompress_at > t.recompress_after
 )
 
-SELECT t.*
+SELECT
+    t.file_id,
+    t.file_name,
+    t.file_type,
+    t.storage_path,
+    t.compression_state,
+    t.compression_format,
+    t.size_bytes,
+    t.stored_sha256,
+    t.content_sha256
 FROM touched AS t;
 
 -- name: claim

@@ -184,7 +184,7 @@ def test_answers_are_the_same_before_during_and_after_everything_sleeps(installa
     assert answers() == (before, {"dormant"})
     for file in files[::3]:
         with here.database.agent(claims) as tx:
-            place, _ = transitions.locate(tx, file["file_id"])
+            place = transitions.locate(tx, file["file_id"])
         with here.database.pipeline() as tx:
             assert transitions.claim(tx, here.settings, place, uuid4(), CompressionCause.RETRIEVAL)
     assert answers() == (before, {"dormant", "rehydrating"})

@@ -102,7 +102,7 @@ def store_file(here: Installation, *contents: str, user: tuple[User, Claims] | N
     (record,) = stored(ingest(plain_adapters(here), here.settings, owner))
     file_id = file_of_record(here.database, claims, record.record_id)
     with here.database.agent(claims) as tx:
-        place, _ = locate(tx, file_id)
+        place = locate(tx, file_id)
     return StoredFile(here, owner, claims, place)
 
 
