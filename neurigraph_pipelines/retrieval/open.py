@@ -126,7 +126,7 @@ def open_message(
     start = passages[0]["byte_offset"]
     length = passages[-1]["byte_offset"] + passages[-1]["byte_length"] - start
     try:
-        text = _passage(objects, transcript, start, length)
+        text = text_at(objects, transcript, start, length)
     except StorageError as error:
         read_failed(database, replace(place, file_id=transcript["file_id"]), error)
         raise
@@ -159,8 +159,12 @@ def _transcript_beside(tx: Transaction, place: FilePlace) -> Manifest:
     return found
 
 
-def _passage(objects: ObjectStore, manifest: Manifest, start: int, length: int) -> str:
-    """``length`` bytes of text from ``start``, out of the members that hold them: each has a checksum of its own."""
+def text_at(objects: ObjectStore, manifest: Manifest, start: int, length: int) -> str:
+    """What stands at ``length`` bytes of a transcript from ``start``; only the members that hold them are read.
+
+    Raises:
+        StorageError: They are gone or damaged, by the checksum that each member has.
+    """
     offset, size, text_start, lengths = members_of(
         start, length, manifest["stored_bytes"], manifest["member_offsets"], manifest["member_text_offsets"]
     )
