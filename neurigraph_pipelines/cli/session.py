@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims
@@ -60,6 +61,39 @@ def claims_of(installation: Installation, slug: str) -> Claims:
     from neurigraph_pipelines.model import Claims
 
     return Claims.of_user(find_user(installation.database, argument(slug)).user_id)
+
+
+def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:
+    """A file, by its id or that of its record; whether there is such a file is for whoever looks at it.
+
+    Raises:
+        InvalidInputError: It is no id.
+    """
+    from neurigraph_pipelines.retrieval.open import file_of_record
+
+    try:
+        wanted = UUID(identifier)
+    except ValueError:
+        raise InvalidInputError(f"{identifier!r} is not the id of a file or record: search shows them") from None
+    try:
+        return file_of_record(installation.database, claims, wanted)
+    except NotFoundError:
+        return wanted
+
+
+def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
+    """A node, by its id or its path; whether there is one of that id is for whoever looks at it.
+
+    Raises:
+        NotFoundError: There is no such path.
+    """
+    from neurigraph_pipelines.graph.navigation import find_node
+
+    try:
+        return UUID(place)
+    except ValueError:
+        with installation.database.agent(claims) as tx:
+            return find_node(tx, claims.user_id, argument(place))
 
 
 def argument(text: str) -> str:

@@ -6,10 +6,12 @@ one that is being read. It may be stopped anywhere: the next one goes on. The wa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from psycopg import sql
@@ -50,6 +52,16 @@ class SweepReport:
     failures: dict[UUID, str] = field(default_factory=dict)
     finished: bool = True
 
+    def __add__(self, other: SweepReport) -> SweepReport:
+        """Both together; a dry run of both counts twice what is due to both."""
+        return SweepReport(
+            self.nodes + other.nodes,
+            self.files + other.files,
+            self.bytes_freed + other.bytes_freed,
+            self.failures | other.failures,
+            self.finished and other.finished,
+        )
+
     def add(self, rows: Sequence[Manifest], failures: Mapping[UUID, Exception]) -> None:
         """Count a batch of files."""
         asleep = [row for row in rows if row["file_id"] not in failures]
@@ -64,8 +76,8 @@ class _Sweep:
 
     nodes: sql.SQL
     files: sql.SQL
-    seconds: float
     cause: CompressionCause
+    terms: Mapping[str, Any]
 
 
 def sweep_dormant(
@@ -75,6 +87,7 @@ def sweep_dormant(
     *,
     limit: int = 10_000,
     user_id: UUID | None = None,
+    overdue_seconds: float = 0.0,
     dry_run: bool = False,
     on_done: Callable[[int], None] | None = None,
 ) -> SweepReport:
@@ -83,16 +96,17 @@ def sweep_dormant(
     Args:
         limit: Most files of one run.
         user_id: Only this user's files.
+        overdue_seconds: Only what has been due for so long.
         dry_run: Count what is due, and change nothing.
         on_done: Told how many files were just finished.
     """
     sweep = _Sweep(
         _QUERIES["dormancy_nodes"],
         _QUERIES["dormancy_files"],
-        settings.dormancy_days * _DAY_SECONDS,
         CompressionCause.SCHEDULER,
+        {"user_id": user_id, "seconds": settings.dormancy_days * _DAY_SECONDS + overdue_seconds},
     )
-    return _run(database, objects, sweep, limit, user_id, dry_run, on_done)
+    return _run(database, objects, sweep, limit, dry_run, on_done)
 
 
 def sweep_expired(
@@ -102,6 +116,7 @@ def sweep_expired(
     *,
     limit: int = 10_000,
     user_id: UUID | None = None,
+    overdue_seconds: float = 0.0,
     dry_run: bool = False,
     on_done: Callable[[int], None] | None = None,
 ) -> SweepReport:
@@ -109,10 +124,41 @@ def sweep_expired(
     sweep = _Sweep(
         _QUERIES["expiry_nodes"],
         _QUERIES["expiry_files"],
-        settings.recompress_ttl_minutes * 60,
         CompressionCause.TTL_EXPIRY,
+        {"user_id": user_id, "seconds": settings.recompress_ttl_minutes * 60, "overdue_seconds": overdue_seconds},
     )
-    return _run(database, objects, sweep, limit, user_id, dry_run, on_done)
+    return _run(database, objects, sweep, limit, dry_run, on_done)
+
+
+def sweep_awake(
+    database: Database,
+    objects: ObjectStore,
+    *,
+    user_id: UUID,
+    node_id: UUID | None = None,
+    dry_run: bool = False,
+    on_done: Callable[[int], None] | None = None,
+) -> SweepReport:
+    """Send to sleep all of a user's files that are awake, whenever they were accessed; as ``sweep_dormant``.
+
+    Args:
+        node_id: Only this node's.
+    """
+    sweep = _Sweep(
+        _QUERIES["awake_nodes"],
+        _QUERIES["awake_files"],
+        CompressionCause.MANUAL,
+        {"user_id": user_id, "node_id": node_id},
+    )
+    return _run(database, objects, sweep, sys.maxsize, dry_run, on_done)
+
+
+def has_expired(database: Database, settings: Settings) -> bool:
+    """Whether ``sweep_expired`` has a node to look at."""
+    seconds = settings.recompress_ttl_minutes * 60
+    with database.pipeline() as tx:
+        nodes = tx.execute(_QUERIES["expiry_nodes"], {"user_id": None, "seconds": seconds, "overdue_seconds": 0})
+        return nodes.fetchone() is not None
 
 
 def compress(database: Database, objects: ObjectStore, place: FilePlace) -> None:
@@ -143,13 +189,12 @@ def _run(
     objects: ObjectStore,
     sweep: _Sweep,
     limit: int,
-    user_id: UUID | None,
     dry_run: bool,
     on_done: Callable[[int], None] | None,
 ) -> SweepReport:
     report = SweepReport()
     with database.pipeline() as tx:
-        nodes = tx.execute(sweep.nodes, {"user_id": user_id, "seconds": sweep.seconds}).fetchall()
+        nodes = tx.execute(sweep.nodes, sweep.terms).fetchall()
     looked_at = 0
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="sweep") as movers:
         for node in nodes:
@@ -165,7 +210,7 @@ def _run(
                         upgrade_node(tx, node["node_id"], node["schema_name"])
                     rows = tx.execute(
                         sweep.files.format(schema=schema),
-                        {"after": after, "seconds": sweep.seconds, "limit": min(_BATCH_FILES, limit - looked_at)},
+                        {**sweep.terms, "after": after, "limit": min(_BATCH_FILES, limit - looked_at)},
                     ).fetchall()
                     failures = {} if dry_run else _send_to_sleep(tx, objects, schema, rows, sweep.cause, movers.map)
                 if not rows:

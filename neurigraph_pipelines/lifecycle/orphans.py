@@ -46,6 +46,11 @@ class OrphanReport:
     foreign: list[str] = field(default_factory=list)
     finished: bool = True
 
+    @property
+    def left(self) -> int:
+        """Orphans past the grace period that are still there."""
+        return len(self.orphans) - self.young - self.removed
+
 
 def audit_objects(
     database: Database,

@@ -139,7 +139,7 @@ SELECT
 FROM neurigraph.graph_index AS g
 WHERE (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
     AND g.next_recompress_at NOT BETWEEN
-    now() AND now() + make_interval(secs => %(seconds)s) + interval '1 day'
+    now() - make_interval(secs => %(overdue_seconds)s) AND now() + make_interval(secs => %(seconds)s) + interval '1 day'
 ORDER BY g.next_recompress_at, g.node_id;
 
 -- name: expiry_files
@@ -147,7 +147,24 @@ SELECT f.*
 FROM {schema}.file_manifest AS f
 WHERE f.compression_state = 'active' AND f.file_id > %(after)s
     AND f.recompress_after NOT BETWEEN
-    now() AND now() + make_interval(secs => %(seconds)s) + interval '1 day'
+    now() - make_interval(secs => %(overdue_seconds)s) AND now() + make_interval(secs => %(seconds)s) + interval '1 day'
+ORDER BY f.file_id
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: awake_nodes
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)
+    AND g.compression_state <> 'dormant' AND g.record_count > 0
+ORDER BY g.node_id;
+
+-- name: awake_files
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.compression_state = 'active' AND f.file_id > %(after)s
 ORDER BY f.file_id
 LIMIT %(limit)s
 FOR NO KEY UPDATE SKIP LOCKED;
