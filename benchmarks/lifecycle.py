@@ -123,7 +123,7 @@ class _Stored:
 def _open_in_turns(
     installation: Installation, claims: Claims, stored: _Stored, folder: Path, repeats: int
 ) -> list[list[float]]:
-    """Seconds of: opening it dormant, and active, one message of it, `gzip -d`, a copy, the whole object, a range of it."""
+    """Seconds of opening it dormant, active, one message, `gzip -d`, a copy, the whole object, and a range of it."""
     database, objects, settings = installation.database, installation.objects, installation.settings
     target, plain = folder / "unpacked", folder / "plain"
     plain.write_bytes(b"".join(objects.get(active_key(stored.file.durable.key))))

@@ -83,16 +83,14 @@ def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
         tx.execute(_QUERIES["forget_on_crash"])
         touched = tx.execute(
             _QUERIES["touch_file"].format(schema=place.schema),
-            {
-                "file_id": place.file_id,
-                "node_id": place.node_id,
-                "ttl_seconds": settings.recompress_ttl_minutes * 60,
-            },
+            {"file_id": place.file_id, "ttl_seconds": settings.recompress_ttl_minutes * 60},
         )
         tx.execute(_SEARCH["touch_nodes"], {"node_ids": [place.node_id]})
     manifest = touched.fetchone()
     if manifest is None:
         raise NotFoundError
+    if manifest["set_back"]:
+        tx.execute(_QUERIES["sum_file_states"], {"node_id": place.node_id, "schema_name": place.schema_name})
     return manifest
 
 

@@ -25,17 +25,29 @@ SET LOCAL synchronous_commit = off;
 
 -- name: touch_file
 -- The clocks of a file that is opened and of the record it belongs to. Only a file that was rehydrated is awake for a
--- while; one that has been since its commit has until it goes dormant. The node's time may be early and is never late,
--- so it is written only when the clock was set back.
-WITH touched AS (
+-- while; one that has been since its commit has until it goes dormant. Its time is put off, unless the clock was set
+-- back: then that of its node may be too late.
+WITH before AS (
+    SELECT
+        f.file_id,
+        f.recompress_after
+    FROM {schema}.file_manifest AS f
+    WHERE f.file_id = %(file_id)s
+    FOR NO KEY UPDATE
+),
+
+touched AS (
     UPDATE {schema}.file_manifest AS f SET
         last_accessed_at = clock_timestamp(),
         recompress_after = CASE
-            WHEN f.recompress_after IS NOT NULL
+            WHEN b.recompress_after IS NOT NULL
                 THEN clock_timestamp() + make_interval(secs => %(ttl_seconds)s)
         END
-    WHERE f.file_id = %(file_id)s
-    RETURNING f.*
+    FROM before AS b
+    WHERE f.file_id = b.file_id
+    RETURNING
+        f.*,
+        coalesce(f.recompress_after < b.recompress_after, false) AS set_back
 ),
 
 of_record AS (
@@ -43,12 +55,6 @@ of_record AS (
     FROM touched AS t
     WHERE r.record_id = t.record_id
         AND r.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
-),
-
-of_node AS (
-    UPDATE neurigraph.graph_index AS g SET next_recompress_at = t.recompress_after
-    FROM touched AS t
-    WHERE g.node_id = %(node_id)s AND g.next_recompress_at > t.recompress_after
 )
 
 SELECT
@@ -60,7 +66,8 @@ SELECT
     t.compression_format,
     t.size_bytes,
     t.stored_sha256,
-    t.content_sha256
+    t.content_sha256,
+    t.set_back
 FROM touched AS t;
 
 -- name: claim

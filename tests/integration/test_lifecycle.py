@@ -354,6 +354,15 @@ def test_a_clock_that_was_wrong_loses_nothing_and_keeps_nothing_awake_for_ever(f
     assert file.events[-1] == "decompressed"
 
 
+def test_a_node_is_not_due_later_than_its_files_when_a_clock_was_set_back(file: StoredFile) -> None:
+    compress(file)
+    file.open()
+    file.age(-40)
+    assert file.node["next_recompress_at"] > datetime.now(UTC) + timedelta(days=39)
+    file.open()
+    assert file.node["next_recompress_at"] == file.row["recompress_after"] < datetime.now(UTC) + timedelta(days=1)
+
+
 # Damage
 
 
