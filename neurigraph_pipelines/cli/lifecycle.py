@@ -40,16 +40,28 @@ def state(
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        database = installation.database
         try:
-            file = control.file_state(database, claims, file_id_of(installation, claims, identifier))
+            file_id = file_id_of(installation, claims, identifier)
+            data = asdict(control.file_state(installation.database, claims, file_id))
         except (InvalidInputError, NotFoundError):
-            node = control.node_state(database, claims, node_id_of(installation, claims, identifier))
-            data = {**asdict(node), **_totals(node.totals)}
-            del data["totals"]
-        else:
-            data = asdict(file)
+            data = _node_state(installation, claims, identifier)
     Output(as_json).result(data, lambda: _state_view(data))
+
+
+def _node_state(installation: Installation, claims: Claims, identifier: str) -> dict[str, Any]:
+    from neurigraph_pipelines.lifecycle import control
+
+    try:
+        node = control.node_state(installation.database, claims, node_id_of(installation, claims, identifier))
+    except NotFoundError:
+        raise NotFoundError(f"there is no file, record or node {identifier!r}") from None
+    return {
+        "node_id": node.node_id,
+        "state": node.state,
+        "last_accessed_at": node.last_accessed_at,
+        "next_recompress_at": node.next_recompress_at,
+        **_totals(node.totals),
+    }
 
 
 @commands.command()
@@ -145,17 +157,13 @@ def _compress_one(installation: Installation, claims: Claims, identifier: str, d
 def _compress_awake(
     installation: Installation, claims: Claims, node: str | None, dry_run: bool, on_done: Callable[[int], None]
 ) -> SweepReport:
-    from neurigraph_pipelines.lifecycle import control
     from neurigraph_pipelines.lifecycle.dormancy import sweep_awake
 
-    node_id = node_id_of(installation, claims, node) if node is not None else None
-    if node_id is not None:
-        control.node_state(installation.database, claims, node_id)  # of whoever asks, or not found
     return sweep_awake(
         installation.database,
         installation.objects,
         user_id=claims.user_id,
-        node_id=node_id,
+        node_id=node_id_of(installation, claims, node) if node is not None else None,
         dry_run=dry_run,
         on_done=on_done,
     )

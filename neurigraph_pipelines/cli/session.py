@@ -64,11 +64,13 @@ def claims_of(installation: Installation, slug: str) -> Claims:
 
 
 def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:
-    """A file, by its id or that of its record; whether there is such a file is for whoever looks at it.
+    """A file, by its id or that of its record.
 
     Raises:
         InvalidInputError: It is no id.
+        NotFoundError: There is no such file or record, or it is not visible to whoever asks.
     """
+    from neurigraph_pipelines.lifecycle.transitions import locate
     from neurigraph_pipelines.retrieval.open import file_of_record
 
     try:
@@ -78,22 +80,32 @@ def file_id_of(installation: Installation, claims: Claims, identifier: str) -> U
     try:
         return file_of_record(installation.database, claims, wanted)
     except NotFoundError:
-        return wanted
+        pass
+    try:
+        with installation.database.agent(claims) as tx:
+            return locate(tx, wanted).file_id
+    except NotFoundError:
+        raise NotFoundError(f"there is no file or record {identifier}") from None
 
 
 def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
-    """A node, by its id or its path; whether there is one of that id is for whoever looks at it.
+    """A node, by its id or its path.
 
     Raises:
-        NotFoundError: There is no such path.
+        NotFoundError: There is no such node, or it is not visible to whoever asks.
     """
-    from neurigraph_pipelines.graph.navigation import find_node
+    from neurigraph_pipelines.graph.navigation import find_node, shell
 
-    try:
-        return UUID(place)
-    except ValueError:
-        with installation.database.agent(claims) as tx:
+    with installation.database.agent(claims) as tx:
+        try:
+            wanted = UUID(place)
+        except ValueError:
             return find_node(tx, claims.user_id, argument(place))
+        try:
+            shell(tx, wanted)
+        except NotFoundError:
+            raise NotFoundError(f"there is no node {place}") from None
+        return wanted
 
 
 def argument(text: str) -> str:
