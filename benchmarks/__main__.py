@@ -16,6 +16,7 @@ from benchmarks import (
     daemon,
     embedding,
     importing,
+    lifecycle,
     pipeline,
     provisioning,
     retrieval,
@@ -46,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "code_location": code_location.run,
     "provisioning": provisioning.run,
     "retrieval": retrieval.run,
+    "lifecycle": lifecycle.run,
     "embedding": measure_embedding,
 }
 

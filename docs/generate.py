@@ -71,6 +71,7 @@ def cli_page() -> str:
         f"| {entry.NOT_FOUND} | no such user, node, record or file |",
         f"| {entry.CONFIGURATION} | a setting is wrong, or the database has not been migrated |",
         f"| {entry.UNREACHABLE} | a provider or the database cannot be reached, or nothing could be stored |",
+        f"| {entry.REHYDRATING} | the file is being decompressed by somebody else: ask again in a moment |",
         f"| {entry.INTERRUPTED} | interrupted; what was held is given back |",
         "",
     ]

@@ -16,8 +16,30 @@ from neurigraph_pipelines.defs.embedding_assets import (
 from neurigraph_pipelines.defs.failure_sensor import run_failure_report_sensor
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.lifecycle_assets import (
+    dormant_files,
+    expired_files,
+    orphan_objects,
+    storage_report,
+    stuck_rehydrations,
+)
+from neurigraph_pipelines.defs.lifecycle_checks import (
+    every_row_has_its_object,
+    nothing_awake_past_its_time,
+    nothing_awake_that_nobody_opens,
+    sampled_checksums_hold,
+)
 from neurigraph_pipelines.defs.replay_job import replay_job
-from neurigraph_pipelines.defs.schedules import retention_job, retention_schedule
+from neurigraph_pipelines.defs.schedules import (
+    dormancy_job,
+    dormancy_schedule,
+    recompression_job,
+    recompression_schedule,
+    retention_job,
+    retention_schedule,
+    storage_audit_job,
+    storage_audit_schedule,
+)
 from neurigraph_pipelines.defs.sensors import (
     chunk_threshold_sensor,
     conversation_end_sensor,
@@ -27,9 +49,33 @@ from neurigraph_pipelines.defs.sensors import (
 from neurigraph_pipelines.defs.upload_job import upload_job
 
 defs = dg.Definitions(
-    assets=[pending_embeddings, record_embeddings],
-    asset_checks=[no_embedding_is_overdue],
-    jobs=[ingestion_job, upload_job, replay_job, heal_job, check_job, retention_job],
+    assets=[
+        pending_embeddings,
+        record_embeddings,
+        dormant_files,
+        expired_files,
+        stuck_rehydrations,
+        orphan_objects,
+        storage_report,
+    ],
+    asset_checks=[
+        no_embedding_is_overdue,
+        nothing_awake_past_its_time,
+        nothing_awake_that_nobody_opens,
+        every_row_has_its_object,
+        sampled_checksums_hold,
+    ],
+    jobs=[
+        ingestion_job,
+        upload_job,
+        replay_job,
+        heal_job,
+        check_job,
+        retention_job,
+        recompression_job,
+        dormancy_job,
+        storage_audit_job,
+    ],
     sensors=[
         conversation_end_sensor,
         chunk_threshold_sensor,
@@ -37,7 +83,14 @@ defs = dg.Definitions(
         upload_sensor,
         run_failure_report_sensor,
     ],
-    schedules=[retention_schedule, heal_embeddings_schedule, check_embeddings_schedule],
+    schedules=[
+        retention_schedule,
+        heal_embeddings_schedule,
+        check_embeddings_schedule,
+        recompression_schedule,
+        dormancy_schedule,
+        storage_audit_schedule,
+    ],
     resources={"installation": InstallationResource()},
     executor=dg.in_process_executor,
 )

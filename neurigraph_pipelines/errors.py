@@ -57,6 +57,20 @@ class TransientError(NeurigraphError):
         self.retry_after = retry_after
 
 
+class RehydratingError(NeurigraphError):
+    """A file is being decompressed by somebody else: not a fault, only not yet."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float) -> None:
+        """Remember when it is worth asking again.
+
+        Args:
+            message: One sentence for a person.
+            retry_after_seconds: Roughly how long the rehydration will still take.
+        """
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
 class ProviderError(NeurigraphError):
     """A model provider answered with something final: a refusal, bad credentials, an unusable answer."""
 

@@ -83,6 +83,15 @@ class CompressionState(StrEnum):
     REHYDRATING = "rehydrating"
 
 
+class CompressionCause(StrEnum):
+    """Who made a file change its state."""
+
+    SCHEDULER = "scheduler"
+    RETRIEVAL = "retrieval"
+    TTL_EXPIRY = "ttl_expiry"
+    MANUAL = "manual"
+
+
 class Role(StrEnum):
     """Who wrote a message, in the words of chat APIs."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from psycopg import Connection
@@ -146,6 +147,17 @@ class ObjectStore(Protocol):
 
     def exists(self, key: str) -> bool:
         """Whether the object is there."""
+        ...
+
+    def modified_at(self, key: str) -> datetime:
+        """When the object was last written, by the store's own clock. Raises StorageError when it is absent."""
+        ...
+
+    def move_to_cold(self, key: str) -> None:
+        """Put an object where keeping it is cheapest, for good; one that is there already stays.
+
+        Its bytes and its key do not change, and it can still be read at once. Raises StorageError when it is absent.
+        """
         ...
 
     def delete(self, key: str) -> None:

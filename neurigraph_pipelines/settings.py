@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -47,7 +47,9 @@ class Settings(BaseSettings):
         description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
     )
     objects_url: str | None = Field(
-        default=None, description="Where raw files live: a folder. Unset: `objects` in the home folder."
+        default=None,
+        description="Where raw files live: a folder, or `s3://bucket/prefix` (docs/object-storage.md). "
+        "Unset: `objects` in the home folder.",
     )
 
     # Models
@@ -162,9 +164,6 @@ class Settings(BaseSettings):
     drop_settle_seconds: float = Field(
         default=5.0, ge=0, description="Seconds without a change after which a file in a drop folder counts as whole."
     )
-    s3_endpoint_url: str | None = Field(
-        default=None, description="Address of a server that speaks S3. Unset: Amazon's own."
-    )
 
     # Filing and summaries
     node_creation_confidence: float = Field(
@@ -183,12 +182,56 @@ class Settings(BaseSettings):
         default=32_768, ge=1_024, description="Bytes of text in one gzip member: what is read to open one passage."
     )
 
+    # S3, of objects and of the drop place
+    s3_endpoint_url: str | None = Field(
+        default=None, description="Address of a server that speaks S3. Unset: Amazon's own."
+    )
+    s3_region: str | None = Field(
+        default=None, description="Region of the bucket. Unset: what boto3 finds in the environment."
+    )
+    s3_access_key_id: str | None = Field(
+        default=None,
+        description="Who asks. Unset: what boto3 finds: the environment, its configuration, the machine's role.",
+    )
+    s3_secret_access_key: SecretStr | None = Field(default=None, description="Belongs to the access key id.")
+    s3_max_attempts: int = Field(
+        default=5, ge=1, le=10, description="Attempts at a request, the first included, with backoff and jitter."
+    )
+    s3_connect_timeout_seconds: float = Field(default=5.0, gt=0, description="Seconds to wait for a connection.")
+    s3_read_timeout_seconds: float = Field(default=30.0, gt=0, description="Seconds to wait without a byte.")
+    s3_part_bytes: int = Field(
+        default=16 << 20,
+        ge=5 << 20,
+        le=5 << 30,
+        description="Larger objects are sent in parts of this size, two of which are in memory. "
+        "S3 takes 10,000 parts of one object, none below 5 MiB.",
+    )
+    s3_encryption: Literal["AES256", "aws:kms"] | None = Field(
+        default=None, description="Encryption at rest that is asked for. Unset: what the bucket does by itself."
+    )
+    s3_kms_key_id: str | None = Field(
+        default=None, description="Key of `aws:kms` encryption. Unset: the account's own for S3."
+    )
+    s3_cold_storage_class: Literal["STANDARD_IA", "INTELLIGENT_TIERING", "GLACIER_IR"] | None = Field(
+        default=None,
+        description="Storage class that dormant objects from 128 KiB are moved to; each can be read at once. "
+        "Unset: they stay where they are, which is right for servers without classes.",
+    )
+
     # Lifecycle
     dormancy_days: float = Field(
         default=30.0, gt=0, description="Days without access after which a file is compressed."
     )
     recompress_ttl_minutes: float = Field(
         default=15.0, gt=0, description="Minutes after which a file opened for a question is compressed again."
+    )
+    rehydration_lease_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds without a sign of life after which a file that is being decompressed is taken up again.",
+    )
+    orphan_grace_hours: float = Field(
+        default=24.0, ge=0, description="Hours for which an object that no record names is left alone."
     )
     warming_ttl_minutes: float = Field(default=30.0, gt=0, description="Minutes that a warmed node stays staged.")
 
@@ -219,6 +262,21 @@ class Settings(BaseSettings):
     ui_port: int = Field(default=3000, ge=0, le=65535, description="Port of the Dagster UI.")
     database_pool_size: int = Field(default=4, ge=1, le=100, description="Connections a process keeps in each role.")
     statement_timeout_seconds: float = Field(default=30.0, gt=0, description="Longest statement of a face.")
+
+    @field_validator("s3_cold_storage_class", mode="before")
+    @classmethod
+    def _readable_at_once(cls, value: object) -> object:
+        if value in ("GLACIER", "DEEP_ARCHIVE"):
+            raise ValueError(f"{value} takes hours to give an object back: choose GLACIER_IR, which gives it at once")
+        return value
+
+    @model_validator(mode="after")
+    def _s3_settings_in_pairs(self) -> Settings:
+        if (self.s3_access_key_id is None) != (self.s3_secret_access_key is None):
+            raise ValueError("s3_access_key_id and s3_secret_access_key are set together, or neither is")
+        if self.s3_kms_key_id is not None and self.s3_encryption != "aws:kms":
+            raise ValueError("s3_kms_key_id needs s3_encryption to be aws:kms")
+        return self
 
     @model_validator(mode="after")
     def _thresholds_in_order(self) -> Settings:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from neurigraph_pipelines.ingestion.uploads import Uploads
     from resources.provider_retries import ProviderClient
+    from resources.s3_bucket import S3Bucket
     from resources.webhook import Webhook
 
 _SECRET_FILE = "secret"  # noqa: S105 - the name of a file
@@ -66,7 +67,7 @@ class Installation:
     def close(self) -> None:
         """Close connections, and leave the embedded server to whoever else uses it, or stop it."""
         self._open.close()
-        for made in ("server", "administrator_url", "database", "uploads", "adapters"):
+        for made in ("server", "administrator_url", "database", "objects", "drop_place", "uploads", "adapters"):
             self.__dict__.pop(made, None)
 
     @cached_property
@@ -141,13 +142,43 @@ class Installation:
     @cached_property
     def objects(self) -> ObjectStore:
         """The object store."""
+        settings = self.settings
+        location = settings.objects_url
+        if location is not None and location.startswith("s3://"):
+            from resources.object_store_s3 import S3ObjectStore
+
+            return S3ObjectStore(
+                self._bucket(location),
+                part_bytes=settings.s3_part_bytes,
+                encryption=settings.s3_encryption,
+                kms_key_id=settings.s3_kms_key_id,
+                cold_storage_class=settings.s3_cold_storage_class,
+            )
+        if location is not None and "://" in location and not location.startswith("file://"):
+            raise ConfigurationError(f"NEURIGRAPH_OBJECTS_URL is {location!r}: name a folder, or s3://bucket/prefix")
         from resources.object_store_local import LocalObjectStore
 
-        location = self.settings.objects_url
-        if location is not None and "://" in location and not location.startswith("file://"):
-            raise ConfigurationError(f"NEURIGRAPH_OBJECTS_URL is {location!r}: only a folder is supported yet")
-        folder = Path(location.removeprefix("file://")) if location is not None else self.home / "objects"
-        return LocalObjectStore(folder)
+        return LocalObjectStore(Path(location.removeprefix("file://")) if location else self.home / "objects")
+
+    def _bucket(self, url: str) -> S3Bucket:
+        from resources.s3_bucket import S3Access, S3Bucket
+
+        settings = self.settings
+        secret = settings.s3_secret_access_key
+        bucket = S3Bucket(
+            url,
+            S3Access(
+                settings.s3_endpoint_url,
+                settings.s3_region,
+                settings.s3_access_key_id,
+                secret.get_secret_value() if secret is not None else None,
+                settings.s3_max_attempts,
+                settings.s3_connect_timeout_seconds,
+                settings.s3_read_timeout_seconds,
+            ),
+        )
+        self._open.callback(bucket.close)
+        return bucket
 
     @cached_property
     def tokens(self) -> TokenCounter:
@@ -245,7 +276,7 @@ class Installation:
         if url.startswith("s3://"):
             from resources.drop_s3 import DropS3
 
-            return DropS3(url, self.settings.s3_endpoint_url)
+            return DropS3(self._bucket(url))
         if "://" in url and not url.startswith("file://"):
             raise ConfigurationError(f"NEURIGRAPH_DROP_URL is {url!r}: name a folder, or s3://bucket/prefix")
         from resources.drop_folder import DropFolder

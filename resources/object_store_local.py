@@ -15,17 +15,16 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from neurigraph_pipelines.errors import InvalidInputError, StorageError
+from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.model import StoredObject
 from resources.durable_files import sync_folder
+from resources.store_keys import PARTIAL, check_range, is_key, parts_of_key
 
-_MAX_KEY_BYTES = 1024
-_MAX_PART_BYTES = 255
 _READ_BYTES = 1 << 20
-_PARTIAL = ".partial"
 _PUBLISH_ATTEMPTS = 100
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
@@ -37,8 +36,7 @@ _OPEN_OBJECT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 class LocalObjectStore:
     """An ``ObjectStore`` in a folder, for any number of threads and processes.
 
-    Keys are relative paths of up to 1,024 bytes with parts of up to 255; the first part is not ``.partial``. As
-    files, unlike in S3, one key cannot go on where another ends: there is no ``a/b`` beside ``a``. A method raises
+    As files, unlike in S3, one key cannot go on where another ends: there is no ``a/b`` beside ``a``. A method raises
     InvalidInputError for a key that cannot be one.
     """
 
@@ -53,10 +51,10 @@ class LocalObjectStore:
         Raises:
             StorageError: It could not be written, such as on a full disk; what was there before still is.
         """
-        *path, name = _parts(key)
+        *path, name = parts_of_key(key)
         digest, size = hashlib.sha256(), 0
         try:
-            with self._descend([_PARTIAL], make=True) as (_, partial):
+            with self._descend([PARTIAL], make=True) as (_, partial):
                 self._sweep(partial)
                 with _partial_file(partial) as (file, temporary):
                     for chunk in chunks:
@@ -94,8 +92,7 @@ class LocalObjectStore:
             InvalidInputError: A number is negative.
             StorageError: The object is absent, or ends before.
         """
-        if offset < 0 or length < 0:
-            raise InvalidInputError(f"A range begins and extends from 0 upwards, not {offset} and {length}.")
+        check_range(offset, length)
         with self._reading(key) as file:
             if offset + length <= os.fstat(file.fileno()).st_size:
                 file.seek(offset)
@@ -110,7 +107,7 @@ class LocalObjectStore:
         Raises:
             StorageError: That cannot be told, such as for want of permission.
         """
-        *path, name = _parts(key)
+        *path, name = parts_of_key(key)
         try:
             with self._descend(path) as folders:
                 return stat.S_ISREG(os.stat(name, dir_fd=folders[-1], follow_symlinks=False).st_mode)
@@ -119,13 +116,31 @@ class LocalObjectStore:
                 return False
             raise StorageError(f"Object {key!r} could not be looked for ({error.strerror}).") from error
 
+    def modified_at(self, key: str) -> datetime:
+        """When the object was last written, by the clock of the file system.
+
+        Raises:
+            StorageError: It is absent, or that cannot be told.
+        """
+        with self._reading(key) as file:
+            return datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
+
+    def move_to_cold(self, key: str) -> None:
+        """Nothing but make sure that the object is there: every file of one folder costs the same to keep.
+
+        Raises:
+            StorageError: It is absent.
+        """
+        if not self.exists(key):
+            raise StorageError(f"There is no object {key!r}.")
+
     def delete(self, key: str) -> None:
         """Remove an object and the folders that this leaves empty; removing an absent one is no error.
 
         Raises:
             StorageError: It is there and could not be removed.
         """
-        *path, name = _parts(key)
+        *path, name = parts_of_key(key)
         if not self.exists(key):
             return
         try:
@@ -208,7 +223,7 @@ class LocalObjectStore:
     def _reading(self, key: str) -> Iterator[BinaryIO]:
         if not self.exists(key):
             raise StorageError(f"There is no object {key!r}.")
-        *path, name = _parts(key)
+        *path, name = parts_of_key(key)
         try:
             with self._descend(path) as folders:
                 descriptor = os.open(name, _OPEN_OBJECT, dir_fd=folders[-1])
@@ -221,33 +236,6 @@ class LocalObjectStore:
         with self._reading(key) as file:
             while chunk := file.read(_READ_BYTES):
                 yield chunk
-
-
-def _parts(key: str) -> list[str]:
-    """The parts of a valid key.
-
-    Raises:
-        InvalidInputError: The key is not valid; the message says why.
-    """
-    parts = key.split("/")
-    try:
-        sizes = [len(part.encode()) for part in parts]
-    except UnicodeEncodeError:
-        reason = "it is not valid Unicode"
-    else:
-        if sum(sizes) + len(sizes) - 1 > _MAX_KEY_BYTES:
-            reason = f"it is longer than {_MAX_KEY_BYTES} bytes"
-        elif max(sizes) > _MAX_PART_BYTES:
-            reason = f"a part is longer than {_MAX_PART_BYTES} bytes"
-        elif "\0" in key or "\\" in key:
-            reason = "it contains a NUL or a backslash"
-        elif not {"", ".", ".."}.isdisjoint(parts):
-            reason = "a part is empty, `.` or `..`"
-        elif parts[0] == _PARTIAL:
-            reason = f"`{_PARTIAL}` is kept for objects being written"
-        else:
-            return parts
-    raise InvalidInputError(f"{key[:80]!r} cannot be the key of an object: {reason}.")
 
 
 @contextlib.contextmanager
@@ -280,7 +268,7 @@ def _walk(folder: int, above: str, prefix: str) -> Iterator[str]:
                 found.append(above + entry.name)
     for key in sorted(found):
         name = key.removesuffix("/")
-        if not _is_key(name):
+        if not is_key(name):
             continue
         if name == key:
             if key.startswith(prefix):
@@ -294,10 +282,3 @@ def _walk(folder: int, above: str, prefix: str) -> Iterator[str]:
                 yield from _walk(below, key, prefix)
             finally:
                 os.close(below)
-
-
-def _is_key(key: str) -> bool:
-    try:
-        return bool(_parts(key))
-    except InvalidInputError:
-        return False

@@ -1,8 +1,10 @@
-"""Phase two: the bytes of one file, or one message of it. Uploading one is for ``uploads``."""
+"""Files: phase two, which opens one or one message of it, and the states they are in. Uploading is for ``uploads``."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -10,16 +12,42 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines.api import responses
 from neurigraph_pipelines.api.authentication import Caller, Here
-from neurigraph_pipelines.api.problems import documented
-from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, open_file, open_message
+from neurigraph_pipelines.api.problems import documented, retry_after
+from neurigraph_pipelines.errors import RehydratingError
+from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.model import CompressionState
+from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, OpenedFile, open_file, open_message
 
 router = APIRouter(prefix="/files", tags=["retrieval"], responses=documented(401, 404, 422, 503))
 
+MAX_WAIT_SECONDS = 30.0
+"""Longest that one call waits for a file that somebody else decompresses."""
+
+_PAUSE_SECONDS = 0.2
 _LARGEST_SEQ = 2**31 - 1
 _UNQUOTED = re.compile(r"[^A-Za-z0-9._-]")
+
+
+@router.get("/{file_id}", response_model=responses.File)
+def file_state(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+    """Where a file stands in its life; looking at it is no access."""
+    return asdict(control.file_state(installation.database, caller, file_id))
+
+
+@router.post("/{file_id}/touch", response_model=responses.File)
+def touch(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+    """Keep a file from going to sleep, as if it had been opened; one that sleeps goes on sleeping."""
+    return asdict(control.touch(installation.database, installation.settings, caller, file_id))
+
+
+@router.post("/{file_id}/compress", response_model=responses.File, responses=documented(409))
+def compress(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+    """Send a file to sleep now; nothing happens when it sleeps already."""
+    return asdict(control.compress(installation.database, installation.objects, caller, file_id))
 
 
 @router.post(
@@ -33,21 +61,43 @@ _UNQUOTED = re.compile(r"[^A-Za-z0-9._-]")
                 TRANSCRIPT_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
                 "application/json": {"schema": responses.Message.model_json_schema()},
             },
-        }
+        },
+        202: {
+            "model": responses.Rehydrating,
+            "description": "Somebody else is decompressing it: ask again after `Retry-After`.",
+        },
     },
 )
-def open_by_id(
+async def open_by_id(
     file_id: UUID,
     caller: Caller,
     installation: Here,
     message: Annotated[int | None, Query(ge=1, le=_LARGEST_SEQ, description="Number of one message.")] = None,
     text: Annotated[bool, Query(description="Of an upload, the text that was read out of it.")] = False,
+    wait: Annotated[
+        float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait while somebody else decompresses it.")
+    ] = 0.0,
 ) -> Response:
-    """Open exactly one file; it counts as accessed now."""
+    """Open exactly one file; it counts as accessed now. What sleeps is decompressed by whoever asks first."""
+    database, objects, settings = installation.database, installation.objects, installation.settings
     if message is not None:
-        opened = open_message(installation.database, installation.objects, caller, file_id, message)
+        opened = await run_in_threadpool(open_message, database, objects, settings, caller, file_id, message)
         return JSONResponse({**asdict(opened), "file_id": str(opened.file_id)})
-    file = open_file(installation.database, installation.objects, caller, file_id, as_text=text)
+    until = time.monotonic() + wait
+    while True:
+        try:
+            file = await run_in_threadpool(open_file, database, objects, settings, caller, file_id, as_text=text)
+            return _content(file)
+        except RehydratingError as error:
+            left = until - time.monotonic()
+            if left <= 0:
+                body = {"file_id": str(file_id), "state": CompressionState.REHYDRATING}
+                return JSONResponse(body, 202, retry_after(error.retry_after_seconds))
+        # Those who wait hold no thread: a file that takes long keeps nobody else from being served.
+        await asyncio.sleep(min(_PAUSE_SECONDS, left))
+
+
+def _content(file: OpenedFile) -> Response:
     headers: dict[str, Any] = {
         "Content-Disposition": _disposition(file.file_name),
         "ETag": f'"{file.file_id}"',  # a file's bytes never change

@@ -12,6 +12,7 @@ from neurigraph_pipelines.api import responses
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.lifecycle import control
 
 router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 
@@ -33,6 +34,14 @@ def shell(node_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
     """What is always open of a node: identity, state, children and edges."""
     with installation.database.agent(caller) as tx:
         return navigation.shell(tx, node_id)
+
+
+@router.get("/nodes/{node_id}/state", response_model=responses.NodeFiles)
+def node_state(node_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+    """Where the files of a node stand, and what they occupy."""
+    state = control.node_state(installation.database, caller, node_id)
+    totals = state.totals
+    return {**asdict(state), **asdict(totals), "saved_bytes": totals.saved_bytes}
 
 
 @router.get("/nodes/{node_id}/records", response_model=responses.Records)

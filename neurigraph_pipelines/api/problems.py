@@ -27,6 +27,7 @@ from neurigraph_pipelines.errors import (
     NeurigraphError,
     NotFoundError,
     ProviderError,
+    RehydratingError,
     StorageError,
     TransientError,
     UnauthenticatedError,
@@ -42,6 +43,7 @@ _STATUS: dict[type[NeurigraphError], int] = {
     ForbiddenError: 403,
     NotFoundError: 404,
     ConflictError: 409,
+    RehydratingError: 409,
     TransientError: 503,
     ConfigurationError: 503,
     ProviderError: 502,
@@ -51,7 +53,7 @@ _DESCRIPTIONS = {
     401: "No valid key came with the request.",
     403: "The key does not allow this operation.",
     404: "It does not exist, or the key may not see it.",
-    409: "It contradicts what is stored.",
+    409: "It contradicts what is stored, or the file is being decompressed at this moment.",
     413: "The body is too long.",
     422: "The request cannot be accepted; nothing was stored.",
     503: "A part of the service cannot be reached right now; `Retry-After` says when to try again.",
@@ -113,6 +115,11 @@ def problem(
     return Response(content, status, headers, media_type=PROBLEM_MEDIA_TYPE)
 
 
+def retry_after(seconds: float | None) -> dict[str, str]:
+    """The header that says when to ask again, in whole seconds."""
+    return {"Retry-After": str(math.ceil(seconds) if seconds is not None else DEFAULT_RETRY_AFTER_SECONDS)}
+
+
 def add_problem_handlers(app: FastAPI) -> None:
     """Make every error of the application a problem."""
     app.add_exception_handler(NeurigraphError, _intended)
@@ -131,7 +138,9 @@ async def _intended(_: Request, error: Exception) -> Response:
     if isinstance(error, UnauthenticatedError):
         return problem(status, str(error), headers={"WWW-Authenticate": 'Bearer realm="neurigraph"'})
     if isinstance(error, TransientError):
-        return problem(status, str(error), headers=_retry_after(error.retry_after))
+        return problem(status, str(error), headers=retry_after(error.retry_after))
+    if isinstance(error, RehydratingError):
+        return problem(status, str(error), headers=retry_after(error.retry_after_seconds))
     if isinstance(error, ConfigurationError):
         return problem(status, _UNTOLD)  # it names hosts and folders, for the operator alone
     return problem(status, str(error))
@@ -139,7 +148,7 @@ async def _intended(_: Request, error: Exception) -> Response:
 
 async def _database_lost(_: Request, error: Exception) -> Response:
     _log.error("%s: %s", type(error).__name__, error)
-    return problem(503, "the database did not answer", headers=_retry_after(None))
+    return problem(503, "the database did not answer", headers=retry_after(None))
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
@@ -160,10 +169,6 @@ async def _of_framework(_: Request, error: Exception) -> Response:
 async def _unforeseen(_: Request, __: Exception) -> Response:
     # The framework logs the error with its traceback once this is sent, and the server hangs up.
     return problem(500, _UNTOLD, headers={"Connection": "close"})
-
-
-def _retry_after(seconds: float | None) -> dict[str, str]:
-    return {"Retry-After": str(math.ceil(seconds) if seconds is not None else DEFAULT_RETRY_AFTER_SECONDS)}
 
 
 def _invalid_part(found: Mapping[str, Any]) -> InvalidPart:

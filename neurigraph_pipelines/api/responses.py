@@ -12,7 +12,16 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.ingestion.failures import ReplayOutcome
-from neurigraph_pipelines.model import CompressionState, ConceptKind, ContentType, NodeType, SourceKind, TriggerType
+from neurigraph_pipelines.lifecycle.control import HISTORY_SHOWN
+from neurigraph_pipelines.model import (
+    CompressionCause,
+    CompressionState,
+    ConceptKind,
+    ContentType,
+    NodeType,
+    SourceKind,
+    TriggerType,
+)
 
 
 class User(BaseModel):
@@ -150,6 +159,56 @@ class Found(BaseModel):
     anchors: list[Anchor]
     warmed: int = Field(description="Nodes that were staged for what may be asked next.")
     notes: list[str] = Field(description="What the answer had to do without, such as vectors.")
+
+
+class StateChange(BaseModel):
+    """One entry of a file's log."""
+
+    event: Literal["compressed", "decompressed", "recompressed", "rehydrating", "failed"]
+    triggered_by: CompressionCause
+    occurred_at: datetime
+    error: str | None = Field(description="Why, of what failed.")
+
+
+class File(BaseModel):
+    """Where a file stands in its life."""
+
+    file_id: UUID
+    record_id: UUID
+    node_id: UUID
+    file_name: str
+    file_type: str
+    state: CompressionState
+    compression: str
+    size_bytes: int = Field(description="Of its content.")
+    stored_bytes: int = Field(description="Of its durable object.")
+    last_accessed_at: datetime
+    recompress_after: datetime | None = Field(description="When it goes back to sleep, if it was opened for a while.")
+    last_failure: str | None = Field(description="Why it could not be read the last time, if it could not.")
+    history: list[StateChange] = Field(description=f"What befell it, newest first; at most {HISTORY_SHOWN} entries.")
+
+
+class Rehydrating(BaseModel):
+    """The file is being decompressed; `Retry-After` says when to ask again."""
+
+    file_id: UUID
+    state: Literal[CompressionState.REHYDRATING]
+
+
+class NodeFiles(BaseModel):
+    """Where the files of a node stand: `rehydrating` when any is, else `active` when any is."""
+
+    node_id: UUID
+    state: CompressionState
+    last_accessed_at: datetime
+    next_recompress_at: datetime | None = Field(description="When the first of its files may go back to sleep.")
+    active_files: int
+    rehydrating_files: int
+    dormant_files: int
+    content_bytes: int = Field(description="Of all contents, uncompressed.")
+    active_bytes: int = Field(description="What awake files occupy, working copies included.")
+    dormant_bytes: int = Field(description="What all other files occupy.")
+    saved_bytes: int = Field(description="What is occupied less than the contents are long.")
 
 
 class Message(BaseModel):

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 import neurigraph_pipelines
-from neurigraph_pipelines.cli import embeddings, failures, operating, reading, stack, storing, uploading
+from neurigraph_pipelines.cli import embeddings, failures, lifecycle, operating, reading, stack, storing, uploading
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.errors import (
     ConfigurationError,
@@ -24,10 +24,11 @@ from neurigraph_pipelines.errors import (
     NeurigraphError,
     NotFoundError,
     ProviderError,
+    RehydratingError,
     TransientError,
 )
 
-INVALID, NOT_FOUND, CONFIGURATION, UNREACHABLE, OTHER = 2, 3, 4, 5, 1
+INVALID, NOT_FOUND, CONFIGURATION, UNREACHABLE, REHYDRATING, OTHER = 2, 3, 4, 5, 6, 1
 INTERRUPTED = 130
 
 _EXIT_CODES: dict[type[NeurigraphError], int] = {
@@ -36,6 +37,7 @@ _EXIT_CODES: dict[type[NeurigraphError], int] = {
     ConfigurationError: CONFIGURATION,
     TransientError: UNREACHABLE,
     ProviderError: UNREACHABLE,
+    RehydratingError: REHYDRATING,
 }
 
 app = typer.Typer(
@@ -45,7 +47,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (storing, uploading, reading, failures, embeddings, operating, stack):
+for subject in (storing, uploading, reading, lifecycle, failures, embeddings, operating, stack):
     app.add_typer(subject.commands)
 
 
@@ -80,7 +82,7 @@ def run(arguments: list[str]) -> int:
 
     Returns:
         The exit code: 0, 1 for errors of no other kind, 2 invalid input, 3 not found, 4 configuration, 5 a provider
-        or the database cannot be reached, 130 interrupted.
+        or the database cannot be reached, 6 a file is being decompressed, 130 interrupted.
     """
     as_json = "--json" in takewhile(lambda argument: argument != "--", arguments)
     try:

@@ -11,7 +11,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, opened
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, file_id_of, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ def search(
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        node_id = None
-        if node is not None:
-            with installation.database.agent(claims) as tx:
-                node_id = _node_id(tx, claims.user_id, node)
+        node_id = node_id_of(installation, claims, node) if node is not None else None
         found = phase_one.search(
             installation.database,
             installation.embedder,
@@ -63,28 +60,30 @@ def open_file(
     user: UserSlug,
     message: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Only this message.")] = None,
     text: Annotated[bool, typer.Option("--text", help="Of an upload, the text that was read out of it.")] = False,
+    wait: Annotated[
+        float, typer.Option(min=0, max=86_400, help="Seconds to wait while somebody else decompresses the file.")
+    ] = 0.0,
     output_file: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the bytes there.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Open exactly one file, or one message of it."""
+    """Open exactly one file, or one message of it.
+
+    What sleeps is decompressed for it. Where somebody else is at that and not done within --wait, the exit code is 6.
+    """
     from neurigraph_pipelines.retrieval import open as phase_two
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        database, objects = installation.database, installation.objects
-        wanted = _uuid(identifier)
-        try:
-            file_id = phase_two.file_of_record(database, claims, wanted)
-        except NotFoundError:
-            file_id = wanted
+        database, objects, settings = installation.database, installation.objects, installation.settings
+        file_id = file_id_of(installation, claims, identifier)
         try:
             if message is not None:
-                one = phase_two.open_message(database, objects, claims, file_id, message)
+                one = phase_two.open_message(database, objects, settings, claims, file_id, message)
                 data, view, content = asdict(one), partial(_message_view, one), iter([one.text.encode()])
             else:
-                file = phase_two.open_file(database, objects, claims, file_id, as_text=text)
+                file = phase_two.open_file(database, objects, settings, claims, file_id, as_text=text, wait=wait)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
         except NotFoundError:
             raise NotFoundError(
@@ -170,8 +169,8 @@ def node(
 
     with opened() as installation:
         claims = claims_of(installation, user)
+        node_id = node_id_of(installation, claims, place)
         with installation.database.agent(claims) as tx:
-            node_id = _node_id(tx, claims.user_id, place)
             shell = navigation.shell(tx, node_id)
             newest = navigation.records(tx, node_id, limit=records)
 
@@ -181,19 +180,3 @@ def node(
         return views.node(shell, newest, user)
 
     Output(as_json).result({**shell, "records": newest}, view)
-
-
-def _node_id(tx: Any, user_id: UUID, place: str) -> UUID:
-    from neurigraph_pipelines.graph.navigation import find_node
-
-    try:
-        return UUID(place)
-    except ValueError:
-        return find_node(tx, user_id, argument(place))
-
-
-def _uuid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise InvalidInputError(f"{text!r} is not the id of a file or record: search shows them") from None

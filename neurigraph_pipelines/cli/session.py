@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims
@@ -60,6 +61,51 @@ def claims_of(installation: Installation, slug: str) -> Claims:
     from neurigraph_pipelines.model import Claims
 
     return Claims.of_user(find_user(installation.database, argument(slug)).user_id)
+
+
+def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:
+    """A file, by its id or that of its record.
+
+    Raises:
+        InvalidInputError: It is no id.
+        NotFoundError: There is no such file or record, or it is not visible to whoever asks.
+    """
+    from neurigraph_pipelines.lifecycle.transitions import locate
+    from neurigraph_pipelines.retrieval.open import file_of_record
+
+    try:
+        wanted = UUID(identifier)
+    except ValueError:
+        raise InvalidInputError(f"{identifier!r} is not the id of a file or record: search shows them") from None
+    try:
+        return file_of_record(installation.database, claims, wanted)
+    except NotFoundError:
+        pass
+    try:
+        with installation.database.agent(claims) as tx:
+            return locate(tx, wanted).file_id
+    except NotFoundError:
+        raise NotFoundError(f"there is no file or record {identifier}") from None
+
+
+def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
+    """A node, by its id or its path.
+
+    Raises:
+        NotFoundError: There is no such node, or it is not visible to whoever asks.
+    """
+    from neurigraph_pipelines.graph.navigation import find_node, shell
+
+    with installation.database.agent(claims) as tx:
+        try:
+            wanted = UUID(place)
+        except ValueError:
+            return find_node(tx, claims.user_id, argument(place))
+        try:
+            shell(tx, wanted)
+        except NotFoundError:
+            raise NotFoundError(f"there is no node {place}") from None
+        return wanted
 
 
 def argument(text: str) -> str:

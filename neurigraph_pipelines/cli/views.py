@@ -162,6 +162,19 @@ def failures(found: Sequence[Failure]) -> RenderableType:
     return Group(*parts)
 
 
+def state(found: Mapping[str, Any]) -> RenderableType:
+    """Where a file or a node's files stand, and what befell the file."""
+    parts: list[RenderableType] = [
+        fields({name.replace("_", " "): value for name, value in found.items() if name != "history"})
+    ]
+    for change in found.get("history", ()):
+        why = f": {change['error']}" if change["error"] else ""
+        parts.append(
+            plain(f"{_date(change['occurred_at'])}  {change['event']} by {change['triggered_by']}{why}", "dim")
+        )
+    return Group(*parts)
+
+
 def fields(values: Mapping[str, object]) -> Group:
     """Names and values below each other; what is empty is left out."""
     width = max(map(len, values)) + 2

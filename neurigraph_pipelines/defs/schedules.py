@@ -7,7 +7,16 @@ from pathlib import Path
 import dagster as dg
 
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.lifecycle_assets import (
+    dormant_files,
+    expired_files,
+    orphan_objects,
+    storage_report,
+    stuck_rehydrations,
+)
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
+from neurigraph_pipelines.lifecycle.dormancy import has_expired
+from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 
 SECONDS_PER_DAY = 86_400
 RUN_OUTPUT_DAYS = 1.0
@@ -47,4 +56,65 @@ retention_schedule = dg.ScheduleDefinition(
     cron_schedule="17 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Once an hour.",
+)
+
+# The instance lets one run of each value go at a time: two sweeps do no harm, and take two places from ingestion.
+LIFECYCLE_TAG = "neurigraph/lifecycle"
+
+recompression_job = dg.define_asset_job(
+    "recompression_job",
+    selection=[expired_files, stuck_rehydrations],
+    executor_def=dg.in_process_executor,
+    tags={LIFECYCLE_TAG: "recompression"},
+    description="Sends back to sleep what was opened for a while, and what nobody goes on decompressing.",
+)
+dormancy_job = dg.define_asset_job(
+    "dormancy_job",
+    selection=[dormant_files],
+    executor_def=dg.in_process_executor,
+    tags={LIFECYCLE_TAG: "upkeep"},
+    description="Sends to sleep what nobody opened for long.",
+)
+storage_audit_job = dg.define_asset_job(
+    "storage_audit_job",
+    selection=[orphan_objects, storage_report],
+    executor_def=dg.in_process_executor,
+    tags={LIFECYCLE_TAG: "upkeep"},
+    description="Compares objects with rows both ways, reads some by lot, and reports what all of them occupy.",
+)
+
+
+@dg.schedule(
+    job=recompression_job,
+    cron_schedule="* * * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Looks once a minute, and launches a run only when a file is due.",
+)
+def recompression_schedule(
+    context: dg.ScheduleEvaluationContext, installation: InstallationResource
+) -> dg.RunRequest | dg.SkipReason:
+    """Launches a run when a file is due to go back to sleep, unless one is under way."""
+    under_way = dg.RunsFilter(
+        job_name=recompression_job.name,
+        statuses=[dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED],
+    )
+    if context.instance.get_run_records(under_way, limit=1):
+        return dg.SkipReason("a run is under way")
+    here = installation.opened
+    if not has_expired(here.database, here.settings) and not revert_stuck(here.database, limit=1, dry_run=True):
+        return dg.SkipReason("no file is due")
+    return dg.RunRequest()
+
+
+dormancy_schedule = dg.ScheduleDefinition(
+    job=dormancy_job,
+    cron_schedule="47 * * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Once an hour.",
+)
+storage_audit_schedule = dg.ScheduleDefinition(
+    job=storage_audit_job,
+    cron_schedule="23 3 * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Once a day.",
 )

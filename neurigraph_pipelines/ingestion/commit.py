@@ -21,7 +21,7 @@ from psycopg.types.json import Jsonb
 from neurigraph_pipelines.graph.candidates import remember, settle
 from neurigraph_pipelines.graph.edges import write_edges
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
+from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
@@ -42,8 +42,10 @@ from neurigraph_pipelines.ingestion.records import (
 from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, remove, write_original, write_transcript
 from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
+from neurigraph_pipelines.lifecycle.orphans import hold
 from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
+    CompressionState,
     ContentType,
     ItemFailure,
     Keywords,
@@ -75,7 +77,11 @@ class _Written:
     plan: RecordPlan
     part: Segment
     files: tuple[StoredFile, ...]
-    content_hash: bytes
+
+    @property
+    def content_hash(self) -> bytes:
+        """The digest of the transcript's text: what tells one segment of a source from another."""
+        return self.files[-1].content_sha256
 
     @property
     def main_file(self) -> StoredFile:
@@ -178,12 +184,12 @@ class _AtomicZone:
         """Put the objects of one record in place."""
         objects = self._adapters.objects
         part = segment.within(*plan.messages)
-        transcript, content_hash = write_transcript(objects, self._writer, part, key)
+        transcript = write_transcript(objects, self._writer, part, key)
         original = self._original(plan)
         if original is None:
-            return _Written(plan, part, (transcript,), content_hash)
+            return _Written(plan, part, (transcript,))
         file = write_original(objects, original, key, self._settings.gzip_level)
-        return _Written(plan, part, (file, transcript), content_hash)
+        return _Written(plan, part, (file, transcript))
 
     def _original(self, plan: RecordPlan) -> Original | None:
         """The uploaded file, for the record that begins with the file's first message."""
@@ -202,6 +208,8 @@ class _AtomicZone:
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
+        for item in written:
+            hold(tx, self._adapters.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = hold_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None
         self._provision(tx, written)
         additions: list[Addition] = []
@@ -265,7 +273,7 @@ class _AtomicZone:
         created_at = self._insert_record(tx, schema, item, summary, keywords, vectors)
         passages = self._insert_passages(tx, schema, item, vectors)
         for file in item.files:
-            self._insert_file(tx, schema, node, item, file, summary)
+            self._insert_file(tx, schema, item, file, summary)
         if vectors is None:
             tx.execute(
                 _EMBEDDINGS["insert_pending"],
@@ -362,13 +370,7 @@ class _AtomicZone:
             }
 
     def _insert_file(
-        self,
-        tx: Transaction,
-        schema: sql.Identifier,
-        node: NodeRef,
-        item: _Written,
-        file: StoredFile,
-        summary: Summary,
+        self, tx: Transaction, schema: sql.Identifier, item: _Written, file: StoredFile, summary: Summary
     ) -> None:
         ref, record_id = item.plan.ref, item.plan.record_id
         file_id = uuid5(record_id, file.kind)
@@ -381,16 +383,16 @@ class _AtomicZone:
                 "file_name": file.name or made_up,
                 "file_type": file.file_type,
                 "storage_path": file.durable.key,
-                "compression_state": "active",
+                "compression_state": CompressionState.ACTIVE.value,
                 "compression_format": file.compression,
                 "size_bytes": file.size_bytes,
                 "stored_bytes": file.durable.size_bytes,
                 "stored_sha256": bytes.fromhex(file.durable.sha256),
+                "content_sha256": file.content_sha256,
                 "member_offsets": file.layout.member_offsets,
                 "member_text_offsets": file.layout.member_text_offsets,
             },
         )
-        tx.execute(_QUERIES["log_active"], {"user_id": ref.user_id, "file_id": file_id, "node_id": node.node_id})
         if file.kind == "original":
             tx.execute(_UPLOADS["keep_original"], {"source_id": ref.source_id, "file_id": file_id})
 

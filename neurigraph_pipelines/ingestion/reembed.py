@@ -26,8 +26,9 @@ from neurigraph_pipelines.graph.shell import add_vector
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, hold_models
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
-from neurigraph_pipelines.ingestion.stored_files import transcript_text
-from neurigraph_pipelines.ingestion.transcript import Passage, passage_text
+from neurigraph_pipelines.ingestion.transcript import Passage
+from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.lifecycle.stored_text import passage_text
 from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
@@ -206,7 +207,7 @@ def _read(adapters: Adapters, place: Place) -> tuple[str, list[Passage]]:
 
 
 def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[dict[str, Any]]) -> list[Passage]:
-    text = transcript_text(objects, manifest)
+    text = durable_content(objects, manifest).content
     messages = {message.seq: message for message in map(_message, filter(None, text.split(b"\n")))}
     return [
         Passage(

@@ -6,20 +6,18 @@ Writes bytes and checks them; what becomes of the rows about them is for ``commi
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
 from neurigraph_pipelines.errors import StorageError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
-from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter, unpacked
+from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter
 from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
+from neurigraph_pipelines.lifecycle.stored_text import packed, unpacked
 from neurigraph_pipelines.model import Segment, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
-
-_GZIP = 31  # zlib's window bits for a gzip header and trailer
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +28,7 @@ class StoredFile:
         kind: Tells the files of one record apart.
         name: For people; None where the record's title makes it.
         size_bytes: Of the content, uncompressed.
+        content_sha256: Digest of the content, uncompressed.
         layout: Where its passages can be read; empty for a file that is only read whole.
     """
 
@@ -39,6 +38,7 @@ class StoredFile:
     compression: Literal["gzip", "native"]
     durable: StoredObject
     size_bytes: int
+    content_sha256: bytes
     layout: Layout = field(default_factory=Layout)
 
 
@@ -58,13 +58,8 @@ class Original:
         return cls(**row)
 
 
-def write_transcript(
-    objects: ObjectStore, writer: TranscriptWriter, part: Segment, key: str
-) -> tuple[StoredFile, bytes]:
+def write_transcript(objects: ObjectStore, writer: TranscriptWriter, part: Segment, key: str) -> StoredFile:
     """Put a transcript's durable object and its working copy in place.
-
-    Returns:
-        The file, and the digest of its text.
 
     Raises:
         StorageError: It could not be written, or does not read back as it was written.
@@ -72,8 +67,8 @@ def write_transcript(
     layout = Layout()
     durable = _put_verified(objects, key, writer.members(part, layout))
     text = objects.put(active_key(key), unpacked(objects.get(key)))
-    file = StoredFile("transcript", None, "transcript", "gzip", durable, layout.text_bytes, layout)
-    return file, bytes.fromhex(text.sha256)
+    digest = bytes.fromhex(text.sha256)
+    return StoredFile("transcript", None, "transcript", "gzip", durable, layout.text_bytes, digest, layout)
 
 
 def write_original(objects: ObjectStore, original: Original, transcript_key: str, gzip_level: int) -> StoredFile:
@@ -90,7 +85,7 @@ def write_original(objects: ObjectStore, original: Original, transcript_key: str
     key = original_key(transcript_key, media.compressible)
     content = _checked(objects.get(original.staging_key), original)
     if media.compressible:
-        durable = _put_verified(objects, key, _compressed(content, gzip_level))
+        durable = _put_verified(objects, key, packed(content, gzip_level))
         objects.put(active_key(key), objects.get(original.staging_key))
     else:
         durable = _put_verified(objects, key, content)
@@ -101,30 +96,8 @@ def write_original(objects: ObjectStore, original: Original, transcript_key: str
         "gzip" if media.compressible else "native",
         durable,
         original.size_bytes,
+        original.sha256,
     )
-
-
-def verify(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
-    """Compare a durable object with the checksum on record, a row of ``file_manifest``.
-
-    Raises:
-        StorageError: It is gone or damaged.
-    """
-    digest = hashlib.sha256()
-    for chunk in objects.get(manifest["storage_path"]):
-        digest.update(chunk)
-    if digest.digest() != bytes(manifest["stored_sha256"]):
-        raise StorageError(f"the object of file {manifest['file_id']} is damaged: it is not served")
-
-
-def transcript_text(objects: ObjectStore, manifest: Mapping[str, Any]) -> bytes:
-    """The whole of a transcript, verified.
-
-    Raises:
-        StorageError: It is gone or damaged.
-    """
-    verify(objects, manifest)
-    return b"".join(unpacked(objects.get(manifest["storage_path"])))
 
 
 def remove(objects: ObjectStore, transcript_key: str) -> None:
@@ -152,10 +125,3 @@ def _checked(chunks: Iterable[bytes], original: Original) -> Iterator[bytes]:
         yield chunk
     if digest.digest() != original.sha256:
         raise StorageError(f"{original.staging_key} is not what was uploaded any more")
-
-
-def _compressed(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
-    compressor = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
-    for chunk in chunks:
-        yield compressor.compress(chunk)
-    yield compressor.flush()

@@ -1,7 +1,7 @@
 """A segment as bytes: one JSON line a message, gzip in several members, and where each passage lies in it.
 
-Text in, bytes and positions out; which store keeps the bytes is for ``commit``. Any gunzip reads the whole file, any
-JSON reader each line; a passage is read by its byte range alone (``passage_text``).
+Text in, bytes and positions out; which store keeps the bytes is for ``commit``, reading them back for
+``lifecycle.stored_text``. Any gunzip reads the whole file, any JSON reader each line.
 
 The content is the last field of a line, and JSON escapes each character by itself, so a passage's bytes are the
 escaped form of exactly its text, whether it is a whole message or a part of one.
@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from neurigraph_pipelines.lifecycle.stored_text import packed
 from neurigraph_pipelines.model import Message, Segment
 from neurigraph_pipelines.ports import TokenCounter
 
-_GZIP = 31  # zlib's window bits for a gzip header and trailer
-_PIECE_BYTES = 1 << 20
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
 
@@ -92,8 +89,7 @@ class TranscriptWriter:
             yield self._member(pending, layout)
 
     def _member(self, text: bytearray, layout: Layout) -> bytes:
-        compressor = zlib.compressobj(self._gzip_level, zlib.DEFLATED, _GZIP)
-        data = compressor.compress(text) + compressor.flush()
+        data = b"".join(packed([bytes(text)], self._gzip_level))
         layout.member_offsets.append(layout.stored_bytes)
         layout.member_text_offsets.append(layout.text_bytes)
         layout.stored_bytes += len(data)
@@ -123,47 +119,6 @@ class TranscriptWriter:
                 parts.append(sentence)
                 room = self._passage_max_tokens - cost
         return parts or [message.content]
-
-
-def read_text(members: Sequence[bytes]) -> bytes:
-    """The text of consecutive gzip members."""
-    return b"".join(zlib.decompress(member, _GZIP) for member in members)
-
-
-def unpacked(stored: Iterable[bytes]) -> Iterator[bytes]:
-    """The content of an object of gzip members, in pieces of bounded size, whatever it unpacks to."""
-    member = zlib.decompressobj(_GZIP)
-    for packed in stored:
-        more = False  # zlib may hold back content after it has taken in all that was packed
-        while packed or more:
-            if member.eof:
-                member = zlib.decompressobj(_GZIP)
-            piece = member.decompress(packed, _PIECE_BYTES)
-            yield piece
-            more = len(piece) == _PIECE_BYTES and not member.eof
-            packed = member.unused_data if member.eof else member.unconsumed_tail
-
-
-def members_of(
-    offset: int, length: int, stored_bytes: int, member_offsets: Sequence[int], member_text_offsets: Sequence[int]
-) -> tuple[int, int, int, list[int]]:
-    """Which bytes of the object hold ``length`` bytes of text from ``offset``.
-
-    Returns:
-        Offset and length of the bytes to read, the text offset at which they begin, and the lengths of the members
-        in them.
-    """
-    first = bisect_right(member_text_offsets, offset) - 1
-    last = max(bisect_right(member_text_offsets, offset + max(length, 1) - 1) - 1, first)
-    ends = [*member_offsets[1:], stored_bytes]
-    lengths = [ends[i] - member_offsets[i] for i in range(first, last + 1)]
-    return member_offsets[first], sum(lengths), member_text_offsets[first], lengths
-
-
-def passage_text(escaped: bytes) -> str:
-    """The text of a passage from its bytes."""
-    text: str = json.loads(b'"' + escaped + b'"')
-    return text
 
 
 def _frame(message: Message) -> tuple[bytes, bytes]:

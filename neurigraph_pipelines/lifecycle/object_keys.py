@@ -6,6 +6,7 @@ Keys mirror the graph as it was when the file was written: renaming a node moves
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
@@ -16,6 +17,7 @@ DURABLE = "durable/"
 ACTIVE = "active/"
 STAGING = "staging/"
 _COMPRESSED = ".gz"
+_OURS = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9a-f]{8}\.(?:jsonl|original)(?:\.gz)?")
 
 
 def staging_key(received_at: datetime, number: UUID) -> str:
@@ -36,6 +38,12 @@ def durable_key(user_slug: str, path: Sequence[str], record_id: UUID, attempt: U
     """
     folders = "/".join([user_slug, *map(slug, path)])
     return f"{DURABLE}{folders}/{record_id}-{attempt.hex[:8]}.jsonl{_COMPRESSED}"
+
+
+def record_of(key: str) -> UUID | None:
+    """The record that an object below ``DURABLE`` or ``ACTIVE`` was written for; None if it is not one of ours."""
+    match = _OURS.fullmatch(key.rpartition("/")[2])
+    return UUID(match[1]) if match is not None else None
 
 
 def active_key(durable: str) -> str:

@@ -1,7 +1,7 @@
 """Phase two: the bytes of exactly one file, or of one message in it.
 
-Reads the durable object, the whole or the members that hold a message: what was read is checked against what was
-written before anybody sees it, which a working copy without checksums could not be.
+The whole is read through ``lifecycle.rehydration``, one message out of the members of the durable object that hold it:
+either way what was read is checked against what was written before anybody sees it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -17,13 +17,18 @@ from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError, StorageError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
-from neurigraph_pipelines.ingestion.stored_files import verify
-from neurigraph_pipelines.ingestion.transcript import members_of, passage_text, read_text, unpacked
+from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
+from neurigraph_pipelines.lifecycle.stored_bytes import damaged
+from neurigraph_pipelines.lifecycle.stored_text import members_of, passage_text, read_text
+from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of, touch
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 TRANSCRIPT_MEDIA_TYPE = "application/jsonl"
+TRANSCRIPT = "transcript"
+"""The file type of one."""
 
 _QUERIES = statements("search")
 
@@ -56,44 +61,50 @@ class OpenedMessage:
 
 
 def open_file(
-    database: Database, objects: ObjectStore, claims: Claims, file_id: UUID, *, as_text: bool = False
+    database: Database,
+    objects: ObjectStore,
+    settings: Settings,
+    claims: Claims,
+    file_id: UUID,
+    *,
+    as_text: bool = False,
+    wait: float = 0.0,
 ) -> OpenedFile:
-    """The whole of one file; resets its dormancy clock.
+    """The whole of one file; resets its dormancy clock, and decompresses it when it is dormant.
 
     Args:
         as_text: Of an upload, the transcript of the text that was read out of it.
+        wait: Seconds to wait while somebody else decompresses it.
 
     Raises:
         NotFoundError: No such file, or not visible to whoever asks.
+        RehydratingError: Somebody else was still decompressing it when ``wait`` was over.
         StorageError: The bytes are gone or damaged; they are not served.
     """
     with database.agent(claims) as tx:
-        schema, manifest = _manifest(tx, file_id)
-        if as_text:
-            manifest = _transcript_beside(tx, schema, file_id)
-        tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": manifest["file_id"]})
-    verify(objects, manifest)
-
-    def chunks() -> Iterator[bytes]:
-        stored = objects.get(manifest["storage_path"])
-        return unpacked(stored) if manifest["compression_format"] == "gzip" else stored
-
-    is_transcript = manifest["file_type"] == "transcript"
+        place = locate(tx, file_id)
+        if as_text and manifest_of(tx, place)["file_type"] != TRANSCRIPT:
+            place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
+    manifest, content = open_whole(database, objects, settings, place, wait)
+    is_transcript = manifest["file_type"] == TRANSCRIPT
     name = manifest["file_name"]
+    head = next(content.chunks(), b"")[:HEAD_BYTES]
     return OpenedFile(
-        manifest["file_id"],
+        place.file_id,
         name,
-        TRANSCRIPT_MEDIA_TYPE if is_transcript else media_type_of(_head(chunks()), name).name,
+        TRANSCRIPT_MEDIA_TYPE if is_transcript else media_type_of(head, name).name,
         is_transcript,
-        manifest["size_bytes"],
-        chunks,
+        content.size_bytes,
+        content.chunks,
     )
 
 
 def open_message(
-    database: Database, objects: ObjectStore, claims: Claims, file_id: UUID, message: int
+    database: Database, objects: ObjectStore, settings: Settings, claims: Claims, file_id: UUID, message: int
 ) -> OpenedMessage:
     """One message of a transcript, by the byte ranges of its passages; the rest of the file is not read.
+
+    A dormant file stays dormant: a few kilobytes are read out of the compressed object, whatever its size.
 
     Args:
         file_id: Of the transcript, or of the original beside it.
@@ -103,20 +114,22 @@ def open_message(
         StorageError: The bytes are gone or damaged; they are not served.
     """
     with database.agent(claims) as tx:
-        schema, _ = _manifest(tx, file_id)
+        place = locate(tx, file_id)
         passages = tx.execute(
-            _QUERIES["passages_of_message"].format(schema=schema), {"file_id": file_id, "message": message}
+            _QUERIES["passages_of_message"].format(schema=place.schema), {"file_id": file_id, "message": message}
         ).fetchall()
         if not passages:
             raise NotFoundError
-        tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": file_id})
-        transcript = _transcript_beside(tx, schema, file_id)
+        transcript = _transcript_beside(tx, place)
+    with database.pipeline() as tx:
+        touch(tx, settings, place)
     start = passages[0]["byte_offset"]
     length = passages[-1]["byte_offset"] + passages[-1]["byte_length"] - start
     try:
-        text = passage_text(_range(objects, transcript, start, length))
-    except (ValueError, zlib.error) as error:
-        raise StorageError(f"the object of file {file_id} is damaged: it is not served") from error
+        text = text_at(objects, transcript, start, length)
+    except StorageError as error:
+        read_failed(database, replace(place, file_id=transcript["file_id"]), error)
+        raise
     return OpenedMessage(file_id, message, passages[0]["author"], text)
 
 
@@ -139,35 +152,19 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
     return file_id
 
 
-def _manifest(tx: Transaction, file_id: UUID) -> tuple[sql.Identifier, dict[str, Any]]:
-    place = tx.execute(_QUERIES["locate_file"], {"file_id": file_id}).fetchone()
-    if place is None:
-        raise NotFoundError
-    schema = sql.Identifier(place["schema_name"])
-    manifest = tx.execute(_QUERIES["manifest"].format(schema=schema), {"file_id": file_id}).fetchone()
-    if manifest is None:
-        raise NotFoundError
-    return schema, manifest
-
-
-def _transcript_beside(tx: Transaction, schema: sql.Identifier, file_id: UUID) -> dict[str, Any]:
-    found = tx.execute(_QUERIES["transcript_beside"].format(schema=schema), {"file_id": file_id}).fetchone()
+def _transcript_beside(tx: Transaction, place: FilePlace) -> Manifest:
+    found = tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
     if found is None:
         raise NotFoundError
     return found
 
 
-def _head(chunks: Iterator[bytes]) -> bytes:
-    head = bytearray()
-    for chunk in chunks:
-        head += chunk[: HEAD_BYTES - len(head)]
-        if len(head) == HEAD_BYTES:
-            break
-    return bytes(head)
+def text_at(objects: ObjectStore, manifest: Manifest, start: int, length: int) -> str:
+    """What stands at ``length`` bytes of a transcript from ``start``; only the members that hold them are read.
 
-
-def _range(objects: ObjectStore, manifest: dict[str, Any], start: int, length: int) -> bytes:
-    """``length`` bytes of text from ``start``, out of the members that hold them: each has a checksum of its own."""
+    Raises:
+        StorageError: They are gone or damaged, by the checksum that each member has.
+    """
     offset, size, text_start, lengths = members_of(
         start, length, manifest["stored_bytes"], manifest["member_offsets"], manifest["member_text_offsets"]
     )
@@ -176,7 +173,10 @@ def _range(objects: ObjectStore, manifest: dict[str, Any], start: int, length: i
     for member_length in lengths:
         members.append(data[position : position + member_length])
         position += member_length
-    return read_text(members)[start - text_start :][:length]
+    try:
+        return passage_text(read_text(members)[start - text_start :][:length])
+    except (ValueError, zlib.error) as error:
+        raise damaged(manifest) from error
 
 
 def speaker_lines(content: bytes) -> list[dict[str, Any]]:

@@ -35,19 +35,14 @@ VALUES (
 -- name: insert_file
 INSERT INTO {schema}.file_manifest (
     file_id, record_id, file_name, file_type, storage_path, compression_state, compression_format, size_bytes,
-    stored_bytes, stored_sha256, member_offsets, member_text_offsets
+    stored_bytes, stored_sha256, content_sha256, member_offsets, member_text_offsets
 )
 VALUES (
     %(file_id)s, %(record_id)s, %(file_name)s, %(file_type)s, %(storage_path)s, %(compression_state)s,
-    %(compression_format)s, %(size_bytes)s, %(stored_bytes)s, %(stored_sha256)s, %(member_offsets)s,
-    %(member_text_offsets)s
+    %(compression_format)s, %(size_bytes)s, %(stored_bytes)s, %(stored_sha256)s, %(content_sha256)s,
+    %(member_offsets)s, %(member_text_offsets)s
 );
 
 -- name: insert_first_delta
 INSERT INTO neurigraph.delta_log (user_id, record_id, w_coordinate, delta_payload, authored_by)
 VALUES (%(user_id)s, %(record_id)s, clock_timestamp(), %(payload)s, %(authored_by)s);
-
--- name: log_active
--- A committed file has its working copy beside the compressed object: its first entry says so.
-INSERT INTO neurigraph.compression_state_log (user_id, file_id, node_id, event_type, triggered_by)
-VALUES (%(user_id)s, %(file_id)s, %(node_id)s, 'decompressed', 'scheduler');

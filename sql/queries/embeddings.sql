@@ -121,7 +121,8 @@ SELECT
     r.summary,
     f.file_id,
     f.storage_path,
-    f.stored_sha256
+    f.stored_sha256,
+    f.compression_format
 FROM {schema}.metadata_records AS r
 LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND f.file_type = 'transcript'
 WHERE r.record_id = %(record_id)s;

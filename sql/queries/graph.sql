@@ -215,7 +215,12 @@ WHERE g.node_id = %(node_id)s
 FOR NO KEY UPDATE;
 
 -- name: update_shell
+-- The files of a record begin active, and with them the node that gains it.
 UPDATE neurigraph.graph_index AS g SET
+    compression_state = CASE
+        WHEN g.compression_state = 'dormant' AND g.record_count < %(record_count)s THEN 'active'
+        ELSE g.compression_state
+    END,
     record_count = %(record_count)s,
     embedded_count = %(embedded_count)s,
     centroid = %(centroid)s,

@@ -412,16 +412,6 @@ FROM (
 ) AS idle
 WHERE g.node_id = idle.node_id;
 
--- name: locate_file
-SELECT
-    i.file_id,
-    i.record_id,
-    i.node_id,
-    g.schema_name
-FROM neurigraph.file_index AS i
-INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
-WHERE i.file_id = %(file_id)s;
-
 -- name: locate_record
 SELECT
     i.record_id,
@@ -430,11 +420,6 @@ SELECT
 FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE i.record_id = %(record_id)s;
-
--- name: manifest
-SELECT f.*
-FROM {schema}.file_manifest AS f
-WHERE f.file_id = %(file_id)s;
 
 -- name: passages_of_message
 SELECT
@@ -460,15 +445,3 @@ SELECT f.file_id
 FROM {schema}.metadata_records AS r
 INNER JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
 WHERE r.record_id = %(record_id)s;
-
--- name: touch_file
--- The clocks of a file that is opened and of the record it belongs to.
-WITH opened AS (
-    UPDATE {schema}.file_manifest SET last_accessed_at = now()
-    WHERE file_id = %(file_id)s
-    RETURNING record_id
-)
-
-UPDATE {schema}.metadata_records AS r SET last_accessed_at = now()
-FROM opened AS o
-WHERE r.record_id = o.record_id AND r.last_accessed_at < now() - interval '1 minute';

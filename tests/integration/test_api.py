@@ -173,6 +173,10 @@ def test_what_belongs_to_somebody_else_is_as_absent_as_what_never_was(
     for method, path, there, body in [
         ("GET", "/v1/nodes/{}", hit["node_id"], None),
         ("GET", "/v1/nodes/{}/records", hit["node_id"], None),
+        ("GET", "/v1/nodes/{}/state", hit["node_id"], None),
+        ("GET", "/v1/files/{}", hit["file"]["file_id"], None),
+        ("POST", "/v1/files/{}/touch", hit["file"]["file_id"], None),
+        ("POST", "/v1/files/{}/compress", hit["file"]["file_id"], None),
         ("POST", "/v1/files/{}/open", hit["file"]["file_id"], None),
         ("POST", "/v1/files/{}/open?message=1", hit["file"]["file_id"], None),
         ("POST", "/v1/conversations/{}/messages", conversation_id, {"messages": TALK}),
@@ -491,6 +495,7 @@ def test_a_file_whose_object_is_gone_or_damaged_is_not_served(client: httpx.Clie
     remember(client, bob, TALK)
     store(installation)
     hit = client.post("/v1/search", json={"query": "trout"}, headers=bob).json()["hits"][0]
+    assert client.post(f"/v1/files/{hit['file']['file_id']}/compress", headers=bob).json()["state"] == "dormant"
     (key,) = installation.objects.keys("durable/")
     installation.objects.put(key, [gzip.compress(b'{"content": "forged"}\n')])
     response = client.post(f"/v1/files/{hit['file']['file_id']}/open", headers=bob)
@@ -504,8 +509,9 @@ def test_the_openapi_document_describes_every_operation(client: httpx.Client) ->
         "/v1/users", "/v1/conversations", "/v1/conversations/{conversation_id}/messages",
         "/v1/conversations/{conversation_id}/end", "/v1/events", "/v1/events/{event_id}/messages",
         "/v1/events/{event_id}/end", "/v1/search", "/v1/files", "/v1/uploads", "/v1/uploads/{upload_id}",
-        "/v1/files/{file_id}/open",
-        "/v1/nodes/{node_id}",
+        "/v1/files/{file_id}",
+        "/v1/files/{file_id}/open", "/v1/files/{file_id}/touch", "/v1/files/{file_id}/compress",
+        "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/state",
         "/v1/nodes/{node_id}/records", "/v1/tree", "/v1/failures", "/v1/failures/{failure_id}/replay",
         "/healthz", "/readyz",
     }  # fmt: skip

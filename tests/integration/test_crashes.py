@@ -71,7 +71,8 @@ def test_a_killed_run_leaves_nothing_by_half_and_the_next_stores_all_once(
     edges = rows(here, "SELECT evidence_count AS n FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
     assert {edge["n"] for edge in edges} == {1}
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
-        assert open_file(here.database, here.objects, claims, file_of_record(here.database, claims, row["record_id"]))
+        file_id = file_of_record(here.database, claims, row["record_id"])
+        assert open_file(here.database, here.objects, here.settings, claims, file_id)
 
 
 def test_a_killed_run_holds_its_claim_until_the_lease_is_over(shared_installation: Installation) -> None:

@@ -18,7 +18,7 @@ from dagster import DependencyDefinition
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.schedules import RUN_OUTPUT_DAYS, SECONDS_PER_DAY, retention_schedule
+from neurigraph_pipelines.defs.schedules import RUN_OUTPUT_DAYS, SECONDS_PER_DAY
 from neurigraph_pipelines.defs.sensors import conversation_end_sensor
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
@@ -117,15 +117,30 @@ def test_everything_is_there_and_can_be_validated() -> None:
     jobs = [job for job in repository.get_all_jobs() if not job.name.startswith("__")]  # those are Dagster's own
     assert sorted(job.name for job in jobs) == [
         "check_embeddings_job",
+        "dormancy_job",
         "heal_embeddings_job",
         "ingestion_job",
+        "recompression_job",
         "replay_job",
         "retention_job",
+        "storage_audit_job",
         "upload_job",
     ]
     assert {key.to_user_string() for key in repository.assets_defs_by_key} == {
+        "dormant_files",
+        "expired_files",
+        "orphan_objects",
         "pending_embeddings",
         "record_embeddings",
+        "storage_report",
+        "stuck_rehydrations",
+    }
+    assert {key.to_user_string() for key in repository.asset_checks_defs_by_key} == {
+        "pending_embeddings:no_embedding_is_overdue",
+        "dormant_files:nothing_awake_that_nobody_opens",
+        "expired_files:nothing_awake_past_its_time",
+        "orphan_objects:every_row_has_its_object",
+        "storage_report:sampled_checksums_hold",
     }
     assert sorted(sensor.name for sensor in repository.sensor_defs) == [
         "chunk_threshold_sensor",
@@ -136,11 +151,14 @@ def test_everything_is_there_and_can_be_validated() -> None:
     ]
     assert sorted(schedule.name for schedule in repository.schedule_defs) == [
         "check_embeddings_schedule",
+        "dormancy_job_schedule",
         "heal_embeddings_schedule",
+        "recompression_schedule",
         "retention_job_schedule",
+        "storage_audit_job_schedule",
     ]
+    assert all(s.default_status is dg.DefaultScheduleStatus.RUNNING for s in repository.schedule_defs)
     assert conversation_end_sensor.default_status is dg.DefaultSensorStatus.RUNNING
-    assert retention_schedule.default_status is dg.DefaultScheduleStatus.RUNNING
     assert all(job.description for job in jobs)
     assert all(sensor.description for sensor in repository.sensor_defs)
     assert all(schedule.description for schedule in repository.schedule_defs)

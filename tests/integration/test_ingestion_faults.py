@@ -198,6 +198,7 @@ class ForgetfulStore:
         self.inner = inner
         self.get_range, self.exists = inner.get_range, inner.exists
         self.delete, self.keys = inner.delete, inner.keys
+        self.modified_at, self.move_to_cold = inner.modified_at, inner.move_to_cold
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         return self.inner.put(key, chunks)
@@ -271,9 +272,8 @@ def test_a_connection_that_is_cut_around_the_commit_stores_once(
     found = traces(here, user)
     assert (found["record_index"], found["metadata_records"], found["delta_log"], found["passages"]) == (2, 2, 2, 2)
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
-        assert open_file(
-            here.database, here.objects, claims, file_of_record(here.database, claims, row["record_id"])
-        ).content
+        file_id = file_of_record(here.database, claims, row["record_id"])
+        assert open_file(here.database, here.objects, here.settings, claims, file_id).content
 
 
 class Overtaken(PlainModel):

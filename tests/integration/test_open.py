@@ -50,10 +50,11 @@ class Opened:
         return self.here.home / "objects" / self.key
 
     def whole(self) -> bytes:
-        return open_file(self.here.database, self.here.objects, self.claims, self.file_id).content
+        return open_file(self.here.database, self.here.objects, self.here.settings, self.claims, self.file_id).content
 
     def message(self, number: int) -> str:
-        return open_message(self.here.database, self.here.objects, self.claims, self.file_id, number).text
+        here = self.here
+        return open_message(here.database, here.objects, here.settings, self.claims, self.file_id, number).text
 
 
 @pytest.fixture
@@ -155,8 +156,8 @@ def test_the_absent_and_anothers_are_the_same_answer(opened: Opened) -> None:
         (opened.claims, uuid4(), uuid4()),
     ):
         for ask in (
-            lambda c=claims, f=file_id: open_file(here.database, here.objects, c, f),
-            lambda c=claims, f=file_id: open_message(here.database, here.objects, c, f, 1),
+            lambda c=claims, f=file_id: open_file(here.database, here.objects, here.settings, c, f),
+            lambda c=claims, f=file_id: open_message(here.database, here.objects, here.settings, c, f, 1),
             lambda c=claims, r=record_id: file_of_record(here.database, c, r),
         ):
             with pytest.raises(NotFoundError) as caught:
@@ -175,4 +176,4 @@ def test_a_message_that_is_not_there_is_not_found(opened: Opened, number: int) -
 def test_other_roles_open_nothing_yet(opened: Opened, role: str) -> None:
     claims = Claims("someone", role, opened.user.user_id)
     with pytest.raises(NotFoundError):
-        open_file(opened.here.database, opened.here.objects, claims, opened.file_id)
+        open_file(opened.here.database, opened.here.objects, opened.here.settings, claims, opened.file_id)

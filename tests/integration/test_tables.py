@@ -171,7 +171,7 @@ ENUMS = {
     "trigger_type": ["conversation_end", "chunk_threshold", "event_boundary"],
     "file_type": ["pdf", "transcript", "image", "video", "audio", "code", "export"],
     "compression_format": ["gzip", "native"],
-    "compression_event": ["compressed", "decompressed", "recompressed", "failed"],
+    "compression_event": ["compressed", "decompressed", "recompressed", "failed", "rehydrating"],
     "compression_cause": ["scheduler", "retrieval", "ttl_expiry", "manual"],
     "subject_type": ["persona", "third_party"],
     "grant_type": ["read", "read_write"],

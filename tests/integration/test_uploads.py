@@ -10,16 +10,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-import boto3
 import dagster as dg
 import httpx
 import pytest
-from moto.server import ThreadedMotoServer
 
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.sensors import upload_sensor
@@ -39,6 +36,7 @@ from tests.conftest import ADMIN_KEY
 from tests.support.api_server import serving
 from tests.support.command_line import PROGRAM, describe, environment, run_cli
 from tests.support.documents import docx_of, pdf_of, png_of
+from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, s3_client
 
 FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
 MEGABYTE = 1 << 20
@@ -72,7 +70,7 @@ def found(installation: Installation, claims: Claims, query: str) -> Any:
 
 def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
     file_id = file_of_record(installation.database, claims, record_id)
-    return open_file(installation.database, installation.objects, claims, file_id, **how)
+    return open_file(installation.database, installation.objects, installation.settings, claims, file_id, **how)
 
 
 def staged(installation: Installation) -> list[str]:
@@ -98,7 +96,7 @@ def test_a_pdf_is_read_stored_found_and_opened(installation: Installation, bob: 
     text = opened(installation, bob, hit["record_id"], as_text=True)
     lines = [json.loads(line) for line in text.content.splitlines()]
     assert [line["external_id"] for line in lines] == ["file", "page-1", "page-2"]
-    page = open_message(installation.database, installation.objects, bob, file.file_id, 3)
+    page = open_message(installation.database, installation.objects, installation.settings, bob, file.file_id, 3)
     assert page.text.strip() == "The ferry returns at dusk, if the captain is sober."
 
 
@@ -121,7 +119,7 @@ def test_originals_are_kept_as_their_kind_asks(installation: Installation, bob: 
     for name, upload_id in ids.items():
         status = installation.uploads.status(bob, upload_id)
         assert status["state"] == "stored", status
-        file = open_file(installation.database, installation.objects, bob, status["file_id"])
+        file = open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"])
         assert file.content == contents[name]
         assert (file.media_type, file.size_bytes) == (status["media_type"], len(contents[name]))
         kinds[name] = manifest(installation, status["file_id"])
@@ -236,7 +234,10 @@ def test_names_of_files(installation: Installation, bob: Claims, given: str, kep
     assert installation.uploads.status(bob, upload_id)["file_name"] == kept
     assert len(store(installation)) == 1
     status = installation.uploads.status(bob, upload_id)
-    assert open_file(installation.database, installation.objects, bob, status["file_id"]).file_name == kept
+    assert (
+        open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"]).file_name
+        == kept
+    )
 
 
 def test_a_hostile_file_fails_alone(installation: Installation, bob: Claims) -> None:
@@ -356,7 +357,10 @@ def test_a_long_document_is_several_segments(settings: Settings, installation: I
     assert {segment["trigger_type"] for segment in segments} == {"event_boundary"}
     status = installation.uploads.status(bob, upload_id)
     assert status["state"] == "stored"
-    assert open_file(installation.database, installation.objects, bob, status["file_id"]).content == text
+    assert (
+        open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"]).content
+        == text
+    )
 
 
 def test_a_large_upload_needs_little_memory(installation: Installation, bob: Claims) -> None:
@@ -376,7 +380,7 @@ def test_a_large_upload_needs_little_memory(installation: Installation, bob: Cla
     stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert (stored - before) * 1_024 < size // 2
     status = installation.uploads.status(bob, upload_id)
-    file = open_file(installation.database, installation.objects, bob, status["file_id"])
+    file = open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"])
     digest = hashlib.sha256()
     for chunk in file.chunks():
         digest.update(chunk)
@@ -484,17 +488,6 @@ def test_too_large_for_the_service(settings: Settings, installation: Installatio
 # Drop places
 
 
-@contextmanager
-def s3_server() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        yield f"http://{host}:{port}"
-    finally:
-        server.stop()
-
-
 def test_a_drop_folder_is_watched_and_left_as_it_is(tmp_path: Path, installation: Installation, bob: Claims) -> None:
     folder = tmp_path / "drop"
     (folder / "bob" / "2024").mkdir(parents=True)
@@ -533,36 +526,35 @@ def test_a_file_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
         list(DropFolder(tmp_path / "absent", 0).files())
 
 
-def test_a_prefix_of_a_bucket_is_watched(
-    installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "secret"), ("DEFAULT_REGION", "us-east-1")):
-        monkeypatch.setenv(f"AWS_{name}", value)
-    with s3_server() as address:
-        bucket = f"drop-{uuid4().hex[:8]}"
-        client = boto3.client("s3", endpoint_url=address)
-        client.create_bucket(Bucket=bucket)
-        client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=FERRY)
-        client.put_object(Bucket=bucket, Key="in/nobody/x.txt", Body=b"of no user")
-        client.put_object(Bucket=bucket, Key="elsewhere/bob/y.txt", Body=b"not watched")
-        client.put_object(Bucket=bucket, Key="in/bob/", Body=b"")
-        for number in range(1_005):  # more than one page
-            client.put_object(Bucket=bucket, Key=f"in/zoe/{number}", Body=b"of no user")
-        place = DropS3(f"s3://{bucket}/in/", address)
-        (taken,) = drops.take_in(installation.database, place, installation.uploads)
-        assert taken.file.name == "ferry times.pdf"
-        assert drops.take_in(installation.database, place, installation.uploads) == []
-        assert len(store(installation)) == 1
-        (hit,) = found(installation, bob, "When does the ferry leave?").hits
-        assert opened(installation, bob, hit["record_id"]).content == FERRY
-        (listed,) = [file for file in place.files() if file.user_slug == "bob"]
-        client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=b"another version")
-        with pytest.raises(StorageError, match="cannot be read"):
-            list(place.read(listed))
-        with pytest.raises(StorageError, match="cannot be read"):
-            list(DropS3("s3://no-such-bucket-here/in", address).files())
-    with pytest.raises(TransientError, match="cannot be read"):
-        list(place.files())
+def test_a_prefix_of_a_bucket_is_watched(installation: Installation, bob: Claims) -> None:
+    with moto_server() as address:
+        bucket = new_bucket(address)
+        with s3_client(address) as client, opened_bucket(address, f"s3://{bucket}/in/") as watched:
+            client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=FERRY)
+            client.put_object(Bucket=bucket, Key="in/nobody/x.txt", Body=b"of no user")
+            client.put_object(Bucket=bucket, Key="elsewhere/bob/y.txt", Body=b"not watched")
+            client.put_object(Bucket=bucket, Key="in/bob/", Body=b"")
+            place = DropS3(watched)
+            (taken,) = drops.take_in(installation.database, place, installation.uploads)
+            assert taken.file.name == "ferry times.pdf"
+            assert drops.take_in(installation.database, place, installation.uploads) == []
+            assert len(store(installation)) == 1
+            (hit,) = found(installation, bob, "When does the ferry leave?").hits
+            assert opened(installation, bob, hit["record_id"]).content == FERRY
+            (listed,) = [file for file in place.files() if file.user_slug == "bob"]
+            client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=b"another version")
+            with pytest.raises(StorageError, match="was replaced"):
+                place.read(listed)
+        with (
+            opened_bucket(address, "s3://no-such-bucket-here/in") as absent,
+            pytest.raises(StorageError, match="NoSuch"),
+        ):
+            list(DropS3(absent).files())
+    with (
+        opened_bucket(address, f"s3://{bucket}/in", attempts=1) as gone,
+        pytest.raises(TransientError, match="cannot be reached"),
+    ):
+        list(DropS3(gone).files())
 
 
 # Dagster

@@ -96,19 +96,27 @@ class PausingStore:
     def __init__(self, inner: ObjectStore, moments: Moments) -> None:
         self._inner, self._moments = inner, moments
         self.get, self.get_range, self.exists = inner.get, inner.get_range, inner.exists
-        self.delete, self.keys = inner.delete, inner.keys
+        self.keys, self.modified_at = inner.keys, inner.modified_at
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         stored = self._inner.put(key, chunks)
         self._moments.come("durable object written" if key.startswith("durable/") else "working copy written")
         return stored
 
+    def move_to_cold(self, key: str) -> None:
+        self._inner.move_to_cold(key)
+        self._moments.come("object moved to the cold")
+
+    def delete(self, key: str) -> None:
+        self._inner.delete(key)
+        self._moments.come("object removed")
+
 
 class PausingDatabase:
-    """Pauses in transactions that write a record."""
+    """Pauses in transactions that write to a table."""
 
-    def __init__(self, inner: Database, moments: Moments) -> None:
-        self._inner, self._moments = inner, moments
+    def __init__(self, inner: Database, moments: Moments, table: str) -> None:
+        self._inner, self._moments, self._table = inner, moments, table
         self.owner, self.agent = inner.owner, inner.agent
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
@@ -119,7 +127,7 @@ class PausingDatabase:
         with self._inner.pipeline() as tx:
             yield tx
             query = "SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = %s::regclass AND mode = %s"
-            storing = tx.execute(query, ["neurigraph.delta_log", "RowExclusiveLock"]).fetchone() is not None
+            storing = tx.execute(query, [self._table, "RowExclusiveLock"]).fetchone() is not None
             if storing:
                 self._moments.come("transaction open")
         if storing:
@@ -130,7 +138,7 @@ def main() -> None:
     url, secret, objects, user_id, moment, occurrence = sys.argv[1:]
     moments = Moments(moment, int(occurrence))
     adapters = Adapters(
-        PausingDatabase(PostgresDatabase(url, Secret(secret)), moments),
+        PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.delta_log"),
         PausingStore(LocalObjectStore(Path(objects)), moments),
         PausingModel(moments),
         PausingEmbedder(moments),

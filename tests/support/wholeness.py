@@ -126,7 +126,7 @@ class Reader(threading.Thread):
         answer = search(here.database, here.embedder, here.settings, claims, Question(self._question))
         for hit in answer.hits:
             file_id = file_of_record(here.database, claims, hit["record_id"])
-            assert open_file(here.database, here.objects, claims, file_id)
+            assert open_file(here.database, here.objects, here.settings, claims, file_id)
         whole_records(here, user)
 
 

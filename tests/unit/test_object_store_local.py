@@ -1,8 +1,7 @@
-"""Objects in a folder: all or nothing, hostile keys, ranges, order, full disks, kills, races."""
+"""Objects in a folder, beyond what every store does: links, permissions, full disks, kills, races."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import stat
@@ -11,10 +10,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import InvalidInputError, StorageError
@@ -22,30 +22,6 @@ from neurigraph_pipelines.ports import ObjectStore
 from resources.object_store_local import LocalObjectStore
 
 PROJECT = Path(__file__).parents[2]
-
-HOSTILE = [
-    "",
-    "/",
-    "/etc/passwd",
-    "..",
-    "../outside",
-    "a/../../outside",
-    "a/..",
-    "a//b",
-    "a/",
-    "./a",
-    "a/.",
-    "a\0b",
-    "a\\..\\b",
-    "\udcff",
-    "a/\ud800",
-    ".partial",
-    ".partial/a",
-    "x" * 256,
-    "é" * 128,
-    "/".join(["x" * 200] * 6),
-    "x/" * 1_000_000,
-]
 
 parts = st.text(st.characters(exclude_characters="/\\\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
     lambda part: part not in {".", ".."} and len(part.encode()) <= 255
@@ -74,28 +50,10 @@ def read(store: ObjectStore, key: str) -> bytes:
 # What a store does
 
 
-def test_an_object_is_read_back_whole_with_its_size_and_digest(store: ObjectStore) -> None:
-    content = os.urandom(3_000_000)
-    stored = store.put("ada/work/文件 🙂.gz", (content[i : i + 70_000] for i in range(0, len(content), 70_000)))
-    assert stored.key == "ada/work/文件 🙂.gz"
-    assert stored.size_bytes == len(content)
-    assert stored.sha256 == hashlib.sha256(content).hexdigest()
-    assert read(store, stored.key) == content
-    assert max(map(len, store.get(stored.key))) <= 1 << 20
-
-
-def test_an_empty_object_is_an_object(store: ObjectStore) -> None:
-    assert store.put("a", []).size_bytes == 0
-    assert store.exists("a")
-    assert read(store, "a") == b""
-    assert store.get_range("a", 0, 0) == b""
-
-
-def test_an_object_is_replaced(store: ObjectStore) -> None:
-    store.put("a/b", [b"a long first version"])
-    store.put("a/b", [b"second"])
-    assert read(store, "a/b") == b"second"
-    assert list(store.keys()) == ["a/b"]
+def test_an_object_knows_when_it_was_written(store: ObjectStore, folder: Path) -> None:
+    store.put("a/b", [b"x"])
+    os.utime(folder / "a" / "b", (1_000_000_000, 1_000_000_000))
+    assert store.modified_at("a/b") == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
 
 
 def test_a_reader_keeps_the_version_it_began_with(store: ObjectStore) -> None:
@@ -112,6 +70,10 @@ def test_an_absent_object_is_an_error_at_once(store: ObjectStore) -> None:
     for key in ("nothing", "a", "a/c", "a/b/c", "a/b/c/d"):
         assert not store.exists(key)
         store.delete(key)
+        with pytest.raises(StorageError, match="no object"):
+            store.modified_at(key)
+        with pytest.raises(StorageError, match="no object"):
+            store.move_to_cold(key)
         with pytest.raises(StorageError, match="no object"):
             store.get(key)
         with pytest.raises(StorageError, match="no object"):
@@ -159,24 +121,7 @@ def test_a_key_has_no_room_below_an_object_or_in_place_of_a_folder(store: Object
 # Keys
 
 
-@pytest.mark.parametrize("key", HOSTILE, ids=lambda key: repr(key[:20]))
-def test_hostile_keys_are_refused_everywhere(store: ObjectStore, tmp_path: Path, key: str) -> None:
-    store.put("a/b", [b"x"])
-    before = sorted(tmp_path.rglob("*"))
-    for use in (
-        lambda: store.put(key, [b"x"]),
-        lambda: store.get(key),
-        lambda: store.get_range(key, 0, 1),
-        lambda: store.exists(key),
-        lambda: store.delete(key),
-    ):
-        with pytest.raises(InvalidInputError) as refused:
-            use()
-        assert len(str(refused.value)) < 600
-    assert sorted(tmp_path.rglob("*")) == before
-    assert list(store.keys(key)) == (["a/b"] if "a/b".startswith(key) else [])
-
-
+@settings(deadline=None)
 @given(st.dictionaries(valid_keys, st.binary(max_size=50), max_size=8), st.text(max_size=3))
 def test_keys_are_listed_in_order_and_by_any_prefix(objects: dict[str, bytes], extra: str) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -197,6 +142,7 @@ def test_keys_are_listed_in_order_and_by_any_prefix(objects: dict[str, bytes], e
         assert [path.name for path in Path(name).iterdir()] in ([], [".partial"])
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_a_key_is_refused_or_stays_below_the_folder(key: str) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -209,21 +155,6 @@ def test_a_key_is_refused_or_stays_below_the_folder(key: str) -> None:
             assert [path.name for path in Path(name).iterdir()] == ["store"]
             assert list(store.keys()) == [key]
             assert files(Path(name)) == [Path(name) / "store" / key]
-
-
-@given(st.binary(max_size=200), st.integers(-5, 300), st.integers(-5, 2**70))
-def test_a_range_is_exact_or_an_error(content: bytes, offset: int, length: int) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        store = LocalObjectStore(Path(name))
-        store.put("a", [content])
-        if offset < 0 or length < 0:
-            with pytest.raises(InvalidInputError):
-                store.get_range("a", offset, length)
-        elif offset + length > len(content):
-            with pytest.raises(StorageError, match="ends before"):
-                store.get_range("a", offset, length)
-        else:
-            assert store.get_range("a", offset, length) == content[offset : offset + length]
 
 
 # What lies in the folder

@@ -19,10 +19,8 @@ from neurigraph_pipelines.ingestion.transcript import (
     Layout,
     Passage,
     TranscriptWriter,
-    members_of,
-    passage_text,
-    read_text,
 )
+from neurigraph_pipelines.lifecycle.stored_text import members_of, passage_text, read_text
 from neurigraph_pipelines.model import Message, Role, Segment, SegmentRef, SourceKind, TriggerType
 from resources.tokenizer import EstimatedCounter
 

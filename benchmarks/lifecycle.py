@@ -1,0 +1,382 @@
+"""What the life of a file costs: waking it, reading out of it, sweeping many of them, and what compression saves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from uuid import UUID, uuid4, uuid5
+
+from pgvector import Vector
+from psycopg import sql
+
+from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError
+from benchmarks.chat import conversation
+from benchmarks.report import Section, number, spread, table
+from neurigraph_pipelines.graph.provisioning import NodeRef, User, create_user, resolve_path
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.ingestion.embed import transcript_writer
+from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.ingestion.stored_files import StoredFile, write_transcript
+from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
+from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
+from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, storage_report
+from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
+from neurigraph_pipelines.model import (
+    RECORD_DIMENSIONS,
+    Claims,
+    ConceptKind,
+    Message,
+    PlannedNode,
+    Segment,
+    SegmentRef,
+    SourceKind,
+    TriggerType,
+)
+from neurigraph_pipelines.retrieval.open import open_file, open_message, text_at
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.wiring import Installation
+
+DATA = PROJECT_ROOT.parent / "shared" / "data"
+FORMATS = {"locomo": "locomo", "qmsum": "qmsum"}
+TRANSCRIPT_MEGABYTES = (0.25, 2, 32)
+QUICK_MEGABYTES = (0.05, 0.2)
+SWEPT_FILES = 100_000
+QUICK_FILES = 300
+FILES_OF_NODE = 5_000
+REPEATS = 7
+
+_COMMIT = statements("commit")
+_METHOD = """Transcripts of made-up conversations on the local object store, each opened again and again, in turns with
+two baselines on the same bytes: `gzip -d` of the compressed object as a process of its own, and a plain copy of the
+uncompressed text made durable (`fsync`). *Rehydration* is `open` on a dormant file: the claim, the checksum of the
+object, the working copy (durable), the entry in the log, and reading the copy back. *One message* is read out of the
+compressed object by its byte range; *whole object* and *its range* are those two without the database: read, checked
+and unpacked. Then a dormancy sweep of many small files, against removing as many files one by
+one; and what the real conversations and meetings of the data folder occupy awake and asleep."""
+
+
+def run(bench: Bench) -> Section:
+    """All four, in one installation each for files and for real data."""
+    if not DATA.is_dir():
+        raise SkippedError(f"there is no data in {DATA}")
+    with bench.installation() as installation:
+        opening = _opening(bench, installation)
+        sweeping = _sweeping(bench, installation)
+    with bench.installation() as installation:
+        saving = _saving(bench, installation)
+    return Section("The life of a file", _METHOD, f"{opening}\n\n{sweeping}\n\n{saving}")
+
+
+# Opening
+
+
+def _opening(bench: Bench, installation: Installation) -> str:
+    user, _ = create_user(installation.database, "openers")
+    claims = Claims.of_user(user.user_id)
+    rows = []
+    for megabytes in QUICK_MEGABYTES if bench.quick else TRANSCRIPT_MEGABYTES:
+        bench.say(f"a transcript of {megabytes} MB")
+        stored = _store(installation, user, int(megabytes * 1_000_000))
+        seconds = _open_in_turns(installation, claims, stored, bench.folder, 3 if bench.quick else REPEATS)
+        size = stored.file.size_bytes / 1_000_000
+        rehydrated, active, message, unpacked, copied, object_read, range_read = seconds
+        rows.append(
+            [
+                number(size),
+                number(stored.file.durable.size_bytes / 1_000_000),
+                *(spread([size / taken for taken in each]) for each in (rehydrated, unpacked, copied)),
+                *(spread([taken * 1_000 for taken in each]) for each in (rehydrated, active, message)),
+                number(statistics.median(rehydrated) / statistics.median(message)),
+                *(spread([taken * 1_000 for taken in each]) for each in (object_read, range_read)),
+                number(statistics.median(object_read) / statistics.median(range_read)),
+            ]
+        )
+    header = (
+        *("text MB", "gzip MB", "rehydration MB/s", "`gzip -d` MB/s", "copy MB/s", "open dormant ms", "open active ms"),
+        *("one message ms", "dormant ÷ message", "whole object ms", "its range ms", "object ÷ range"),
+    )
+    return table(header, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A transcript with its rows, and a message in its middle: its number and its place."""
+
+    file_id: UUID
+    file: StoredFile
+    message: int
+    byte_offset: int
+    byte_length: int
+
+
+def _open_in_turns(
+    installation: Installation, claims: Claims, stored: _Stored, folder: Path, repeats: int
+) -> list[list[float]]:
+    """Seconds of opening it dormant, active, one message, `gzip -d`, a copy, the whole object, and a range of it."""
+    database, objects, settings = installation.database, installation.objects, installation.settings
+    target, plain = folder / "unpacked", folder / "plain"
+    plain.write_bytes(b"".join(objects.get(active_key(stored.file.durable.key))))
+    with database.agent(claims) as tx:
+        manifest = manifest_of(tx, locate(tx, stored.file_id))
+    packed = installation.home / "objects" / stored.file.durable.key
+
+    def whole() -> None:
+        for _ in open_file(database, objects, settings, claims, stored.file_id).chunks():
+            pass
+
+    def unpack() -> None:
+        with packed.open("rb") as source, target.open("wb") as unpacked:
+            subprocess.run(["gzip", "-d", "-c"], stdin=source, stdout=unpacked, check=True)
+
+    def copy() -> None:
+        shutil.copyfile(plain, target)
+        with target.open("rb+") as written:
+            os.fsync(written.fileno())
+
+    works: Sequence[tuple[Callable[[], object], Callable[[], object]]] = (
+        (partial(control.compress, database, objects, claims, stored.file_id), whole),
+        (lambda: None, whole),
+        (lambda: None, partial(open_message, database, objects, settings, claims, stored.file_id, stored.message)),
+        (lambda: None, unpack),
+        (lambda: None, copy),
+        (lambda: None, partial(durable_content, objects, manifest)),
+        (lambda: None, partial(text_at, objects, manifest, stored.byte_offset, stored.byte_length)),
+    )
+    seconds: list[list[float]] = [[] for _ in works]
+    for _ in range(repeats + 1):
+        for taken, (prepare, work) in zip(seconds, works, strict=True):
+            prepare()
+            started = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - started)
+    return [taken[1:] for taken in seconds]
+
+
+def _store(installation: Installation, user: User, size_bytes: int) -> _Stored:
+    """A transcript of at least that many bytes on a node of its own, with its rows, and without vectors."""
+    node = _provision(installation, user, f"Transcript of {size_bytes}")
+    record_id, part = uuid4(), _segment(user, size_bytes)
+    writer = transcript_writer(installation.adapters, installation.settings)
+    file = write_transcript(installation.objects, writer, part, durable_key(user.slug, node.names, record_id, uuid4()))
+    passages: list[dict[str, object]] = [
+        {
+            "record_id": record_id,
+            "seq": passage.seq,
+            "first_message": passage.message.seq,
+            "last_message": passage.message.seq,
+            "author": passage.message.author,
+            "byte_offset": passage.byte_offset,
+            "byte_length": passage.byte_length,
+            "embedding": None,
+            "window_embedding": None,
+            "lexemes": [],
+            "frequencies": [],
+            "lexeme_count": 0,
+        }
+        for passage in writer.passages(part)
+    ]
+    schema = sql.Identifier(node.schema_name)
+    with installation.database.pipeline() as tx:
+        tx.execute(_COMMIT["insert_record"].format(schema=schema), _record(record_id, file.durable.key))
+        tx.execute(_COMMIT["insert_file"].format(schema=schema), _file(record_id, record_id, file))
+        with tx.cursor() as cursor:
+            cursor.executemany(_COMMIT["insert_passages"].format(schema=schema), passages)
+    middle = next(each for each in writer.passages(part) if each.message.seq == len(part.messages) // 2)
+    return _Stored(record_id, file, middle.message.seq, middle.byte_offset, middle.byte_length)
+
+
+def _segment(user: User, size_bytes: int) -> Segment:
+    """Made-up messages of at least so many bytes, as one segment."""
+    messages: list[Message] = []
+    written, chapter = 0, 0
+    while written < size_bytes:
+        for said in conversation(chapter).messages:
+            message = Message(len(messages) + 1, said.role, said.content, 1, said.occurred_at or datetime.now(UTC))
+            messages.append(message)
+            written += len(said.content.encode()) + 120  # what stands around the content in its line
+        chapter += 1
+    ref = SegmentRef(
+        *(uuid4(), user.user_id, user.slug, SourceKind.CONVERSATION, uuid4(), None, None),
+        *(TriggerType.CONVERSATION_END, 1, len(messages), len(messages), 1),
+    )
+    return Segment(ref, tuple(messages))
+
+
+def _provision(installation: Installation, user: User, name: str) -> NodeRef:
+    plan = PlannedNode(path=(name,), kind=ConceptKind.TOPIC, confidence=1.0)
+    with installation.database.pipeline() as tx:
+        return resolve_path(tx, user.user_id, user.slug, (name,), [plan])
+
+
+def _record(record_id: UUID, file_pointer: str) -> dict[str, object]:
+    """The columns of a record that nobody searches."""
+    return {
+        "record_id": record_id,
+        "title": "A benchmark",
+        "summary": "Nothing.",
+        "embedding": Vector([0.0] * RECORD_DIMENSIONS),
+        "embedding_pending": True,
+        "embedding_model": None,
+        **{f"kw_{name}": [] for name in ("entities", "topics", "dates", "relationships")},
+        "content_type": "conversation",
+        "trigger_type": "conversation_end",
+        "source_kind": "conversation",
+        "source_id": uuid4(),
+        "first_message": 1,
+        "last_message": 1,
+        "content_hash": sha256(record_id.bytes).digest(),
+        "language": "pg_catalog.english",
+        "file_pointer": file_pointer,
+        "occurred_at": datetime.now(UTC),
+    }
+
+
+def _file(record_id: UUID, file_id: UUID, file: StoredFile) -> dict[str, object]:
+    """The columns of a file that was just stored."""
+    return {
+        "file_id": file_id,
+        "record_id": record_id,
+        "file_name": "transcript.jsonl",
+        "file_type": file.file_type,
+        "storage_path": file.durable.key,
+        "compression_state": "active",
+        "compression_format": file.compression,
+        "size_bytes": file.size_bytes,
+        "stored_bytes": file.durable.size_bytes,
+        "stored_sha256": bytes.fromhex(file.durable.sha256),
+        "content_sha256": file.content_sha256,
+        "member_offsets": file.layout.member_offsets,
+        "member_text_offsets": file.layout.member_text_offsets,
+    }
+
+
+# Sweeping
+
+
+def _sweeping(bench: Bench, installation: Installation) -> str:
+    database, objects, settings = installation.database, installation.objects, installation.settings
+    user, _ = create_user(database, "sleepers")
+    count = QUICK_FILES if bench.quick else SWEPT_FILES
+    bench.say(f"writing {count:,} files")
+    folder = installation.home / "objects"
+    for first in range(0, count, FILES_OF_NODE):
+        _fill(installation, user, folder, min(FILES_OF_NODE, count - first))
+    removed = bench.folder / "removed"
+    _scatter(removed, count)
+    with database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.graph_index SET record_count = 1, last_accessed_at = now() - interval '1 year'")
+    bench.say("sweeping")
+    started = time.perf_counter()
+    report = sweep_dormant(database, objects, settings, limit=count + 1, user_id=user.user_id)
+    swept = time.perf_counter() - started
+    assert (report.files, report.failures) == (count, {})
+    started = time.perf_counter()
+    for path in removed.iterdir():
+        path.unlink()
+    plainly = time.perf_counter() - started
+    idle = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        assert sweep_dormant(database, objects, settings).files == 0
+        assert sweep_expired(database, objects, settings).files == 0
+        idle.append(time.perf_counter() - started)
+    return table(
+        (
+            "files swept",
+            "seconds",
+            "files/s",
+            "removing as many files, files/s",
+            "removing ÷ sweep",
+            "both sweeps, idle, ms",
+        ),
+        [
+            [
+                f"{count:,}",
+                number(swept),
+                number(count / swept),
+                number(count / plainly),
+                number(swept / plainly),
+                spread([taken * 1_000 for taken in idle]),
+            ]
+        ],
+    )
+
+
+def _fill(installation: Installation, user: User, folder: Path, count: int) -> None:
+    """A node with small active files that nobody has opened for a year, written without ceremony."""
+    node = _provision(installation, user, f"Files {uuid4().hex}")
+    record_id, part = uuid4(), _segment(user, 1)
+    writer = transcript_writer(installation.adapters, installation.settings)
+    first = durable_key(user.slug, node.names, record_id, uuid4())
+    file = write_transcript(installation.objects, writer, part, first)
+    schema = sql.Identifier(node.schema_name)
+    stored = (folder / first).read_bytes()
+    text = (folder / active_key(first)).read_bytes()
+    rows = [_file(record_id, uuid5(record_id, "first"), file)]
+    for number_of_file in range(1, count):
+        key = durable_key(user.slug, node.names, record_id, uuid5(record_id, str(number_of_file)))
+        (folder / key).write_bytes(stored)
+        (folder / active_key(key)).write_bytes(text)
+        rows.append({**rows[0], "file_id": uuid5(record_id, str(number_of_file)), "storage_path": key})
+    with installation.database.pipeline() as tx:
+        tx.execute(_COMMIT["insert_record"].format(schema=schema), _record(record_id, first))
+        with tx.cursor() as cursor:
+            cursor.executemany(_COMMIT["insert_file"].format(schema=schema), rows)
+        tx.execute(sql.SQL("UPDATE {}.file_manifest SET last_accessed_at = now() - interval '1 year'").format(schema))
+
+
+def _scatter(folder: Path, count: int) -> None:
+    folder.mkdir()
+    for number_of_file in range(count):
+        (folder / str(number_of_file)).write_bytes(b"x" * 3_000)
+
+
+# Saving
+
+
+def _saving(bench: Bench, installation: Installation) -> str:
+    rows = []
+    # What is searched is not looked at here, and embedding every message takes minutes.
+    settings = installation.settings.model_copy(update={"passages": False})
+    for folder, format_name in FORMATS.items():
+        user, _ = create_user(installation.database, folder)
+        claims = Claims.of_user(user.user_id)
+        bench.say(f"storing {folder}")
+        for path in sorted((DATA / folder).glob("*.json"))[: 1 if bench.quick else None]:
+            import_file(installation.database, installation.tokens, settings, claims, path, format_name)
+        for result in run_due(installation.adapters, settings, "benchmark", user.user_id):
+            assert not result.returned, result.returned
+        awake = _totals(installation, user)
+        with installation.database.pipeline() as tx:
+            found = tx.execute("SELECT file_id FROM neurigraph.file_index WHERE user_id = %s", [user.user_id])
+            files = [row["file_id"] for row in found]
+        for file_id in files:
+            control.compress(installation.database, installation.objects, claims, file_id)
+        asleep = _totals(installation, user)
+        rows.append(
+            [
+                f"`{folder}`",
+                f"{asleep.files:,}",
+                number(asleep.content_bytes / 1_000),
+                number(awake.active_bytes / 1_000),
+                number(asleep.dormant_bytes / 1_000),
+                f"{100 * asleep.saved_bytes / asleep.content_bytes:.0f} %",
+            ]
+        )
+    return table(("data", "files", "contents kB", "awake, at rest kB", "asleep, at rest kB", "saved asleep"), rows)
+
+
+def _totals(installation: Installation, user: User) -> StorageTotals:
+    (report,) = storage_report(installation.database, user_id=user.user_id)
+    return report.totals

@@ -1,0 +1,292 @@
+"""Commands about the life of files: ``state``, ``touch``, ``compress``, ``verify`` and ``storage``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, claims_of, file_id_of, node_id_of, opened
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.lifecycle.dormancy import SweepReport
+    from neurigraph_pipelines.lifecycle.orphans import OrphanReport
+    from neurigraph_pipelines.lifecycle.storage_report import StorageTotals
+    from neurigraph_pipelines.lifecycle.verification import Finding, Verification
+    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.wiring import Installation
+
+commands = typer.Typer()
+
+_FileId = Annotated[str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="As search shows it.", show_default=False)]
+_NOT_ALL = 1
+
+
+@commands.command()
+def state(
+    identifier: Annotated[
+        str, typer.Argument(metavar="FILE_OR_NODE", help="Id of a file, record or node, or path of a node.")
+    ],
+    user: UserSlug,
+    as_json: Json = False,
+) -> None:
+    """Say whether a file is active, dormant or being decompressed, and what befell it; or how a node's files stand."""
+    from neurigraph_pipelines.lifecycle import control
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        try:
+            file_id = file_id_of(installation, claims, identifier)
+            data = asdict(control.file_state(installation.database, claims, file_id))
+        except (InvalidInputError, NotFoundError):
+            data = _node_state(installation, claims, identifier)
+    Output(as_json).result(data, lambda: _state_view(data))
+
+
+def _node_state(installation: Installation, claims: Claims, identifier: str) -> dict[str, Any]:
+    from neurigraph_pipelines.lifecycle import control
+
+    try:
+        node = control.node_state(installation.database, claims, node_id_of(installation, claims, identifier))
+    except NotFoundError:
+        raise NotFoundError(f"there is no file, record or node {identifier!r}") from None
+    return {
+        "node_id": node.node_id,
+        "state": node.state,
+        "last_accessed_at": node.last_accessed_at,
+        "next_recompress_at": node.next_recompress_at,
+        **_totals(node.totals),
+    }
+
+
+@commands.command()
+def touch(identifier: _FileId, user: UserSlug, as_json: Json = False) -> None:
+    """Keep a file from going to sleep, as if it had been opened; one that sleeps goes on sleeping."""
+    from neurigraph_pipelines.lifecycle import control
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        file_id = file_id_of(installation, claims, identifier)
+        data = asdict(control.touch(installation.database, installation.settings, claims, file_id))
+    Output(as_json).result(data, lambda: _state_view(data))
+
+
+@commands.command()
+def compress(
+    identifier: Annotated[
+        str | None, typer.Argument(metavar="FILE_OR_RECORD_ID", help="As search shows it.", show_default=False)
+    ] = None,
+    user: AnyUserSlug = None,
+    node: Annotated[str | None, typer.Option(help="All files of this node, by path or id.", show_default=False)] = None,
+    due: Annotated[bool, typer.Option("--due", help="What is due by the settings, as Dagster's schedules do.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Send files to sleep: one, all of a node, all of a user, or what is due. Repeating it changes nothing.
+
+    A file that is being read or decompressed at that moment is left awake.
+    """
+    if (identifier is not None) + (node is not None) + due > 1:
+        raise InvalidInputError("name a file, or --node, or --due: one of them")
+    if user is None and not due:
+        raise InvalidInputError("say whose files with --user, or take what is due of everybody's with --due")
+    output = Output(as_json)
+    with opened() as installation:
+        claims = claims_of(installation, user) if user is not None else None
+        with output.progress() as progress:
+            task = progress.add_task("compressing", total=None)
+
+            def advance(count: int) -> None:
+                progress.advance(task, count)
+
+            if claims is None or due:
+                report = _compress_due(installation, claims, dry_run, advance)
+            elif identifier is not None:
+                report = _compress_one(installation, claims, identifier, dry_run)
+            else:
+                report = _compress_awake(installation, claims, node, dry_run, advance)
+    output.result(
+        {**asdict(report), "failures": {str(file_id): why for file_id, why in report.failures.items()}},
+        lambda: _compressed_view(report, dry_run),
+    )
+    if report.failures:
+        raise typer.Exit(_NOT_ALL)
+
+
+def _compress_due(
+    installation: Installation, claims: Claims | None, dry_run: bool, on_done: Callable[[int], None]
+) -> SweepReport:
+    from neurigraph_pipelines.lifecycle.dormancy import SweepReport, sweep_dormant, sweep_expired
+
+    here, user_id = installation, claims.user_id if claims is not None else None
+    reports = (
+        sweep(
+            here.database,
+            here.objects,
+            here.settings,
+            limit=sys.maxsize,
+            user_id=user_id,
+            dry_run=dry_run,
+            on_done=on_done,
+        )
+        for sweep in (sweep_expired, sweep_dormant)
+    )
+    return sum(reports, SweepReport())
+
+
+def _compress_one(installation: Installation, claims: Claims, identifier: str, dry_run: bool) -> SweepReport:
+    from neurigraph_pipelines.lifecycle import control
+    from neurigraph_pipelines.lifecycle.dormancy import SweepReport
+    from neurigraph_pipelines.model import CompressionState
+
+    file_id = file_id_of(installation, claims, identifier)
+    before = asdict(control.file_state(installation.database, claims, file_id))
+    if not dry_run:
+        control.compress(installation.database, installation.objects, claims, file_id)
+    report = SweepReport(nodes=1)
+    if before["state"] == CompressionState.ACTIVE:
+        report.add([{**before, "compression_format": before["compression"]}], {})
+    return report
+
+
+def _compress_awake(
+    installation: Installation, claims: Claims, node: str | None, dry_run: bool, on_done: Callable[[int], None]
+) -> SweepReport:
+    from neurigraph_pipelines.lifecycle.dormancy import sweep_awake
+
+    return sweep_awake(
+        installation.database,
+        installation.objects,
+        user_id=claims.user_id,
+        node_id=node_id_of(installation, claims, node) if node is not None else None,
+        dry_run=dry_run,
+        on_done=on_done,
+    )
+
+
+def _compressed_view(report: SweepReport, dry_run: bool) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    told = ("would go to sleep", "would be freed") if dry_run else ("went to sleep", "are free again")
+    return views.lines(
+        f"{report.files:,} files {told[0]}, {report.bytes_freed:,} bytes {told[1]}.",
+        *(f"{file_id} stays awake: {why}" for file_id, why in report.failures.items()),
+    )
+
+
+@commands.command()
+def verify(
+    user: AnyUserSlug = None,
+    node: Annotated[
+        str | None, typer.Option(help="Only this node of --user, by path or id.", show_default=False)
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="Only so many files, chosen by lot.", show_default=False)
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only look whether objects are there; read none.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Make good what can be, without a guess.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at everything, and name what does not fit: objects, checksums, passages, registries, counters, the log.
+
+    Everybody's objects are also compared with the rows: --repair removes those that no row names once the grace period
+    is over. The exit code is 1 when something is wrong and was not made good.
+    """
+    from neurigraph_pipelines.lifecycle import orphans, verification
+
+    if sample is not None and (user is not None or node is not None or quick or repair):
+        raise InvalidInputError("--sample reads everybody's files and mends nothing: give it alone")
+    if node is not None and user is None:
+        raise InvalidInputError("say whose node it is: --user")
+    output = Output(as_json)
+    audit = None
+    with opened() as installation, output.progress() as progress:
+        here = installation
+        if sample is not None:
+            found = verification.verify_sample(here.database, here.objects, sample)
+        else:
+            claims = claims_of(here, user) if user is not None else None
+            files = progress.add_task("verifying files", total=None)
+            found = verification.verify(
+                here.database,
+                here.objects,
+                user_id=claims.user_id if claims is not None else None,
+                node_id=node_id_of(here, claims, node) if claims is not None and node is not None else None,
+                read=not quick,
+                repair=repair,
+                on_node=lambda done: progress.update(files, completed=done.files),
+            )
+            if claims is None:
+                objects = progress.add_task("looking for objects that no row names", total=None)
+                audit = orphans.audit_objects(
+                    here.database,
+                    here.objects,
+                    here.settings,
+                    dry_run=not repair,
+                    on_done=lambda count: progress.advance(objects, count),
+                )
+    output.result(
+        {**asdict(found), "left": found.left, "objects": asdict(audit) if audit is not None else None},
+        lambda: _verified_view(found, audit),
+    )
+    if found.left or (audit is not None and audit.left):
+        raise typer.Exit(_NOT_ALL)
+
+
+def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    told = [
+        f"{found.files:,} files of {found.nodes:,} nodes looked at, {found.bytes_read:,} bytes read, "
+        f"{found.passages:,} passages in their places."
+    ]
+    groups: dict[str, list[Finding]] = {}
+    for finding in found.findings:
+        groups.setdefault(finding.fault, []).append(finding)
+    for fault, findings in groups.items():
+        told.append(f"{fault.replace('_', ' ')}: {len(findings):,}")
+        told += [f"   {each.subject}  {each.detail}{'  made good' * each.repaired}" for each in findings]
+    if audit is not None:
+        told.append(
+            f"{audit.objects:,} objects looked at: {len(audit.orphans):,} that no row names, of which {audit.young:,} "
+            f"are young and {audit.removed:,} were removed; {len(audit.foreign):,} that are not ours."
+        )
+        told += [f"   {key}" for key in audit.orphans]
+    wrong = found.left + (audit.left if audit is not None else 0)
+    told.append(f"{wrong:,} findings are left." if wrong else "Nothing is wrong.")
+    return views.lines(*told)
+
+
+@commands.command()
+def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
+    """Say what awake and sleeping files occupy, and what is saved: by user, or by node of one user."""
+    from neurigraph_pipelines.lifecycle.storage_report import storage_report
+
+    with opened() as installation:
+        user_id = claims_of(installation, user).user_id if user is not None else None
+        users = list(storage_report(installation.database, user_id=user_id))
+    rows = [{"user": each.slug, **_totals(each.totals)} for each in users]
+    nodes = [{"node": node.path, **_totals(node.totals)} for each in users for node in each.nodes]
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        shown = rows if user is None else nodes
+        return views.table(shown) if shown else views.lines("No file is stored yet.")
+
+    Output(as_json).result({"users": rows, "nodes": nodes}, view)
+
+
+def _totals(totals: StorageTotals) -> dict[str, int]:
+    return {**asdict(totals), "saved_bytes": totals.saved_bytes}
+
+
+def _state_view(data: Mapping[str, Any]) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    return views.state(data)

@@ -1,0 +1,233 @@
+"""The life of files as assets: what goes to sleep, what is left over, what all of it occupies.
+
+An asset calls one function of ``lifecycle`` and says what it did. What has to hold is checked in ``lifecycle_checks``,
+and when each runs stands in ``schedules``.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.run_metadata import seconds_since, table
+from neurigraph_pipelines.graph.provisioning import find_user
+from neurigraph_pipelines.lifecycle import dormancy, orphans, rehydration
+from neurigraph_pipelines.lifecycle import storage_report as storage
+
+GROUP = "lifecycle"
+OWNERS = ["team:data-engineering"]
+MOST_COUNTED = 100_000
+"""Files up to which a run that hit its limit counts what it left."""
+
+_LOG_EVERY = 1_000
+
+Told = Iterator[dg.MaterializeResult[None] | dg.AssetObservation]
+"""What an asset yields: a materialization, or an observation where nothing was to be changed."""
+
+
+class DryRunConfig(dg.Config):
+    """Whether a run changes anything."""
+
+    dry_run: bool = Field(default=False, description="Say what would be done, as an observation, and change nothing.")
+
+
+class SweepConfig(DryRunConfig):
+    """How much one run does, and for whom."""
+
+    limit: int = Field(default=10_000, ge=1, description="Most files of one run; the next goes on.")
+    user: str = Field(default="", description="Only this user's, by slug. Empty: everybody's.")
+
+
+class AuditConfig(DryRunConfig):
+    """How much one run does."""
+
+    limit: int = Field(default=10_000, ge=1, description="Most orphans of one run; the next goes on.")
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    output_required=False,
+    freshness_policy=dg.FreshnessPolicy.time_window(
+        fail_window=timedelta(hours=6), warn_window=timedelta(hours=2, minutes=30)
+    ),
+)
+def dormant_files(context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource) -> Told:
+    """Files that went to sleep because nobody opened them for `dormancy_days`."""
+    yield from _sweep(context, config, installation, dormancy.sweep_dormant)
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False)
+def expired_files(context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource) -> Told:
+    """Files that went back to sleep `recompress_ttl_minutes` after they were last opened."""
+    yield from _sweep(context, config, installation, dormancy.sweep_expired)
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False)
+def stuck_rehydrations(
+    context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource
+) -> Told:
+    """Files whose worker gave no sign of life while it decompressed them: they sleep again, and can be opened."""
+    database = installation.opened.database
+    started = time.monotonic()
+    found = rehydration.revert_stuck(
+        database, limit=config.limit, user_id=_user_id(installation, config), dry_run=config.dry_run
+    )
+    yield _told(
+        context,
+        config,
+        {
+            "files reverted": len(found),
+            "limit reached": len(found) == config.limit,
+            "seconds": seconds_since(started),
+            "files": table(
+                [{"file": str(f.file_id), "node": str(f.node_id), "since": f.since.isoformat()} for f in found]
+            ),
+        },
+    )
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    output_required=False,
+    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
+)
+def orphan_objects(context: dg.AssetExecutionContext, config: AuditConfig, installation: InstallationResource) -> Told:
+    """Objects that no row has named for `orphan_grace_hours`: removed.
+
+    Its check goes the other way and looks for rows without an object.
+    """
+    here = installation.opened
+    started = time.monotonic()
+    report = orphans.audit_objects(
+        here.database,
+        here.objects,
+        here.settings,
+        limit=config.limit,
+        dry_run=config.dry_run,
+        on_done=_progress(context, "objects looked at"),
+    )
+    yield _told(
+        context,
+        config,
+        {
+            "objects looked at": report.objects,
+            "orphans": len(report.orphans),
+            "removed": report.removed,
+            "younger than the grace period": report.young,
+            "not ours": len(report.foreign),
+            "limit reached": not report.finished,
+            "seconds": seconds_since(started),
+            "orphan keys": table([{"key": key} for key in report.orphans]),
+            "keys that are not ours": table([{"key": key} for key in report.foreign]),
+        },
+    )
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
+)
+def storage_report(installation: InstallationResource) -> dg.MaterializeResult[None]:
+    """What awake and sleeping files occupy, and what is saved, by user and node."""
+    started = time.monotonic()
+    users = list(storage.storage_report(installation.opened.database))
+    nodes = [node for user in users for node in user.nodes]
+    return dg.MaterializeResult(
+        metadata={
+            "users with files": len(users),
+            "nodes with files": len(nodes),
+            **_totals_row(sum((user.totals for user in users), storage.StorageTotals())),
+            "seconds": seconds_since(started),
+            "by user": _largest([{"user": user.slug, **_totals_row(user.totals)} for user in users]),
+            "by node": _largest([{"node": node.path, **_totals_row(node.totals)} for node in nodes]),
+        }
+    )
+
+
+def _sweep(
+    context: dg.AssetExecutionContext,
+    config: SweepConfig,
+    installation: InstallationResource,
+    sweep: Callable[..., dormancy.SweepReport],
+) -> Told:
+    here, user_id = installation.opened, _user_id(installation, config)
+
+    def swept(limit: int, dry_run: bool, on_done: Callable[[int], None] | None = None) -> dormancy.SweepReport:
+        return sweep(
+            here.database, here.objects, here.settings, limit=limit, user_id=user_id, dry_run=dry_run, on_done=on_done
+        )
+
+    started = time.monotonic()
+    report = swept(config.limit, config.dry_run, _progress(context, "files looked at"))
+    left = 0
+    if not report.finished:
+        left = swept(MOST_COUNTED, dry_run=True).files - (report.files if config.dry_run else 0)
+    for file_id, error in report.failures.items():
+        context.log.warning("file %s stays awake: %s", file_id, error)
+    yield _told(
+        context,
+        config,
+        {
+            "files compressed": report.files,
+            "bytes freed": report.bytes_freed,
+            "nodes looked at": report.nodes,
+            "failed": len(report.failures),
+            "limit reached": not report.finished,
+            "files left": max(left, 0),
+            "seconds": seconds_since(started),
+            "failures": table([{"file": str(file_id), "error": error} for file_id, error in report.failures.items()]),
+        },
+    )
+
+
+def _told(
+    context: dg.AssetExecutionContext, config: DryRunConfig, metadata: dict[str, Any]
+) -> dg.MaterializeResult[None] | dg.AssetObservation:
+    if config.dry_run:
+        return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="what would be done")
+    return dg.MaterializeResult(metadata=metadata)
+
+
+def _user_id(installation: InstallationResource, config: SweepConfig) -> UUID | None:
+    return find_user(installation.opened.database, config.user).user_id if config.user else None
+
+
+def _progress(context: dg.AssetExecutionContext, what: str) -> Callable[[int], None]:
+    """Logs now and then how far it is."""
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        before, done = done, done + count
+        if done // _LOG_EVERY > before // _LOG_EVERY:
+            context.log.info("%s %s so far", done, what)
+
+    return advance
+
+
+def _totals_row(totals: storage.StorageTotals) -> dict[str, int]:
+    return {
+        "files": totals.files,
+        "active files": totals.active_files,
+        "rehydrating files": totals.rehydrating_files,
+        "dormant files": totals.dormant_files,
+        "content bytes": totals.content_bytes,
+        "active bytes": totals.active_bytes,
+        "dormant bytes": totals.dormant_bytes,
+        "saved bytes": totals.saved_bytes,
+    }
+
+
+def _largest(rows: list[dict[str, Any]]) -> dg.MetadataValue[Any] | str:
+    return table(sorted(rows, key=lambda row: row["active bytes"] + row["dormant bytes"], reverse=True))

@@ -1,0 +1,113 @@
+"""What holds of files at all times, looked at in every run of the asset that sees to it.
+
+A check calls one function of ``lifecycle`` and changes nothing but to log what proves unreadable. The assets are in
+``lifecycle_assets``.
+"""
+
+import time
+from typing import Any
+
+import dagster as dg
+
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.lifecycle_assets import (
+    MOST_COUNTED,
+    dormant_files,
+    expired_files,
+    orphan_objects,
+    storage_report,
+)
+from neurigraph_pipelines.defs.run_metadata import seconds_since, table
+from neurigraph_pipelines.lifecycle import dormancy, verification
+
+SAMPLE_FILES = 100
+EXPIRY_GRACE_SECONDS = 600.0
+"""For which a file may be awake past its time: some looks of the schedule, and the run."""
+
+DORMANCY_GRACE_SECONDS = 86_400.0
+
+
+@dg.asset_check(asset=expired_files)
+def nothing_awake_past_its_time(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No file is awake long after the time for which it was opened."""
+    here = installation.opened
+    return _overdue(
+        dormancy.sweep_expired(
+            here.database,
+            here.objects,
+            here.settings,
+            limit=MOST_COUNTED,
+            overdue_seconds=EXPIRY_GRACE_SECONDS,
+            dry_run=True,
+        ),
+        EXPIRY_GRACE_SECONDS,
+    )
+
+
+@dg.asset_check(asset=dormant_files)
+def nothing_awake_that_nobody_opens(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No file is awake long after `dormancy_days` without access."""
+    here = installation.opened
+    return _overdue(
+        dormancy.sweep_dormant(
+            here.database,
+            here.objects,
+            here.settings,
+            limit=MOST_COUNTED,
+            overdue_seconds=DORMANCY_GRACE_SECONDS,
+            dry_run=True,
+        ),
+        DORMANCY_GRACE_SECONDS,
+    )
+
+
+@dg.asset_check(asset=orphan_objects)
+def every_row_has_its_object(installation: InstallationResource) -> dg.AssetCheckResult:
+    """Every file of a manifest has its object, and registries, counters, states and the log agree."""
+    started = time.monotonic()
+    return _verified(
+        verification.verify(installation.opened.database, installation.opened.objects, read=False), started
+    )
+
+
+@dg.asset_check(asset=storage_report)
+def sampled_checksums_hold(installation: InstallationResource) -> dg.AssetCheckResult:
+    """Some files, chosen by lot, are read and have the checksums on record."""
+    started = time.monotonic()
+    here = installation.opened
+    return _verified(verification.verify_sample(here.database, here.objects, SAMPLE_FILES), started)
+
+
+def _overdue(report: dormancy.SweepReport, grace_seconds: float) -> dg.AssetCheckResult:
+    # A warning: nothing is lost, only room.
+    return dg.AssetCheckResult(
+        passed=report.files == 0,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "files overdue": report.files,
+            "bytes overdue": report.bytes_freed,
+            "grace in seconds": grace_seconds,
+        },
+    )
+
+
+def _verified(found: verification.Verification, started: float) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        passed=not found.findings,
+        metadata={
+            "files": found.files,
+            "bytes read": found.bytes_read,
+            "findings": len(found.findings),
+            "seconds": seconds_since(started),
+            "first findings": table([_row(finding) for finding in found.findings]),
+        },
+    )
+
+
+def _row(finding: verification.Finding) -> dict[str, Any]:
+    return {
+        "fault": finding.fault.value,
+        "node": str(finding.node_id),
+        "file or record": str(finding.subject),
+        "detail": finding.detail,
+    }

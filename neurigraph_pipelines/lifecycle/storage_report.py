@@ -1,0 +1,126 @@
+"""What files occupy, by state, node and user, and what compression saves. Reads the manifests; opens no object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.model import CompressionState
+from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.statements import statements
+
+_QUERIES = statements("lifecycle")
+_NODES_AT_ONCE = 50  # arms of one statement; planning grows with their square beyond
+
+
+@dataclass(frozen=True, slots=True)
+class StorageTotals:
+    """Files and bytes.
+
+    Attributes:
+        active_files: Awake.
+        dormant_files: Asleep.
+        rehydrating_files: Being woken.
+        content_bytes: Of all contents, uncompressed.
+        active_bytes: What awake files occupy: durable objects, and the working copies beside them.
+        dormant_bytes: What all other files occupy: durable objects.
+    """
+
+    active_files: int = 0
+    dormant_files: int = 0
+    rehydrating_files: int = 0
+    content_bytes: int = 0
+    active_bytes: int = 0
+    dormant_bytes: int = 0
+
+    @property
+    def files(self) -> int:
+        """All of them."""
+        return self.active_files + self.dormant_files + self.rehydrating_files
+
+    @property
+    def saved_bytes(self) -> int:
+        """What is occupied less than the contents are long; below zero while much is awake."""
+        return self.content_bytes - self.active_bytes - self.dormant_bytes
+
+    def __add__(self, other: StorageTotals) -> StorageTotals:
+        """Both together."""
+        return StorageTotals(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStorage:
+    """One node with files; ``path`` begins with the user's slug."""
+
+    node_id: UUID
+    path: str
+    totals: StorageTotals
+
+
+@dataclass(frozen=True, slots=True)
+class UserStorage:
+    """One user, with the nodes that have files, in order of their paths."""
+
+    user_id: UUID
+    slug: str
+    nodes: tuple[NodeStorage, ...]
+
+    @property
+    def totals(self) -> StorageTotals:
+        """Of all nodes."""
+        return sum((node.totals for node in self.nodes), StorageTotals())
+
+
+def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterator[UserStorage]:
+    """What everybody's files occupy, user by user.
+
+    Args:
+        user_id: Only this user's.
+    """
+    with database.pipeline() as tx:
+        rows = tx.execute(_QUERIES["nodes_with_files"], {"user_id": user_id}).fetchall()
+    for (owner, slug), group in groupby(rows, key=itemgetter("user_id", "slug")):
+        nodes = list(group)
+        totals: dict[UUID, StorageTotals] = {}
+        for start in range(0, len(nodes), _NODES_AT_ONCE):
+            with database.pipeline() as tx:
+                totals |= totals_of(tx, nodes[start : start + _NODES_AT_ONCE])
+        yield UserStorage(
+            owner,
+            slug,
+            tuple(NodeStorage(n["node_id"], "/".join((slug, *n["names"][1:])), totals[n["node_id"]]) for n in nodes),
+        )
+
+
+def totals_of(tx: Transaction, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:
+    """The totals of some nodes, given by rows with ``node_id`` and ``schema_name``."""
+    arms = sql.SQL(" UNION ALL ").join(
+        _QUERIES["totals_arm"].format(
+            node_id=sql.Literal(str(node["node_id"])), schema=sql.Identifier(node["schema_name"])
+        )
+        for node in nodes
+    )
+    found: dict[UUID, StorageTotals] = {node["node_id"]: StorageTotals() for node in nodes}
+    for row in tx.execute(arms):
+        found[row["node_id"]] += _totals(row)
+    return found
+
+
+def _totals(row: dict[str, Any]) -> StorageTotals:
+    """One state of one node."""
+    state, files = CompressionState(row["compression_state"]), row["files"]
+    awake = state is CompressionState.ACTIVE
+    return StorageTotals(
+        active_files=files if awake else 0,
+        dormant_files=files if state is CompressionState.DORMANT else 0,
+        rehydrating_files=files if state is CompressionState.REHYDRATING else 0,
+        content_bytes=row["content_bytes"],
+        active_bytes=row["occupied_bytes"] if awake else 0,
+        dormant_bytes=0 if awake else row["occupied_bytes"],
+    )

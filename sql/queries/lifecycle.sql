@@ -1,0 +1,415 @@
+-- The life of a file: its clocks, its states, and what sweeps and audits look at. Every change of state is made here;
+-- the triggers of the manifest let no impossible one pass, and write the log.
+
+-- name: set_cause
+-- Who is going to change states, for the rest of the transaction; the log asks for it.
+SELECT set_config('neurigraph.compression_cause', %(cause)s, true);
+
+-- name: locate_file
+SELECT
+    i.file_id,
+    i.node_id,
+    g.schema_name
+FROM neurigraph.file_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE i.file_id = %(file_id)s;
+
+-- name: manifest
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.file_id = %(file_id)s;
+
+-- name: forget_on_crash
+-- For transactions that only set clocks: nobody waits for the disk, and a crash may lose the last of them.
+SET LOCAL synchronous_commit = off;
+
+-- name: touch_file
+-- The clocks of a file that is opened and of the record it belongs to. Only a file that was rehydrated is awake for a
+-- while; one that has been since its commit has until it goes dormant. Its time is put off, unless the clock was set
+-- back: then that of its node may be too late.
+WITH before AS (
+    SELECT
+        f.file_id,
+        f.recompress_after
+    FROM {schema}.file_manifest AS f
+    WHERE f.file_id = %(file_id)s
+    FOR NO KEY UPDATE
+),
+
+touched AS (
+    UPDATE {schema}.file_manifest AS f SET
+        last_accessed_at = clock_timestamp(),
+        recompress_after = CASE
+            WHEN b.recompress_after IS NOT NULL
+                THEN clock_timestamp() + make_interval(secs => %(ttl_seconds)s)
+        END
+    FROM before AS b
+    WHERE f.file_id = b.file_id
+    RETURNING
+        f.*,
+        coalesce(f.recompress_after < b.recompress_after, false) AS set_back
+),
+
+of_record AS (
+    UPDATE {schema}.metadata_records AS r SET last_accessed_at = now()
+    FROM touched AS t
+    WHERE r.record_id = t.record_id
+        AND r.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
+)
+
+SELECT
+    t.file_id,
+    t.file_name,
+    t.file_type,
+    t.storage_path,
+    t.compression_state,
+    t.compression_format,
+    t.size_bytes,
+    t.stored_sha256,
+    t.content_sha256,
+    t.set_back
+FROM touched AS t;
+
+-- name: claim
+-- Also what somebody claimed and gave no sign of life for: its lease is over, or lies ahead of a clock set back.
+UPDATE {schema}.file_manifest AS f SET
+    compression_state = 'rehydrating',
+    lease = tstzrange(clock_timestamp(), clock_timestamp() + make_interval(secs => %(lease_seconds)s)),
+    lease_holder = %(holder)s
+WHERE f.file_id = %(file_id)s
+    AND (
+        f.compression_state = 'dormant'
+        OR (f.compression_state = 'rehydrating' AND NOT f.lease @> clock_timestamp())
+    )
+RETURNING f.*;
+
+-- name: renew
+UPDATE {schema}.file_manifest SET
+    lease = tstzrange(clock_timestamp(), clock_timestamp() + make_interval(secs => %(lease_seconds)s))
+WHERE file_id = %(file_id)s AND lease_holder = %(holder)s;
+
+-- name: activate
+UPDATE {schema}.file_manifest AS f SET
+    compression_state = 'active',
+    content_sha256 = %(content_sha256)s,
+    recompress_after = clock_timestamp() + make_interval(secs => %(ttl_seconds)s)
+WHERE f.file_id = %(file_id)s AND f.lease_holder = %(holder)s
+RETURNING f.*;
+
+-- name: give_up
+UPDATE {schema}.file_manifest SET
+    compression_state = 'dormant',
+    last_failure = %(reason)s
+WHERE file_id = %(file_id)s AND lease_holder = %(holder)s;
+
+-- name: note_failure
+UPDATE {schema}.file_manifest SET last_failure = %(reason)s
+WHERE file_id = %(file_id)s AND last_failure IS DISTINCT FROM %(reason)s;
+
+-- name: lock_file
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.file_id = %(file_id)s
+FOR NO KEY UPDATE;
+
+-- name: make_dormant
+UPDATE {schema}.file_manifest SET compression_state = 'dormant'
+WHERE file_id = ANY(%(file_ids)s) AND compression_state = 'active';
+
+-- name: dormancy_nodes
+-- A time of access that lies ahead is that of a clock which was wrong.
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.compression_state <> 'dormant' AND g.record_count > 0
+    AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+    AND g.last_accessed_at NOT BETWEEN
+    now() - make_interval(secs => %(seconds)s) AND now() + interval '1 day'
+ORDER BY g.last_accessed_at, g.node_id;
+
+-- name: dormancy_files
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.compression_state = 'active' AND f.file_id > %(after)s
+    AND f.last_accessed_at NOT BETWEEN
+    now() - make_interval(secs => %(seconds)s) AND now() + interval '1 day'
+ORDER BY f.file_id
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: expiry_nodes
+-- Due too is what would stay awake for longer than any file is opened for: the clock was set back.
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+    AND g.next_recompress_at NOT BETWEEN
+    now() - make_interval(secs => %(overdue_seconds)s) AND now() + make_interval(secs => %(seconds)s) + interval '1 day'
+ORDER BY g.next_recompress_at, g.node_id;
+
+-- name: expiry_files
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.compression_state = 'active' AND f.file_id > %(after)s
+    AND f.recompress_after NOT BETWEEN
+    now() - make_interval(secs => %(overdue_seconds)s) AND now() + make_interval(secs => %(seconds)s) + interval '1 day'
+ORDER BY f.file_id
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: awake_nodes
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)
+    AND g.compression_state <> 'dormant' AND g.record_count > 0
+ORDER BY g.node_id;
+
+-- name: awake_files
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.compression_state = 'active' AND f.file_id > %(after)s
+ORDER BY f.file_id
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: sum_file_states
+SELECT neurigraph.sum_file_states(%(node_id)s, %(schema_name)s);
+
+-- name: rehydrating_nodes
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.compression_state = 'rehydrating' AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+ORDER BY g.node_id;
+
+-- name: stuck_files
+SELECT
+    f.file_id,
+    f.file_name,
+    f.lease_holder,
+    lower(f.lease) AS since
+FROM {schema}.file_manifest AS f
+WHERE f.compression_state = 'rehydrating' AND NOT f.lease @> clock_timestamp()
+ORDER BY f.file_id
+LIMIT %(limit)s;
+
+-- name: history
+-- What befell a file, newest first.
+SELECT
+    l.event_type,
+    l.triggered_by,
+    l.occurred_at,
+    l.error_detail
+FROM neurigraph.compression_state_log AS l
+WHERE l.file_id = %(file_id)s
+ORDER BY l.entry DESC
+LIMIT %(limit)s;
+
+-- name: node_shell
+SELECT
+    g.node_id,
+    g.schema_name,
+    g.compression_state,
+    g.last_accessed_at,
+    g.next_recompress_at
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s;
+
+-- name: totals_arm
+-- What the files of one node occupy, by state. A working copy stands beside a compressed object while it is active.
+SELECT
+    {node_id}::uuid AS node_id,
+    f.compression_state,
+    count(*) AS files,
+    coalesce(sum(f.size_bytes), 0)::bigint AS content_bytes,
+    coalesce(
+        sum(f.stored_bytes + CASE
+            WHEN f.compression_state = 'active' AND f.compression_format = 'gzip' THEN f.size_bytes ELSE 0
+        END), 0
+    )::bigint AS occupied_bytes
+FROM {schema}.file_manifest AS f
+GROUP BY f.compression_state;
+
+-- name: nodes_with_files
+SELECT
+    u.user_id,
+    u.slug,
+    g.node_id,
+    g.schema_name,
+    n.names
+FROM neurigraph.graph_index AS g
+INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+ORDER BY u.slug, n.names;
+
+-- name: places_of_records
+SELECT
+    r.record_id,
+    r.node_id,
+    g.schema_name
+FROM neurigraph.record_index AS r
+INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
+WHERE r.record_id = ANY(%(record_ids)s);
+
+-- name: files_of_records
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.record_id = ANY(%(record_ids)s);
+
+-- name: lock_files_of_records
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.record_id = ANY(%(record_ids)s)
+FOR NO KEY UPDATE;
+
+-- name: hold_objects
+-- Whoever names a record's objects holds them until the transaction is over; whoever removes one waits for that.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
+
+-- name: take_objects
+SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
+
+-- name: now
+SELECT clock_timestamp() AS now;
+
+-- name: nodes_to_verify
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+    AND (%(node_id)s::uuid IS NULL OR g.node_id = %(node_id)s)
+ORDER BY g.node_id;
+
+-- name: verify_shell
+-- What the shell of a node says, and what its tables hold, seen at one moment.
+SELECT
+    g.record_count,
+    g.embedded_count,
+    g.compression_state,
+    g.next_recompress_at,
+    s.state,
+    s.due,
+    r.records,
+    r.embedded,
+    u.embedding_next_model IS NOT NULL AS moving
+FROM neurigraph.graph_index AS g
+INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+CROSS JOIN neurigraph.summed_file_states(g.schema_name) AS s
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) AS records,
+        count(*) FILTER (WHERE m.embedding_model = u.embedding_model) AS embedded
+    FROM {schema}.metadata_records AS m
+) AS r
+WHERE g.node_id = %(node_id)s;
+
+-- name: verify_registries
+-- Records and files that are in a node and not at the root, or the other way round, and records that point nowhere.
+SELECT
+    m.record_id AS id,
+    'the record is not in record_index' AS fault
+FROM {schema}.metadata_records AS m
+LEFT JOIN neurigraph.record_index AS i
+    ON m.record_id = i.record_id AND i.node_id = %(node_id)s AND m.content_hash = i.content_hash
+WHERE i.record_id IS NULL
+UNION ALL
+SELECT
+    i.record_id,
+    'record_index names a record that the node does not have'
+FROM neurigraph.record_index AS i
+LEFT JOIN {schema}.metadata_records AS m ON i.record_id = m.record_id
+WHERE i.node_id = %(node_id)s AND m.record_id IS NULL
+UNION ALL
+SELECT
+    f.file_id,
+    'the file is not in file_index'
+FROM {schema}.file_manifest AS f
+LEFT JOIN neurigraph.file_index AS i
+    ON f.file_id = i.file_id AND i.node_id = %(node_id)s AND f.record_id = i.record_id
+WHERE i.file_id IS NULL
+UNION ALL
+SELECT
+    i.file_id,
+    'file_index names a file that the node does not have'
+FROM neurigraph.file_index AS i
+LEFT JOIN {schema}.file_manifest AS f ON i.file_id = f.file_id
+WHERE i.node_id = %(node_id)s AND f.file_id IS NULL
+UNION ALL
+SELECT
+    m.record_id,
+    'the record points at no file'
+FROM {schema}.metadata_records AS m
+LEFT JOIN {schema}.file_manifest AS f ON m.record_id = f.record_id AND m.file_pointer = f.storage_path
+WHERE f.file_id IS NULL;
+
+-- name: verify_log
+-- Files whose last entries do not lead to the state they are in. After a rehydration that failed a file sleeps, and of
+-- one that is being woken another failure may be told.
+SELECT
+    f.file_id AS id,
+    'the file is ' || f.compression_state || ', and the log ends with ' || coalesce(l.event::text, 'nothing') AS fault
+FROM {schema}.file_manifest AS f
+LEFT JOIN LATERAL (
+    SELECT
+        c.event_type AS event,
+        EXISTS (
+            SELECT FROM neurigraph.compression_state_log AS c2
+            WHERE c2.file_id = f.file_id AND c2.event_type = 'failed' AND c2.entry > c.entry
+        ) AS then_failed
+    FROM neurigraph.compression_state_log AS c
+    WHERE c.file_id = f.file_id AND c.event_type <> 'failed'
+    ORDER BY c.entry DESC
+    LIMIT 1
+) AS l ON true
+WHERE f.compression_state::text <> ALL(CASE
+    WHEN l.event IN ('compressed', 'recompressed') THEN ARRAY['dormant']
+    WHEN l.event = 'decompressed' THEN ARRAY['active']
+    WHEN l.event = 'rehydrating' AND l.then_failed THEN ARRAY['dormant', 'rehydrating']
+    WHEN l.event = 'rehydrating' THEN ARRAY['rehydrating']
+    ELSE ARRAY[]::text []
+END);
+
+-- name: files_after
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.file_id > %(after)s
+ORDER BY f.file_id
+LIMIT %(limit)s;
+
+-- name: passage_ranges
+SELECT
+    p.seq,
+    p.byte_offset,
+    p.byte_length
+FROM {schema}.passages AS p
+WHERE p.record_id = %(record_id)s
+ORDER BY p.seq;
+
+-- name: set_record_count
+UPDATE neurigraph.graph_index AS g SET record_count = (SELECT count(*) FROM {schema}.metadata_records)
+WHERE g.node_id = %(node_id)s;
+
+-- name: clear_failure
+UPDATE {schema}.file_manifest SET last_failure = NULL
+WHERE file_id = %(file_id)s AND last_failure IS NOT NULL AND compression_state <> 'rehydrating';
+
+-- name: sample_files
+SELECT
+    i.file_id,
+    i.node_id,
+    g.schema_name
+FROM neurigraph.file_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+ORDER BY random()
+LIMIT %(count)s;

@@ -1,0 +1,138 @@
+-- The life of a file: which states follow each other, and that none is entered without an entry in the log. What the
+-- triggers of every node's file_manifest call (node DDL 0003).
+
+-- The specification names four events and four transitions, one of which had no word: dormant to rehydrating.
+ALTER TYPE neurigraph.compression_event ADD VALUE 'rehydrating';
+
+-- The order of a file's entries, which a clock that is set back does not change: the row of the file is locked while
+-- they are numbered.
+ALTER TABLE neurigraph.compression_state_log ADD COLUMN entry bigint GENERATED ALWAYS AS IDENTITY;
+
+CREATE FUNCTION neurigraph.guard_file_state() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.compression_state <> 'active' THEN
+            RAISE check_violation USING MESSAGE = 'a file begins active';
+        END IF;
+    ELSIF NEW.compression_state <> OLD.compression_state THEN
+        IF (OLD.compression_state::text, NEW.compression_state::text) NOT IN (
+            ('active', 'dormant'), ('dormant', 'rehydrating'), ('rehydrating', 'active'), ('rehydrating', 'dormant')
+        ) THEN
+            RAISE check_violation USING MESSAGE = format(
+                'a file that is %s does not become %s', OLD.compression_state, NEW.compression_state
+            );
+        END IF;
+        IF NEW.compression_state <> 'active' THEN
+            NEW.recompress_after := NULL;
+        ELSIF NEW.recompress_after IS NULL THEN
+            RAISE check_violation USING MESSAGE = 'a file that was rehydrated says when it is compressed again';
+        END IF;
+        IF NEW.compression_state <> 'rehydrating' THEN
+            NEW.lease := NULL;
+            NEW.lease_holder := NULL;
+        END IF;
+        IF NEW.compression_state = 'active' THEN
+            NEW.last_failure := NULL;
+        ELSIF OLD.compression_state = 'rehydrating' AND NEW.last_failure IS NULL THEN
+            RAISE check_violation USING MESSAGE = 'a rehydration that is given up says why';
+        END IF;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- Arguments of the trigger: node_id and user_id of the node whose table it stands on. Who caused it is said by the
+-- parameter neurigraph.compression_cause, for the transaction; without it no state changes, since the column of the log
+-- is never null. Works with the rights of the owner: nobody else writes the log.
+CREATE FUNCTION neurigraph.log_file_state() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    cause text := nullif(current_setting('neurigraph.compression_cause', true), '');
+    event text;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        -- A committed file has its working copy beside the compressed object: its first entry says so.
+        event := 'decompressed';
+        cause := coalesce(cause, 'scheduler');
+    ELSIF NEW.compression_state <> OLD.compression_state THEN
+        event := CASE
+            WHEN NEW.compression_state = 'rehydrating' THEN 'rehydrating'
+            WHEN NEW.compression_state = 'active' THEN 'decompressed'
+            WHEN OLD.compression_state = 'rehydrating' THEN 'failed'
+            WHEN OLD.recompress_after IS NULL THEN 'compressed'
+            ELSE 'recompressed'
+        END;
+    ELSIF NEW.last_failure IS DISTINCT FROM OLD.last_failure AND NEW.last_failure IS NOT NULL THEN
+        event := 'failed';
+    ELSE
+        RETURN NULL;
+    END IF;
+    INSERT INTO neurigraph.compression_state_log (
+        user_id, file_id, node_id, event_type, triggered_by, error_detail
+    )
+    VALUES (
+        TG_ARGV[1]::uuid, NEW.file_id, TG_ARGV[0]::uuid,
+        event::neurigraph.compression_event, cause::neurigraph.compression_cause,
+        CASE WHEN event = 'failed' THEN NEW.last_failure END
+    );
+    RETURN NULL;
+END
+$$;
+
+-- What the files of a node amount to: rehydrating when any is, else active when any is, else dormant; and when the
+-- first of them is due to be compressed again.
+CREATE FUNCTION neurigraph.summed_file_states(
+    in_schema name, OUT state neurigraph.compression_state, OUT due timestamptz
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    EXECUTE format(
+        $query$
+        SELECT
+            CASE
+                WHEN EXISTS (SELECT FROM %1$I.file_manifest AS f WHERE f.compression_state = 'rehydrating')
+                    THEN 'rehydrating'
+                WHEN EXISTS (SELECT FROM %1$I.file_manifest AS f WHERE f.compression_state = 'active')
+                    THEN 'active'
+                WHEN EXISTS (SELECT FROM %1$I.file_manifest) THEN 'dormant'
+                ELSE 'active'
+            END::neurigraph.compression_state,
+            (SELECT min(f.recompress_after) FROM %1$I.file_manifest AS f)
+        $query$,
+        in_schema
+    ) INTO state, due;
+END
+$$;
+
+-- Lets the shell of a node say so. The node is locked before its files are looked at, so that whoever comes last sees
+-- what all others did; it is written only when it changes.
+CREATE FUNCTION neurigraph.sum_file_states(wanted uuid, in_schema name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM FROM neurigraph.graph_index AS g WHERE g.node_id = wanted FOR NO KEY UPDATE;
+    UPDATE neurigraph.graph_index AS g SET compression_state = s.state, next_recompress_at = s.due
+    FROM neurigraph.summed_file_states(in_schema) AS s
+    WHERE g.node_id = wanted AND (g.compression_state, g.next_recompress_at) IS DISTINCT FROM (s.state, s.due);
+END
+$$;
+
+-- Argument of the trigger: node_id.
+CREATE FUNCTION neurigraph.sum_changed_file_states() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph.sum_file_states(TG_ARGV[0]::uuid, TG_TABLE_SCHEMA);
+    RETURN NULL;
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.guard_file_state(), neurigraph.log_file_state(),
+neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states()
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name)
+TO neurigraph_pipeline;
+REVOKE INSERT ON neurigraph.compression_state_log FROM neurigraph_pipeline;
+
+-- Which nodes a sweep has to look at: none whose files all sleep, and none without files.
+CREATE INDEX graph_index_awake ON neurigraph.graph_index (last_accessed_at)
+WHERE compression_state <> 'dormant' AND record_count > 0;

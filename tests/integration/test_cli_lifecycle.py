@@ -1,0 +1,164 @@
+"""The life of files on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.lifecycle import transitions
+from neurigraph_pipelines.lifecycle.object_keys import durable_key
+from neurigraph_pipelines.model import CompressionCause
+from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import describe
+from tests.support.files import StoredFile, store_file
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def file(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> StoredFile:
+    """A file of an installation that the environment describes."""
+    describe(installation.settings, monkeypatch)
+    return store_file(installation)
+
+
+@pytest.fixture
+def ask(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Runs a command as the file's owner, with ``--json``; gives the one value that it printed."""
+
+    def run(*arguments: object, code: int = 0, user: str | None = file.user.slug) -> Any:
+        owner = ("--user", user) if user is not None else ()
+        assert entry.run([*map(str, arguments), *owner, "--json"]) == code, (arguments, capsys.readouterr())
+        out, err = capsys.readouterr()
+        return json.loads(out or err)
+
+    return run
+
+
+def test_one_file_goes_to_sleep_and_wakes(file: StoredFile, ask: Ask) -> None:
+    record_id = file.row["record_id"]
+    planned = ask("compress", record_id, "--dry-run")
+    assert (planned["files"], planned["bytes_freed"], file.state) == (1, file.row["size_bytes"], "active")
+    assert ask("compress", record_id) == planned
+    assert ask("compress", file.file_id)["files"] == 0
+    state = ask("state", file.file_id)
+    assert (state["state"], [change["event"] for change in state["history"]]) == (
+        "dormant",
+        ["compressed", "decompressed"],
+    )
+    assert ask("touch", file.file_id)["last_accessed_at"] > state["last_accessed_at"]
+    assert file.state == "dormant"
+    assert ask("open", record_id)["messages"]
+    assert ask("state", "Notes")["active_files"] == 1
+    assert ask("state", file.place.node_id)["state"] == "active"
+
+
+def test_all_of_a_node_or_a_user_or_what_is_due(file: StoredFile, ask: Ask) -> None:
+    other = store_file(file.here, "#Work Tea.", user=(file.user, file.claims))
+    stranger = store_file(file.here)
+    assert ask("compress", "--node", "Notes")["files"] == 1
+    assert (file.state, other.state, stranger.state) == ("dormant", "active", "active")
+    file.open()
+    assert ask("compress", "--dry-run")["files"] == 2
+    assert ask("compress")["files"] == 2
+    assert (file.state, other.state, stranger.state) == ("dormant", "dormant", "active")
+    assert [file.events[-1], other.events[-1]] == ["recompressed", "compressed"]
+    file.open()
+    for each in (file, stranger):
+        each.age(31)
+    assert ask("compress", "--due", user=None)["files"] == 2
+    assert (file.state, stranger.state) == ("dormant", "dormant")
+
+
+def test_a_file_that_stays_awake_is_said(file: StoredFile, ask: Ask) -> None:
+    file.here.objects.delete(file.key)
+    done = ask("compress", code=1)
+    assert list(done["failures"]) == [str(file.file_id)]
+    assert ask("compress", file.file_id, code=1)["error"] == "StorageError"
+    assert file.state == "active"
+
+
+def test_a_file_that_somebody_else_wakes_has_an_exit_code_of_its_own(file: StoredFile, ask: Ask) -> None:
+    ask("compress", file.file_id)
+    with file.here.database.pipeline() as tx:
+        transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+    for command in (("open", file.file_id), ("open", file.file_id, "--wait", "0.1"), ("compress", file.file_id)):
+        told = ask(*command, code=entry.REHYDRATING)
+        assert told["error"] == "RehydratingError"
+    assert ask("open", file.file_id, "--message", "1")["text"] == "#Notes Hello."
+
+
+def test_what_does_not_fit_is_named_and_mended(
+    file: StoredFile, ask: Ask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask("verify", user=None)["findings"] == []
+    file.here.objects.delete(file.copy)
+    orphan = durable_key("nobody", ["Notes"], uuid4(), uuid4())
+    file.here.objects.put(orphan, [b"left by a crash"])
+    found = ask("verify", "--node", "Notes", code=1)
+    assert ([each["fault"] for each in found["findings"]], found["objects"]) == (["working_copy"], None)
+    assert ask("verify", "--quick", code=1)["bytes_read"] == 0
+    assert ask("verify", "--sample", "5", code=1, user=None)["left"] == 1
+
+    young = ask("verify", "--repair", user=None)["objects"]
+    assert (young["orphans"], young["young"], young["removed"]) == ([orphan], 1, 0)
+    monkeypatch.setenv("NEURIGRAPH_ORPHAN_GRACE_HOURS", "0")
+    assert entry.run(["verify"]) == 1
+    out, _ = capsys.readouterr()
+    assert orphan in out
+    assert "1 findings are left." in out
+    assert ask("verify", "--repair", user=None)["objects"]["removed"] == 1
+    assert entry.run(["verify"]) == 0
+    assert "Nothing is wrong." in capsys.readouterr()[0]
+
+
+def test_what_files_occupy_is_counted(file: StoredFile, ask: Ask) -> None:
+    row = file.row
+    (node,) = ask("storage")["nodes"]
+    assert (node["node"], node["active_files"]) == (f"{file.user.slug}/Notes", 1)
+    assert (node["content_bytes"], node["active_bytes"]) == (row["size_bytes"], row["size_bytes"] + row["stored_bytes"])
+    ask("compress")
+    (user,) = ask("storage", user=None)["users"]
+    assert (user["dormant_files"], user["saved_bytes"]) == (1, row["size_bytes"] - row["stored_bytes"])
+    assert user["saved_bytes"] > 0
+
+
+def test_commands_that_cannot_be_meant_and_what_is_not_there(file: StoredFile, ask: Ask) -> None:
+    other = store_file(file.here)
+    for code, arguments, user in (
+        (2, ("compress",), None),
+        (2, ("compress", file.file_id), None),
+        (2, ("compress", file.file_id, "--node", "Notes"), file.user.slug),
+        (2, ("compress", "--node", "Notes", "--due"), file.user.slug),
+        (2, ("touch", "'; DROP SCHEMA neurigraph; --"), file.user.slug),
+        (2, ("verify", "--node", "Notes"), None),
+        (2, ("verify", "--sample", 5, "--repair"), None),
+        (2, ("verify", "--sample", 0), None),
+        (3, ("compress", other.file_id), file.user.slug),
+        (3, ("compress", "--node", other.place.node_id), file.user.slug),
+        (3, ("touch", other.file_id), file.user.slug),
+        (3, ("state", other.file_id), file.user.slug),
+        (3, ("state", other.place.node_id), file.user.slug),
+        (3, ("state", "No/Such\0\ud800/Node 🦊" + "x" * 300), file.user.slug),
+        (3, ("verify", "--node", other.place.node_id), file.user.slug),
+        (3, ("storage",), "nobody"),
+    ):
+        assert ask(*arguments, code=code, user=user)["exit_code"] == code
+    assert (file.events, other.events) == (["decompressed"], ["decompressed"])
+
+
+def test_the_same_for_a_person(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> None:
+    for expected, arguments in (
+        ("1 files would go to sleep", ("compress", "--dry-run")),
+        ("1 files went to sleep", ("compress",)),
+        ("compressed by manual", ("state", str(file.file_id))),
+        ("dormant files", ("state", "Notes")),
+        (f"{file.user.slug}/Notes", ("storage",)),
+    ):
+        assert entry.run([*arguments, "--user", file.user.slug]) == 0
+        assert expected in capsys.readouterr()[0]

@@ -1,0 +1,479 @@
+"""The states of a file: what leads from one to the next, what does not, and what the log and the shell say of it."""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.errors import NotFoundError, RehydratingError, StorageError
+from neurigraph_pipelines.lifecycle import control, transitions
+from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
+from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
+from neurigraph_pipelines.model import CompressionCause
+from neurigraph_pipelines.retrieval.open import open_message
+from neurigraph_pipelines.wiring import Installation
+from tests.support.files import StoredFile, store_file
+from tests.support.memories import new_user, node_rows, rows
+
+
+@pytest.fixture
+def file(shared_installation: Installation) -> StoredFile:
+    return store_file(shared_installation)
+
+
+def compress(file: StoredFile) -> None:
+    control.compress(file.here.database, file.here.objects, file.claims, file.file_id)
+
+
+def sweep_days(file: StoredFile, *, dry_run: bool = False) -> int:
+    here, user_id = file.here, file.user.user_id
+    return sweep_dormant(here.database, here.objects, here.settings, user_id=user_id, dry_run=dry_run).files
+
+
+def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
+    here, user_id = file.here, file.user.user_id
+    return sweep_expired(here.database, here.objects, here.settings, user_id=user_id, dry_run=dry_run).files
+
+
+def claim(file: StoredFile) -> None:
+    """What a worker does that dies right after."""
+    with file.here.database.pipeline() as tx:
+        assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+
+
+# The way round
+
+
+def test_a_file_goes_to_sleep_and_wakes_and_goes_back(file: StoredFile) -> None:
+    text = file.open().content
+    assert (file.state, file.node["compression_state"], file.events) == ("active", "active", ["decompressed"])
+    assert (sweep_days(file), sweep_ttl(file)) == (0, 0)
+    file.age(31)
+    assert sweep_days(file) == 1
+    assert (file.state, file.node["compression_state"]) == ("dormant", "dormant")
+    assert not file.here.objects.exists(file.copy)
+    assert file.open().content == text
+    assert (file.state, file.node["compression_state"]) == ("active", "active")
+    assert file.here.objects.exists(file.copy)
+    assert file.node["next_recompress_at"] == file.row["recompress_after"]
+    assert sweep_ttl(file) == 0
+    file.age(1)
+    assert sweep_ttl(file) == 1
+    assert (file.state, file.row["recompress_after"], file.node["next_recompress_at"]) == ("dormant", None, None)
+    assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed", "recompressed"]
+    causes = rows(
+        file.here,
+        "SELECT triggered_by AS c FROM neurigraph.compression_state_log WHERE file_id = %s ORDER BY entry",
+        file.file_id,
+    )
+    assert [row["c"] for row in causes] == ["scheduler", "scheduler", "retrieval", "retrieval", "ttl_expiry"]
+
+
+def test_opening_puts_off_the_time_to_go_back_to_sleep(file: StoredFile) -> None:
+    compress(file)
+    file.open()
+    due = file.row["recompress_after"]
+    file.open()
+    assert file.row["recompress_after"] > due
+    file.age(1)
+    file.open()
+    assert sweep_ttl(file) == 0, "the node is due, the file is not"
+    assert file.node["next_recompress_at"] == file.row["recompress_after"]
+
+
+def test_opening_does_not_shorten_the_life_of_a_new_file(file: StoredFile) -> None:
+    file.open()
+    assert file.row["recompress_after"] is None
+    file.age(29)
+    assert (sweep_ttl(file), sweep_days(file)) == (0, 0)
+    file.open()
+    file.age(29)
+    assert sweep_days(file) == 0
+
+
+def test_touching_resets_the_clock_and_wakes_nobody(file: StoredFile) -> None:
+    here = file.here
+    file.age(31)
+    state = control.touch(here.database, here.settings, file.claims, file.file_id)
+    assert state.last_accessed_at > datetime.now(UTC) - timedelta(minutes=1)
+    assert sweep_days(file) == 0
+    compress(file)
+    assert control.touch(here.database, here.settings, file.claims, file.file_id).state == "dormant"
+    assert file.events == ["decompressed", "compressed"]
+
+
+def test_a_node_that_is_in_use_keeps_its_files_awake(file: StoredFile) -> None:
+    with file.here.database.pipeline() as tx:
+        tx.execute(
+            f"UPDATE \"{file.place.schema_name}\".file_manifest SET last_accessed_at = now() - interval '1 year'"
+        )
+    assert sweep_days(file) == 0
+
+
+def test_a_dry_run_changes_nothing(file: StoredFile) -> None:
+    file.age(31)
+    assert [sweep_days(file, dry_run=True) for _ in range(2)] == [1, 1]
+    compress(file)
+    file.open()
+    file.age(1)
+    assert [sweep_ttl(file, dry_run=True) for _ in range(2)] == [1, 1]
+    assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed"]
+
+
+def test_sweeps_are_bounded_and_go_on_where_they_stopped(shared_installation: Installation) -> None:
+    here = shared_installation
+    user = new_user(here)
+    files = [store_file(here, f"#Notes/N{number} words", user=user) for number in range(5)]
+    for file in files:
+        file.age(31)
+    reports = [
+        sweep_dormant(here.database, here.objects, here.settings, user_id=user[0].user_id, limit=2) for _ in range(4)
+    ]
+    assert [(report.files, report.finished) for report in reports] == [(2, False), (2, False), (1, True), (0, True)]
+    assert {file.state for file in files} == {"dormant"}
+
+
+def test_a_node_is_what_its_files_amount_to(shared_installation: Installation) -> None:
+    here = shared_installation
+    user = new_user(here)
+    first, second = (store_file(here, "#Notes words", text, user=user) for text in ("one", "two"))
+    compress(first)
+    assert first.node["compression_state"] == "active"
+    compress(second)
+    assert first.node["compression_state"] == "dormant"
+    claim(first)
+    assert first.node["compression_state"] == "rehydrating"
+    second.open()
+    assert first.node["compression_state"] == "rehydrating"
+    third = store_file(here, "#Notes words", "three", user=user)
+    assert (third.node["node_id"], third.node["compression_state"]) == (first.node["node_id"], "rehydrating")
+    state = control.node_state(here.database, user[1], first.place.node_id)
+    assert (state.totals.active_files, state.totals.rehydrating_files, state.totals.dormant_files) == (2, 1, 0)
+
+
+def test_a_dormant_node_that_gains_a_record_is_active(file: StoredFile) -> None:
+    compress(file)
+    store_file(file.here, "#Notes one more", user=(file.user, file.claims))
+    assert file.node["compression_state"] == "active"
+
+
+# What the database refuses
+
+STATES = ("active", "dormant", "rehydrating")
+POSSIBLE = {
+    ("active", "dormant"),
+    ("dormant", "rehydrating"),
+    ("rehydrating", "active"),
+    ("rehydrating", "dormant"),
+}
+
+
+def bring(file: StoredFile, state: str) -> None:
+    if state != "active":
+        compress(file)
+    if state == "rehydrating":
+        claim(file)
+
+
+@pytest.mark.parametrize(("left", "entered"), list(itertools.permutations(STATES, 2)))
+@pytest.mark.parametrize("role", ["pipeline", "owner"])
+def test_only_four_steps_are_possible_whoever_tries(file: StoredFile, left: str, entered: str, role: str) -> None:
+    bring(file, left)
+    before = file.events
+
+    def step() -> None:
+        with getattr(file.here.database, role)() as tx:
+            tx.execute("SELECT set_config('neurigraph.compression_cause', 'manual', true)")
+            tx.execute(
+                f'UPDATE "{file.place.schema_name}".file_manifest SET compression_state = %s, '
+                "last_failure = 'why', recompress_after = CASE WHEN %s = 'active' THEN now() END, "
+                "lease = CASE WHEN %s = 'rehydrating' THEN tstzrange(now(), NULL) END, "
+                "lease_holder = CASE WHEN %s = 'rehydrating' THEN file_id END",
+                [entered] * 4,
+            )
+
+    if (left, entered) in POSSIBLE:
+        step()
+        assert (file.state, len(file.events)) == (entered, len(before) + 1)
+    else:
+        with pytest.raises(psycopg.errors.CheckViolation, match=f"is {left} does not become {entered}"):
+            step()
+        assert (file.state, file.events) == (left, before)
+
+
+def test_no_state_changes_without_saying_who_caused_it(file: StoredFile) -> None:
+    with pytest.raises(psycopg.errors.NotNullViolation, match="triggered_by"):
+        file.set(compression_state="dormant")
+    assert file.state == "active"
+
+
+def test_nobody_but_the_triggers_writes_the_log(file: StoredFile) -> None:
+    entry = (
+        "INSERT INTO neurigraph.compression_state_log (user_id, file_id, node_id, event_type, triggered_by) "
+        "VALUES (%s, %s, %s, 'compressed', 'manual')"
+    )
+    values = [file.user.user_id, file.file_id, file.place.node_id]
+    for transaction in (file.here.database.pipeline(), file.here.database.agent(file.claims)):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), transaction as tx:
+            tx.execute(entry, values)
+
+
+def test_a_file_begins_active(file: StoredFile) -> None:
+    columns = ("file_name", "file_type", "storage_path", "compression_format", "size_bytes", "stored_bytes")
+    names = sql.SQL(", ").join(map(sql.Identifier, ("record_id", *columns, "stored_sha256")))
+    statement = sql.SQL(
+        "INSERT INTO {table} (file_id, compression_state, {names}) "
+        "SELECT gen_random_uuid(), 'dormant', {names} FROM {table}"
+    ).format(table=sql.Identifier(file.place.schema_name, "file_manifest"), names=names)
+    with pytest.raises(psycopg.errors.CheckViolation, match="begins active"), file.here.database.pipeline() as tx:
+        tx.execute(statement)
+
+
+@pytest.mark.parametrize(("state", "complaint"), [("dormant", "says why"), ("active", "says when")])
+def test_a_rehydration_ends_with_a_reason_or_a_time(file: StoredFile, state: str, complaint: str) -> None:
+    bring(file, "rehydrating")
+    with pytest.raises(psycopg.errors.CheckViolation, match=complaint):
+        file.set(compression_state=state)
+
+
+@pytest.mark.parametrize("columns", [{"recompress_after": datetime.now(UTC)}, {"lease_holder": uuid4()}])
+def test_what_belongs_to_one_state_is_not_set_in_another(file: StoredFile, columns: dict[str, object]) -> None:
+    compress(file)
+    with pytest.raises(psycopg.errors.CheckViolation):
+        file.set(**columns)
+
+
+# Waking
+
+
+def test_many_openers_of_a_dormant_file_cause_one_decompression(file: StoredFile) -> None:
+    text = file.open().content
+    compress(file)
+    with ThreadPoolExecutor(50) as openers:
+        found = list(openers.map(lambda _: file.open(wait=60).content, range(50)))
+    assert found == [text] * 50
+    assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed"]
+
+
+def test_whoever_comes_second_is_told_when_to_come_again_or_waits(file: StoredFile) -> None:
+    text = file.open().content
+    compress(file)
+    holder = uuid4()
+    with file.here.database.pipeline() as tx:
+        manifest = transitions.claim(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
+    assert manifest is not None
+    with pytest.raises(RehydratingError, match="ask again") as caught:
+        file.open()
+    assert 0 < caught.value.retry_after_seconds < 10
+    with pytest.raises(RehydratingError):
+        file.open(wait=0.05)
+    with pytest.raises(RehydratingError):
+        compress(file)
+    with ThreadPoolExecutor(1) as waiting:
+        opened = waiting.submit(file.open, wait=60)
+        with file.here.database.pipeline() as tx:
+            assert transitions.activate(
+                tx, file.here.settings, file.place, holder, manifest["content_sha256"], CompressionCause.RETRIEVAL
+            )
+        assert opened.result().content == text
+
+
+def test_a_worker_that_lost_its_lease_changes_nothing(file: StoredFile) -> None:
+    compress(file)
+    here, holder = file.here, uuid4()
+    retrieval = CompressionCause.RETRIEVAL
+    with here.database.pipeline() as tx:
+        transitions.claim(tx, here.settings, file.place, holder, retrieval)
+    lapse(file)
+    file.open()
+    with here.database.pipeline() as tx:
+        assert not transitions.activate(tx, here.settings, file.place, holder, bytes(32), retrieval)
+        assert not transitions.give_up(tx, file.place, holder, "too late", retrieval)
+    assert (file.state, file.events[-1]) == ("active", "decompressed")
+    assert file.row["content_sha256"] != bytes(32)
+
+
+def lapse(file: StoredFile, into: str = "past") -> None:
+    """Let the lease end, or begin only when a clock that was set back has caught up."""
+    bounds = {"past": "now() - interval '1 hour', now()", "future": "now() + interval '1 day', NULL"}[into]
+    with file.here.database.pipeline() as tx:
+        tx.execute(f'UPDATE "{file.place.schema_name}".file_manifest SET lease = tstzrange({bounds})')
+
+
+@pytest.mark.parametrize("into", ["past", "future"])
+def test_a_rehydration_that_nobody_goes_on_with_is_reverted(file: StoredFile, into: str) -> None:
+    text = file.open().content
+    compress(file)
+    claim(file)
+    here, user_id = file.here, file.user.user_id
+    assert revert_stuck(here.database, user_id=user_id) == []
+    lapse(file, into)
+    (found,) = revert_stuck(here.database, user_id=user_id, dry_run=True)
+    assert (found.file_id, file.state) == (file.file_id, "rehydrating")
+    assert revert_stuck(here.database, user_id=user_id) == [found]
+    assert revert_stuck(here.database, user_id=user_id) == []
+    assert (file.state, file.events[-2:], file.node["compression_state"]) == (
+        "dormant",
+        ["rehydrating", "failed"],
+        "dormant",
+    )
+    assert file.open().content == text
+
+
+@pytest.mark.parametrize("into", ["past", "future"])
+def test_an_opener_takes_up_what_nobody_goes_on_with(file: StoredFile, into: str) -> None:
+    text = file.open().content
+    compress(file)
+    claim(file)
+    lapse(file, into)
+    assert file.open().content == text
+    assert file.events[-2:] == ["rehydrating", "decompressed"]
+
+
+# Clocks
+
+
+@pytest.mark.parametrize("days", [-3_650, -40, -2, 2, 40, 3_650])
+def test_a_clock_that_was_wrong_loses_nothing_and_keeps_nothing_awake_for_ever(file: StoredFile, days: float) -> None:
+    """What was written by a clock that was ahead, or behind, by so many days."""
+    text = file.open().content
+    file.age(days)
+    sweep_days(file)
+    assert file.open().content == text
+    compress(file)
+    file.open()
+    file.age(days)
+    assert sweep_ttl(file) == 1, "due, or due later than anything can be"
+    assert file.open().content == text
+    assert file.events[-1] == "decompressed"
+
+
+def test_a_node_is_not_due_later_than_its_files_when_a_clock_was_set_back(file: StoredFile) -> None:
+    compress(file)
+    file.open()
+    file.age(-40)
+    assert file.node["next_recompress_at"] > datetime.now(UTC) + timedelta(days=39)
+    file.open()
+    assert file.node["next_recompress_at"] == file.row["recompress_after"] < datetime.now(UTC) + timedelta(days=1)
+
+
+# Damage
+
+
+def damage(file: StoredFile, key: str) -> None:
+    file.here.objects.put(key, [b"something else"])
+
+
+@pytest.mark.parametrize("way", ["gone", "damaged"])
+def test_a_working_copy_that_is_lost_is_made_good_by_its_next_reader(file: StoredFile, way: str) -> None:
+    text = file.open().content
+    file.here.objects.delete(file.copy) if way == "gone" else damage(file, file.copy)
+    assert file.open().content == text
+    assert b"".join(file.here.objects.get(file.copy)) == text
+    assert file.events == ["decompressed"]
+
+
+@pytest.mark.parametrize("way", ["gone", "damaged"])
+@pytest.mark.parametrize("state", ["active", "dormant"])
+def test_a_damaged_object_is_reported_and_logged_and_never_served(file: StoredFile, way: str, state: str) -> None:
+    bring(file, state)
+    whole = b"".join(file.here.objects.get(file.key))
+    file.here.objects.delete(file.copy)
+    file.here.objects.delete(file.key) if way == "gone" else damage(file, file.key)
+    for _ in range(2):
+        with pytest.raises(StorageError, match=f"There is no object|file {file.file_id} is damaged"):
+            file.open()
+        assert file.state == state
+    failures = file.events.count("failed")
+    assert failures == (1 if state == "active" else 2), "a file that was read again and again is logged once"
+    assert not file.here.objects.exists(file.copy)
+    report = control.file_state(file.here.database, file.claims, file.file_id)
+    assert report.last_failure is not None
+    assert next(change.error for change in report.history if change.event == "failed") == report.last_failure
+    file.here.objects.put(file.key, [whole])  # somebody brought it back
+    assert file.open().content
+    if state == "dormant":
+        assert control.file_state(file.here.database, file.claims, file.file_id).last_failure is None
+
+
+@pytest.mark.parametrize("way", ["gone", "damaged"])
+def test_a_working_copy_is_not_dropped_when_it_may_be_all_there_is(file: StoredFile, way: str) -> None:
+    text = file.open().content
+    file.here.objects.delete(file.key) if way == "gone" else damage(file, file.key)
+    with pytest.raises(StorageError):
+        compress(file)
+    file.age(31)
+    report = sweep_dormant(file.here.database, file.here.objects, file.here.settings, user_id=file.user.user_id)
+    assert (report.files, list(report.failures)) == (0, [file.file_id])
+    assert (file.state, file.events) == ("active", ["decompressed", "failed"])
+    assert file.open().content == text
+
+
+# By hand
+
+
+def test_sending_to_sleep_twice_is_sending_once(file: StoredFile) -> None:
+    compress(file)
+    compress(file)
+    assert file.events == ["decompressed", "compressed"]
+    state = control.file_state(file.here.database, file.claims, file.file_id)
+    assert [(change.event, change.triggered_by) for change in state.history] == [
+        ("compressed", "manual"),
+        ("decompressed", "scheduler"),
+    ]
+
+
+def test_what_is_not_ones_own_is_not_there(file: StoredFile) -> None:
+    here = file.here
+    _, stranger = new_user(here)
+    for claims, file_id, node_id in (
+        (stranger, file.file_id, file.place.node_id),
+        (file.claims, uuid4(), uuid4()),
+    ):
+        for ask in (
+            lambda c=claims, f=file_id: control.file_state(here.database, c, f),
+            lambda c=claims, f=file_id: control.touch(here.database, here.settings, c, f),
+            lambda c=claims, f=file_id: control.compress(here.database, here.objects, c, f),
+            lambda c=claims, n=node_id: control.node_state(here.database, c, n),
+        ):
+            with pytest.raises(NotFoundError, match=r"^not found$"):
+                ask()
+    assert file.events == ["decompressed"]
+
+
+def test_a_message_is_read_without_waking_its_file(file: StoredFile) -> None:
+    compress(file)
+    here = file.here
+    assert (
+        open_message(here.database, here.objects, here.settings, file.claims, file.file_id, 1).text == "#Notes Hello."
+    )
+    assert file.events == ["decompressed", "compressed"]
+
+
+def test_a_file_of_an_older_node_is_opened_and_has_its_digest(shared_installation: Installation) -> None:
+    file = store_file(shared_installation)
+    text, before = file.open().content, file.row
+    schema = sql.Identifier(file.place.schema_name)
+    with shared_installation.database.owner() as tx:  # back to the version before
+        for statement in (
+            "DROP TRIGGER state_guarded ON {schema}.file_manifest",
+            "DROP TRIGGER state_logged ON {schema}.file_manifest",
+            "DROP TRIGGER states_summed ON {schema}.file_manifest",
+            "ALTER TABLE {schema}.file_manifest DROP COLUMN content_sha256, DROP COLUMN lease, "
+            "DROP COLUMN lease_holder, DROP COLUMN last_failure",
+        ):
+            tx.execute(sql.SQL(statement).format(schema=schema))
+        tx.execute("UPDATE neurigraph.graph_index SET node_ddl_version = 2 WHERE node_id = %s", [file.place.node_id])
+    assert control.file_state(file.here.database, file.claims, file.file_id).last_failure is None
+    assert sweep_days(file, dry_run=True) == 0
+    assert file.open().content == text
+    assert file.row["content_sha256"] == before["content_sha256"]
+    compress(file)
+    (node,) = node_rows(file.here, file.place.schema_name, "SELECT count(*) AS n FROM {schema}.file_manifest")
+    assert (file.state, node["n"]) == ("dormant", 1)

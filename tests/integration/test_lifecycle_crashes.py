@@ -1,0 +1,88 @@
+"""A process that is killed in the middle of a transition: no byte and no entry is lost, and the next one goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from uuid import uuid4
+
+import pytest
+
+from neurigraph_pipelines.lifecycle import control, transitions
+from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
+from neurigraph_pipelines.lifecycle.verification import Fault, verify
+from neurigraph_pipelines.model import CompressionCause
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ROOT, SECRET
+from tests.support.files import StoredFile, store_file
+from tests.support.pausing_transition import LEASE_SECONDS, MOMENTS
+
+
+def kill_in(file: StoredFile, step: str, moment: str, occurrence: int) -> None:
+    """Start a process that takes the step, and kill it when it has come to that moment."""
+    here = file.here
+    places = [here.administrator_url, SECRET, str(here.home / "objects"), str(file.user.user_id), str(file.file_id)]
+    command = [sys.executable, "-m", "tests.support.pausing_transition", *places, step, moment, str(occurrence)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "paused\n"
+    process.kill()
+    process.communicate()
+
+
+def compress(file: StoredFile) -> None:
+    control.compress(file.here.database, file.here.objects, file.claims, file.file_id)
+
+
+def prepare(file: StoredFile, step: str) -> None:
+    """Bring a file to where the step begins."""
+    here = file.here
+    if step == "dormant":
+        file.age(31)
+    elif step in ("expired", "open", "stuck"):
+        compress(file)
+    if step == "expired":
+        file.open()
+        file.age(1)
+    elif step == "stuck":
+        with here.database.pipeline() as tx:
+            short = here.settings.model_copy(update={"rehydration_lease_seconds": 0.001})
+            transitions.claim(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
+
+
+@pytest.mark.parametrize(("step", "moment", "occurrence"), MOMENTS)
+def test_a_killed_step_is_taken_or_not_and_nothing_is_lost(
+    shared_installation: Installation, step: str, moment: str, occurrence: int
+) -> None:
+    here = shared_installation
+    file = store_file(here)
+    text = file.open().content
+    prepare(file, step)
+    before, events = file.state, file.events
+    kill_in(file, step, moment, occurrence)
+
+    taken = {"transaction committed": occurrence, "transaction open": occurrence - 1}.get(moment, 0)
+    if step == "open":
+        taken = max(taken, moment == "working copy written")
+    path = {"open": ("dormant", "rehydrating", "active"), "stuck": ("rehydrating", "dormant")}.get(
+        step, ("active", "dormant")
+    )
+    assert (before, file.state, len(file.events)) == (path[0], path[taken], len(events) + taken)
+
+    def found() -> set[Fault]:
+        walk = verify(here.database, here.objects, user_id=file.user.user_id)
+        return {finding.fault for finding in walk.findings}
+
+    assert found() <= {Fault.WORKING_COPY}, "an active file may have lost its copy, which its next reader makes good"
+    time.sleep(LEASE_SECONDS)
+    assert file.open(wait=30).content == text
+    sweep_dormant(here.database, here.objects, here.settings, user_id=file.user.user_id)
+    sweep_expired(here.database, here.objects, here.settings, user_id=file.user.user_id)
+    revert_stuck(here.database, user_id=file.user.user_id)
+    assert file.open().content == text
+    assert found() == set()
+    settings = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
+    assert audit_objects(here.database, here.objects, settings, dry_run=True).orphans == []

@@ -1,0 +1,104 @@
+"""Real servers that speak S3, on loopback.
+
+moto knows storage classes, encryption and versions, and takes any secret; rclone keeps real files and refuses wrong
+signatures.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from boto3.session import Session
+from moto.server import ThreadedMotoServer
+
+from resources.s3_bucket import S3Access, S3Bucket
+
+ACCESS_KEY_ID, SECRET_ACCESS_KEY = "tests", "the secret of the tests"  # the same for every server
+_RCLONE = str(Path(sys.executable).parent / "rclone")
+_PATIENCE_SECONDS = 30
+
+
+@contextmanager
+def moto_server() -> Iterator[str]:
+    """A server in this process; gives its address."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+    finally:
+        server.stop()
+
+
+@contextmanager
+def rclone_server(folder: Path) -> Iterator[str]:
+    """A server in a process of its own whose buckets are folders of ``folder``; gives its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    keys = f"--auth-key={ACCESS_KEY_ID},{SECRET_ACCESS_KEY}"
+    command = [_RCLONE, "serve", "s3", "--config", "", "--addr", address, keys, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + _PATIENCE_SECONDS
+            while not _answers(address):
+                assert process.poll() is None, "rclone ended by itself"
+                assert time.monotonic() < deadline, "rclone did not come up"
+                time.sleep(0.05)
+            yield f"http://{address}"
+        finally:
+            process.terminate()
+
+
+def new_bucket(address: str) -> str:
+    """A bucket with nothing in it; gives its name."""
+    name = f"test-{uuid4().hex}"
+    with s3_client(address) as client:
+        client.create_bucket(Bucket=name)
+    return name
+
+
+@contextmanager
+def s3_client(address: str) -> Iterator[Any]:
+    """boto3's own client, to look at what a server holds."""
+    client = Session().client(
+        "s3",
+        endpoint_url=address,
+        region_name="us-east-1",
+        aws_access_key_id=ACCESS_KEY_ID,
+        aws_secret_access_key=SECRET_ACCESS_KEY,
+    )
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def opened_bucket(address: str, url: str, **access: Any) -> Iterator[S3Bucket]:
+    """A bucket as the stores use it; ``access`` differs from what works."""
+    bucket = S3Bucket(url, S3Access(address, "us-east-1", **{**_KEYS, **access}))
+    try:
+        yield bucket
+    finally:
+        bucket.close()
+
+
+_KEYS = {"access_key_id": ACCESS_KEY_ID, "secret_access_key": SECRET_ACCESS_KEY}
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.partition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,59 @@
+"""What an answer of S3 means: wait, or change something, and what."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.exceptions import ClientError
+
+from neurigraph_pipelines.errors import StorageError, TransientError
+from resources.s3_faults import AbsentError, EndsBeforeError, UploadGoneError, as_ours
+
+
+def told(code: str, status: int, message: str = "Words.", key: str | None = "a/b") -> TransientError | StorageError:
+    answer = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return as_ours(ClientError(answer, "PutObject"), "s3://b/p/", key)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [("SlowDown", 503), ("InternalError", 500), ("TooManyRequests", 429), ("RequestTimeout", 400), ("BadDigest", 400)],
+)
+def test_what_may_pass_is_worth_another_attempt(code: str, status: int) -> None:
+    assert type(told(code, status)) is TransientError
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "remedy"),
+    [
+        ("NoSuchBucket", 404, "make the bucket"),
+        ("AccessDenied", 403, "give the key the rights"),
+        ("InvalidAccessKeyId", 403, "correct the access key id"),
+        ("ExpiredToken", 400, "renew the credentials"),
+        ("RequestTimeTooSkewed", 403, "set the clock of this machine"),
+        ("PermanentRedirect", 301, "NEURIGRAPH_S3_REGION"),
+        ("InvalidStorageClass", 400, "unset NEURIGRAPH_S3_COLD_STORAGE_CLASS"),
+        ("InvalidObjectState", 403, "restore the object"),
+        ("EntityTooLarge", 413, "raise the server's limit"),
+        ("XMinioStorageFull", 507, "make room"),
+        ("SomethingNew", 400, "docs/object-storage.md"),
+    ],
+)
+def test_what_will_not_pass_says_what_to_change(code: str, status: int, remedy: str) -> None:
+    error = told(code, status)
+    assert type(error) is StorageError
+    assert str(error).startswith(f"s3://b/p/ answered {code} ({status}): Words: ")
+    assert remedy in str(error)
+
+
+def test_what_is_not_there_is_told_apart() -> None:
+    assert type(told("NoSuchKey", 404)) is AbsentError
+    assert type(told("404", 404)) is AbsentError
+    assert type(told("404", 404, key=None)) is StorageError
+    assert type(told("InvalidRange", 416)) is EndsBeforeError
+    assert type(told("NoSuchUpload", 404)) is UploadGoneError
+
+
+def test_a_servers_words_are_one_short_line() -> None:
+    error = str(told("Strange\ncode", 400, "line\r\nafter line " * 1_000))
+    assert "\n" not in error
+    assert len(error) < 400
