@@ -76,4 +76,16 @@ class ProviderError(NeurigraphError):
 
 
 class StorageError(NeurigraphError):
-    """An object is missing, damaged or could not be written."""
+    """The object store refused, or has no room; as its subclasses, what is wrong with one object instead."""
+
+
+class LostObjectError(StorageError):
+    """What an object should hold cannot be read, and asking again does not help: the object is at fault."""
+
+
+class AbsentObjectError(LostObjectError):
+    """There is no object of that key."""
+
+
+class DamagedObjectError(LostObjectError):
+    """An object ends too early, or is not what was written."""

@@ -131,18 +131,27 @@ class LanguageModel(Protocol):
 
 
 class ObjectStore(Protocol):
-    """Bytes under keys; keys use ``/`` and mirror the graph."""
+    """Bytes under keys; keys use ``/`` and mirror the graph.
+
+    ``AbsentObjectError`` and ``DamagedObjectError`` speak of an object and are raised where it is said; every other
+    ``StorageError`` is a refusal of the store, such as for want of rights or room, and says nothing of any object.
+    """
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         """Write an object atomically (all or nothing, durable on return), replacing one of that key."""
         ...
 
     def get(self, key: str) -> Iterator[bytes]:
-        """Stream an object. Raises StorageError when it is absent."""
+        """Stream an object. Raises AbsentObjectError at once when it is absent."""
         ...
 
     def get_range(self, key: str, offset: int, length: int) -> bytes:
-        """Exactly ``length`` bytes from ``offset``. Raises StorageError when they are not there."""
+        """Exactly ``length`` bytes from ``offset``.
+
+        Raises:
+            AbsentObjectError: There is no such object.
+            DamagedObjectError: It ends before.
+        """
         ...
 
     def exists(self, key: str) -> bool:
@@ -150,13 +159,14 @@ class ObjectStore(Protocol):
         ...
 
     def modified_at(self, key: str) -> datetime:
-        """When the object was last written, by the store's own clock. Raises StorageError when it is absent."""
+        """When the object was last written, by the store's own clock. Raises AbsentObjectError when it is not there."""
         ...
 
     def move_to_cold(self, key: str) -> None:
         """Put an object where keeping it is cheapest, for good; one that is there already stays.
 
-        Its bytes and its key do not change, and it can still be read at once. Raises StorageError when it is absent.
+        Its bytes and its key do not change, and it can still be read at once. Raises AbsentObjectError when it is not
+        there.
         """
         ...
 

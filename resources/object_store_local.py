@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, StorageError
 from neurigraph_pipelines.model import StoredObject
 from resources.durable_files import sync_folder
 from resources.store_keys import PARTIAL, check_range, is_key, parts_of_key
@@ -79,10 +79,11 @@ class LocalObjectStore:
         """Stream an object in pieces of up to a megabyte.
 
         Raises:
-            StorageError: It is absent (at once), or cannot be read.
+            AbsentObjectError: It is absent (at once).
+            StorageError: It cannot be read.
         """
         if not self.exists(key):
-            raise StorageError(f"There is no object {key!r}.")
+            raise AbsentObjectError(f"There is no object {key!r}.")
         return self._stream(key)
 
     def get_range(self, key: str, offset: int, length: int) -> bytes:
@@ -90,7 +91,8 @@ class LocalObjectStore:
 
         Raises:
             InvalidInputError: A number is negative.
-            StorageError: The object is absent, or ends before.
+            AbsentObjectError: There is no such object.
+            DamagedObjectError: It ends before.
         """
         check_range(offset, length)
         with self._reading(key) as file:
@@ -99,7 +101,7 @@ class LocalObjectStore:
                 found = file.read(length)
                 if len(found) == length:
                     return found
-        raise StorageError(f"Object {key!r} ends before byte {offset + length}.")
+        raise DamagedObjectError(f"Object {key!r} ends before byte {offset + length}.")
 
     def exists(self, key: str) -> bool:
         """Whether the object is there.
@@ -120,7 +122,8 @@ class LocalObjectStore:
         """When the object was last written, by the clock of the file system.
 
         Raises:
-            StorageError: It is absent, or that cannot be told.
+            AbsentObjectError: There is no such object.
+            StorageError: That cannot be told.
         """
         with self._reading(key) as file:
             return datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
@@ -129,10 +132,10 @@ class LocalObjectStore:
         """Nothing but make sure that the object is there: every file of one folder costs the same to keep.
 
         Raises:
-            StorageError: It is absent.
+            AbsentObjectError: There is no such object.
         """
         if not self.exists(key):
-            raise StorageError(f"There is no object {key!r}.")
+            raise AbsentObjectError(f"There is no object {key!r}.")
 
     def delete(self, key: str) -> None:
         """Remove an object and the folders that this leaves empty; removing an absent one is no error.
@@ -222,7 +225,7 @@ class LocalObjectStore:
     @contextlib.contextmanager
     def _reading(self, key: str) -> Iterator[BinaryIO]:
         if not self.exists(key):
-            raise StorageError(f"There is no object {key!r}.")
+            raise AbsentObjectError(f"There is no object {key!r}.")
         *path, name = parts_of_key(key)
         try:
             with self._descend(path) as folders:

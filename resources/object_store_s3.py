@@ -15,10 +15,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any, Literal
 
-from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, StorageError, TransientError
+from neurigraph_pipelines.errors import (
+    AbsentObjectError,
+    DamagedObjectError,
+    InvalidInputError,
+    NeurigraphError,
+    StorageError,
+    TransientError,
+)
 from neurigraph_pipelines.model import StoredObject
 from resources.s3_bucket import S3Bucket
-from resources.s3_faults import AbsentError, EndsBeforeError
+from resources.s3_faults import EndsBeforeError
 from resources.store_keys import MAX_KEY_BYTES, check_range, is_key, parts_of_key
 
 MOST_PARTS = 10_000
@@ -102,7 +109,7 @@ class S3ObjectStore:
 
         Raises:
             TransientError: Also when the object is replaced meanwhile.
-            StorageError: It is absent (at once).
+            AbsentObjectError: It is absent (at once).
         """
         return self._bucket.stream(self._name(key))[1]
 
@@ -111,7 +118,8 @@ class S3ObjectStore:
 
         Raises:
             InvalidInputError: A number is negative.
-            StorageError: The object is absent, or ends before.
+            AbsentObjectError: There is no such object.
+            DamagedObjectError: It ends before.
         """
         check_range(offset, length)
         end = offset + length
@@ -125,13 +133,13 @@ class S3ObjectStore:
                 content = b""
             if len(content) == length:
                 return content
-        raise StorageError(f"Object {key!r} ends before byte {end}.")
+        raise DamagedObjectError(f"Object {key!r} ends before byte {end}.")
 
     def exists(self, key: str) -> bool:
         """Whether the object is there."""
         try:
             self._bucket.head(self._name(key))
-        except AbsentError:
+        except AbsentObjectError:
             return False
         return True
 
@@ -139,7 +147,7 @@ class S3ObjectStore:
         """When the object was last written or moved to the cold, by the clock of the server.
 
         Raises:
-            StorageError: It is absent.
+            AbsentObjectError: There is no such object.
         """
         modified: datetime = self._bucket.head(self._name(key))["LastModified"]
         return modified
@@ -149,7 +157,7 @@ class S3ObjectStore:
 
         Raises:
             TransientError: Also when the object is replaced meanwhile.
-            StorageError: It is absent.
+            AbsentObjectError: There is no such object.
         """
         name = self._name(key)
         found = self._bucket.head(name)
@@ -172,7 +180,7 @@ class S3ObjectStore:
 
     def delete(self, key: str) -> None:
         """Remove an object; removing an absent one is no error."""
-        with suppress(AbsentError):  # Amazon does not tell; some servers do
+        with suppress(AbsentObjectError):  # Amazon does not tell; some servers do
             self._bucket.call("delete_object", Key=self._name(key))
 
     def keys(self, prefix: str = "") -> Iterator[str]:

@@ -127,7 +127,7 @@ class S3Bucket:
 
         Raises:
             TransientError: Still failing after the repetitions. A change may have been made all the same.
-            StorageError: Refused; ``AbsentError`` where there is no such object.
+            StorageError: Refused; ``AbsentObjectError`` where there is no such object.
         """
         return self._repeated(partial(self._ask, operation, parameters), parameters.get("Key"))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from neurigraph_pipelines.errors import StorageError, TransientError
+from neurigraph_pipelines.errors import AbsentObjectError, StorageError, TransientError
 
 _ABSENT_CODES = {"NoSuchKey", "404", "NotFound"}
 _RANGE_STATUS = 416
@@ -43,10 +43,6 @@ _OTHERWISE = "see docs/object-storage.md"
 _NO_CREDENTIALS = "set NEURIGRAPH_S3_ACCESS_KEY_ID and NEURIGRAPH_S3_SECRET_ACCESS_KEY, or what boto3 looks for"
 
 
-class AbsentError(StorageError):
-    """There is no object of that key."""
-
-
 class EndsBeforeError(StorageError):
     """The object has no such byte."""
 
@@ -69,7 +65,7 @@ def as_ours(error: Any, bucket: str, key: str | None) -> TransientError | Storag
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     code = str(answer.get("Error", {}).get("Code", ""))
     if key is not None and code in _ABSENT_CODES:
-        return AbsentError(f"There is no object {key!r}.")
+        return AbsentObjectError(f"There is no object {key!r}.")
     if key is not None and status == _RANGE_STATUS:
         return EndsBeforeError(f"Object {key!r} ends before.")
     if code == "NoSuchUpload":

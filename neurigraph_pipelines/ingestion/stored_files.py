@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
-from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.errors import DamagedObjectError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter
 from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
@@ -114,7 +114,7 @@ def _put_verified(objects: ObjectStore, key: str, chunks: Iterable[bytes]) -> St
     for chunk in objects.get(key):
         found.update(chunk)
     if found.hexdigest() != durable.sha256:
-        raise StorageError(f"{key} reads back differently from what was written")
+        raise DamagedObjectError(f"{key} reads back differently from what was written")
     return durable
 
 
@@ -124,4 +124,4 @@ def _checked(chunks: Iterable[bytes], original: Original) -> Iterator[bytes]:
         digest.update(chunk)
         yield chunk
     if digest.digest() != original.sha256:
-        raise StorageError(f"{original.staging_key} is not what was uploaded any more")
+        raise DamagedObjectError(f"{original.staging_key} is not what was uploaded any more")

@@ -131,7 +131,8 @@ def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: 
 
     Raises:
         RehydratingError: It is being decompressed at this moment.
-        StorageError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
+        LostObjectError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
+        StorageError: The object store refused: the file stays awake.
         TransientError: The object store did not answer.
     """
     with database.agent(claims) as tx:

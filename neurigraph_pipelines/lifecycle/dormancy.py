@@ -16,7 +16,7 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import RehydratingError, StorageError, TransientError
+from neurigraph_pipelines.errors import LostObjectError, RehydratingError, StorageError, TransientError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, put_to_sleep
@@ -42,7 +42,8 @@ class SweepReport:
         nodes: Nodes that were looked at.
         files: Files that went to sleep.
         bytes_freed: Of working copies that were dropped.
-        failures: Why files stayed awake, by file: their object is gone or damaged, or did not answer.
+        failures: Why files stayed awake, by file: their object is gone or damaged, or the store refused or did not
+            answer.
         finished: False when the limit was reached: the next run goes on.
     """
 
@@ -167,7 +168,8 @@ def compress(database: Database, objects: ObjectStore, place: FilePlace) -> None
     Raises:
         NotFoundError: The file is gone.
         RehydratingError: It is being woken at this moment.
-        StorageError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
+        LostObjectError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
+        StorageError: The object store refused: the file stays awake.
         TransientError: The object store did not answer.
     """
     with database.pipeline() as tx:
@@ -242,7 +244,7 @@ def _send_to_sleep(
     outcomes = dict(mapping(partial(_put_away, objects), rows))
     failures = {file_id: error for file_id, error in outcomes.items() if error is not None}
     for file_id, error in failures.items():
-        if isinstance(error, StorageError):
+        if isinstance(error, LostObjectError):
             transitions.note_failure(tx, schema, file_id, str(error), cause)
     transitions.make_dormant(tx, schema, [file_id for file_id in outcomes if file_id not in failures], cause)
     return failures

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.errors import AbsentObjectError
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, record_of
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
 from neurigraph_pipelines.model import CompressionState
@@ -95,12 +95,12 @@ def hold(tx: Transaction, objects: ObjectStore, record_id: UUID, keys: Iterable[
     """Keep a record's objects from being taken for orphans until the transaction that names them is over.
 
     Raises:
-        StorageError: One was removed before.
+        AbsentObjectError: One was removed before.
     """
     tx.execute(_QUERIES["hold_objects"], {"record_id": record_id})
     for key in keys:
         if not objects.exists(key):
-            raise StorageError(f"{key} was removed before its record was stored: it is written again")
+            raise AbsentObjectError(f"{key} was removed before its record was stored: it is written again")
 
 
 def _treat(
@@ -114,7 +114,7 @@ def _treat(
 ) -> None:
     try:
         young = objects.modified_at(key) > youngest
-    except StorageError:  # another audit was faster
+    except AbsentObjectError:  # another audit was faster
         return
     report.orphans.append(key)
     if young:

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NeurigraphError, RehydratingError, StorageError, TransientError
+from neurigraph_pipelines.errors import LostObjectError, NeurigraphError, RehydratingError, StorageError, TransientError
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import (
@@ -61,7 +61,8 @@ def open_whole(
     Raises:
         RehydratingError: Somebody else was still at it when ``wait`` was over.
         NotFoundError: The file is gone.
-        StorageError: The bytes are gone or damaged: logged as ``failed``, and not served.
+        LostObjectError: The bytes are gone or damaged: logged as ``failed``, and not served.
+        StorageError: The object store refused: that says nothing of the file, and changes nothing.
     """
     patience = _Patience(wait)
     while True:
@@ -84,14 +85,17 @@ def rehydrate(
         Its row once it is active; None where it was not ours to wake.
 
     Raises:
-        StorageError: The durable object is gone or damaged, or there is no room for the working copy.
+        LostObjectError: The durable object is gone or damaged: logged as ``failed``.
+        StorageError: The object store refused, or has no room for the working copy.
         TransientError: The object store did not answer.
     """
     holder = uuid4()
     with database.pipeline() as tx:
         claimed = transitions.claim(tx, settings, place, holder, cause)
-    if claimed is None:
-        return None
+        if claimed is None:
+            return None
+        # A store that refuses, or does not answer, is found out while the claim can still be taken back.
+        objects.exists(claimed["storage_path"])
     try:
         digest = make_working_copy(objects, claimed, _sign_of_life(database, settings, place, holder))
     except BaseException as error:
@@ -134,7 +138,7 @@ def revert_stuck(
     return found
 
 
-def read_failed(database: Database, place: FilePlace, error: StorageError) -> None:
+def read_failed(database: Database, place: FilePlace, error: LostObjectError) -> None:
     """Put on record that a file could not be read."""
     with database.pipeline() as tx:
         transitions.note_failure(tx, place.schema, place.file_id, str(error), CompressionCause.RETRIEVAL)
@@ -148,7 +152,7 @@ def _read(database: Database, objects: ObjectStore, place: FilePlace, manifest: 
             return content
     try:
         content = durable_content(objects, manifest)
-    except StorageError as error:
+    except LostObjectError as error:
         read_failed(database, place, error)
         raise
     if has_working_copy(manifest):

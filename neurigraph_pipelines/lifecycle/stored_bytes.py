@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 from weakref import finalize
 
-from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.errors import DamagedObjectError, LostObjectError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_text import packed, unpacked
 from neurigraph_pipelines.ports import ObjectStore
@@ -52,9 +52,9 @@ class VerifiedBytes:
         return b"".join(self.chunks())
 
 
-def damaged(manifest: Mapping[str, Any]) -> StorageError:
+def damaged(manifest: Mapping[str, Any]) -> DamagedObjectError:
     """The error of whoever finds that an object is not what was written."""
-    return StorageError(f"the object of file {manifest['file_id']} is damaged: it is not served")
+    return DamagedObjectError(f"the object of file {manifest['file_id']} is damaged: it is not served")
 
 
 def has_working_copy(manifest: Mapping[str, Any]) -> bool:
@@ -66,7 +66,7 @@ def durable_content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Verifi
     """The content of a file from its durable object.
 
     Raises:
-        StorageError: It is gone or damaged.
+        LostObjectError: It is gone or damaged.
     """
     return VerifiedBytes(_content(objects, manifest))
 
@@ -75,7 +75,7 @@ def working_content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Verifi
     """The content of an active file from its working copy; None where that is gone, damaged or cannot be checked."""
     try:
         content = VerifiedBytes(objects.get(active_key(manifest["storage_path"])))
-    except StorageError:
+    except LostObjectError:
         return None
     return content if content.sha256 == manifest["content_sha256"] else None
 
@@ -90,7 +90,8 @@ def make_working_copy(objects: ObjectStore, manifest: Mapping[str, Any], on_piec
         Digest of the content.
 
     Raises:
-        StorageError: The durable object is gone or damaged, or the copy could not be written; there is none then.
+        LostObjectError: The durable object is gone or damaged; there is no copy then.
+        StorageError: The copy could not be written; there is none then.
     """
 
     def pieces() -> Iterator[bytes]:
@@ -130,7 +131,7 @@ def put_to_sleep(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
     """Move the durable object to cold storage, and drop the working copy: not before the durable object was checked.
 
     Raises:
-        StorageError: The durable object is gone or damaged: a working copy stays, it may be all there is.
+        LostObjectError: The durable object is gone or damaged: a working copy stays, it may be all there is.
     """
     for _ in _checked(objects, manifest):
         pass

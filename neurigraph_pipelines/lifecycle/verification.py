@@ -14,7 +14,7 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NotFoundError, StorageError
+from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -120,6 +120,10 @@ def verify(
         repair: Make good what can be: working copies, durable objects that a working copy still holds, counters and
             states of shells.
         on_node: Told how far it is, after each node.
+
+    Raises:
+        StorageError: The object store refused: that says nothing of any file, and nothing more is looked at.
+        TransientError: It did not answer.
     """
     walk = _Walk(database, objects, read, repair)
     with database.pipeline() as tx:
@@ -212,7 +216,7 @@ class _Walk:
     def _content_faults(self, place: FilePlace, manifest: Manifest) -> Iterator[tuple[Fault, str]]:
         try:
             content = durable_content(self._objects, manifest)
-        except StorageError as error:
+        except LostObjectError as error:
             yield Fault.OBJECT, str(error)
             return
         self.done.bytes_read += content.size_bytes
@@ -260,7 +264,7 @@ class _Walk:
                 if fault is Fault.LEFT_OVER_COPY and manifest["compression_state"] == CompressionState.DORMANT:
                     self._objects.delete(_copy(manifest))
                     return True
-            except (NotFoundError, StorageError):
+            except (LostObjectError, NotFoundError):
                 pass
         return False
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NotFoundError, StorageError
+from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
@@ -79,7 +79,8 @@ def open_file(
     Raises:
         NotFoundError: No such file, or not visible to whoever asks.
         RehydratingError: Somebody else was still decompressing it when ``wait`` was over.
-        StorageError: The bytes are gone or damaged; they are not served.
+        LostObjectError: The bytes are gone or damaged; they are not served.
+        StorageError: The object store refused.
     """
     with database.agent(claims) as tx:
         place = locate(tx, file_id)
@@ -111,7 +112,8 @@ def open_message(
 
     Raises:
         NotFoundError: No such file or message, or not visible to whoever asks.
-        StorageError: The bytes are gone or damaged; they are not served.
+        LostObjectError: The bytes are gone or damaged; they are not served.
+        StorageError: The object store refused.
     """
     with database.agent(claims) as tx:
         place = locate(tx, file_id)
@@ -127,7 +129,7 @@ def open_message(
     length = passages[-1]["byte_offset"] + passages[-1]["byte_length"] - start
     try:
         text = text_at(objects, transcript, start, length)
-    except StorageError as error:
+    except LostObjectError as error:
         read_failed(database, replace(place, file_id=transcript["file_id"]), error)
         raise
     return OpenedMessage(file_id, message, passages[0]["author"], text)
@@ -163,7 +165,7 @@ def text_at(objects: ObjectStore, manifest: Manifest, start: int, length: int) -
     """What stands at ``length`` bytes of a transcript from ``start``; only the members that hold them are read.
 
     Raises:
-        StorageError: They are gone or damaged, by the checksum that each member has.
+        LostObjectError: They are gone or damaged, by the checksum that each member has.
     """
     offset, size, text_start, lengths = members_of(
         start, length, manifest["stored_bytes"], manifest["member_offsets"], manifest["member_text_offsets"]

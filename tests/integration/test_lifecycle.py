@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import NotFoundError, RehydratingError, StorageError
+from neurigraph_pipelines.errors import LostObjectError, NotFoundError, RehydratingError
 from neurigraph_pipelines.lifecycle import control, transitions
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
@@ -387,7 +387,7 @@ def test_a_damaged_object_is_reported_and_logged_and_never_served(file: StoredFi
     file.here.objects.delete(file.copy)
     file.here.objects.delete(file.key) if way == "gone" else damage(file, file.key)
     for _ in range(2):
-        with pytest.raises(StorageError, match=f"There is no object|file {file.file_id} is damaged"):
+        with pytest.raises(LostObjectError, match=f"There is no object|file {file.file_id} is damaged"):
             file.open()
         assert file.state == state
     failures = file.events.count("failed")
@@ -406,7 +406,7 @@ def test_a_damaged_object_is_reported_and_logged_and_never_served(file: StoredFi
 def test_a_working_copy_is_not_dropped_when_it_may_be_all_there_is(file: StoredFile, way: str) -> None:
     text = file.open().content
     file.here.objects.delete(file.key) if way == "gone" else damage(file, file.key)
-    with pytest.raises(StorageError):
+    with pytest.raises(LostObjectError):
         compress(file)
     file.age(31)
     report = sweep_dormant(file.here.database, file.here.objects, file.here.settings, user_id=file.user.user_id)

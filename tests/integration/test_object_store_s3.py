@@ -380,6 +380,7 @@ def refusals(bucket: S3Bucket) -> set[str]:
     for use in EVERY:
         with pytest.raises(StorageError) as refused:
             use(S3ObjectStore(bucket, part_bytes=PART))
+        assert type(refused.value) is StorageError
         assert SECRET_ACCESS_KEY not in str(refused.value)
         told.add(str(refused.value))
     return told

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import InvalidInputError, StorageError, TransientError
+from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, InvalidInputError, TransientError
 from neurigraph_pipelines.ports import ObjectStore
 from resources.object_store_local import LocalObjectStore
 from resources.object_store_s3 import S3ObjectStore
@@ -114,7 +114,7 @@ def test_an_empty_object_is_an_object(store: ObjectStore) -> None:
     assert store.exists("a")
     assert read(store, "a") == b""
     assert store.get_range("a", 0, 0) == b""
-    with pytest.raises(StorageError, match="ends before byte 1"):
+    with pytest.raises(DamagedObjectError, match="ends before byte 1"):
         store.get_range("a", 0, 1)
 
 
@@ -164,7 +164,7 @@ def test_an_absent_object_is_an_error_at_once(store: ObjectStore) -> None:
             lambda key=key: store.modified_at(key),
             lambda key=key: store.move_to_cold(key),
         ):
-            with pytest.raises(StorageError, match="no object"):
+            with pytest.raises(AbsentObjectError, match="no object"):
                 use()
     assert read(store, "a/b") == b"x"
 
@@ -235,7 +235,7 @@ def test_a_range_is_exact_or_an_error(used_store: ObjectStore, content: bytes, o
         with pytest.raises(InvalidInputError):
             store.get_range("a", offset, length)
     elif offset + length > len(content):
-        with pytest.raises(StorageError, match="ends before"):
+        with pytest.raises(DamagedObjectError, match="ends before"):
             store.get_range("a", offset, length)
     else:
         assert store.get_range("a", offset, length) == content[offset : offset + length]

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from neurigraph_pipelines.errors import NotFoundError, StorageError
+from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message, speaker_lines
@@ -83,7 +83,7 @@ def test_a_message_is_read_without_the_rest_of_the_file(opened: Opened) -> None:
     opened.path.write_bytes(data)
     assert opened.message(1) == CONTENTS[0]
     assert opened.message(len(CONTENTS)) == CONTENTS[-1]
-    with pytest.raises(StorageError, match="damaged: it is not served"):
+    with pytest.raises(LostObjectError, match="damaged: it is not served"):
         opened.whole()
 
 
@@ -131,9 +131,9 @@ def test_a_damaged_or_missing_object_is_not_served(
     opened = Opened(shared_installation, "a message of some length that is all there is in the only member of it")
     opened.here.objects.delete(active_key(opened.key))
     damage(opened.path)
-    with pytest.raises(StorageError):
+    with pytest.raises(LostObjectError):
         opened.whole()
-    with pytest.raises(StorageError):
+    with pytest.raises(LostObjectError):
         opened.message(1)
 
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.errors import StorageError
+from neurigraph_pipelines.errors import AbsentObjectError
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
 from neurigraph_pipelines.lifecycle.orphans import OrphanReport, audit_objects, hold
@@ -212,7 +212,7 @@ def test_an_object_about_to_be_named_is_not_removed(file: StoredFile) -> None:
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 other.execute(statements("lifecycle")["take_objects"], {"record_id": record_id})
     assert key in audit(here).orphans
-    with pytest.raises(StorageError, match="written again"), here.database.pipeline() as tx:
+    with pytest.raises(AbsentObjectError, match="written again"), here.database.pipeline() as tx:
         hold(tx, here.objects, record_id, [key])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from botocore.exceptions import ClientError
 
-from neurigraph_pipelines.errors import StorageError, TransientError
-from resources.s3_faults import AbsentError, EndsBeforeError, UploadGoneError, as_ours
+from neurigraph_pipelines.errors import AbsentObjectError, StorageError, TransientError
+from resources.s3_faults import EndsBeforeError, UploadGoneError, as_ours
 
 
 def told(code: str, status: int, message: str = "Words.", key: str | None = "a/b") -> TransientError | StorageError:
@@ -46,8 +46,8 @@ def test_what_will_not_pass_says_what_to_change(code: str, status: int, remedy: 
 
 
 def test_what_is_not_there_is_told_apart() -> None:
-    assert type(told("NoSuchKey", 404)) is AbsentError
-    assert type(told("404", 404)) is AbsentError
+    assert type(told("NoSuchKey", 404)) is AbsentObjectError
+    assert type(told("404", 404)) is AbsentObjectError
     assert type(told("404", 404, key=None)) is StorageError
     assert type(told("InvalidRange", 416)) is EndsBeforeError
     assert type(told("NoSuchUpload", 404)) is UploadGoneError
