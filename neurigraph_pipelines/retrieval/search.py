@@ -19,7 +19,7 @@ from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotF
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.ingestion.hygiene import clean_text
 from neurigraph_pipelines.lexemes import Lexer
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.ports import Database, Embedder, Transaction
 from neurigraph_pipelines.retrieval.anchors import Anchor, choose_anchors, match_names
 from neurigraph_pipelines.settings import Settings
@@ -34,6 +34,9 @@ ANCHORS_WARMED = 5
 
 NAME_BOOST = 0.15
 """Added to the records of a node that the question names, on a scale where a perfect hit has about 1."""
+
+PERIOD_FACTOR = 1.5
+"""By how much the score of what happened in a period that the question names is multiplied."""
 
 WEIGHTS = {
     "lexical_weight": 0.10,
@@ -60,6 +63,12 @@ class Question:
         node_id: Search only this node and what lies below it.
         at: Only what was known at this moment.
         explain: Return every component of the scores.
+        occurred_after: Only what happened then or later.
+        occurred_before: Only what happened before then.
+        source_kinds: Only what came from sources of these kinds; none named means all.
+        speaker: Only messages of whoever bears this name, in any case, and the records that hold one.
+        periods: Stretches of time, start included and end not, that the question names: what happened in one of them
+            counts more, and nothing is left out.
     """
 
     query: str
@@ -68,6 +77,11 @@ class Question:
     node_id: UUID | None = None
     at: datetime | None = None
     explain: bool = False
+    occurred_after: datetime | None = None
+    occurred_before: datetime | None = None
+    source_kinds: tuple[SourceKind, ...] = ()
+    speaker: str | None = None
+    periods: tuple[tuple[datetime, datetime], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +128,13 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
             "limit": question.limit,
             "message_limit": question.message_limit,
             "at": question.at,
+            "occurred_after": question.occurred_after,
+            "occurred_before": question.occurred_before,
+            "source_kinds": [kind.value for kind in question.source_kinds] or None,
+            "speaker": question.speaker,
+            "period_starts": [start for start, _ in question.periods],
+            "period_ends": [end for _, end in question.periods],
+            "period_factor": PERIOD_FACTOR,
         }
         row = tx.execute(_statement(anchors, in_use.partly_beside), parameters).fetchone()
         assert row is not None

@@ -103,7 +103,8 @@ SELECT
     END AS window_dense
 FROM {schema}.passages AS p
 INNER JOIN records AS r ON p.record_id = r.record_id
-CROSS JOIN question AS q;
+CROSS JOIN question AS q
+WHERE q.speaker IS NULL OR lower(p.author) = lower(q.speaker);
 
 -- name: record_arm
 -- One anchor's records, searched in isolation; a vector is compared only with one of its own model.
@@ -117,6 +118,12 @@ SELECT
     r.source_id,
     r.occurred_at,
     r.content_type,
+    CASE
+        WHEN EXISTS (
+            SELECT FROM unnest(%(period_starts)s::timestamptz [], %(period_ends)s::timestamptz []) AS t (first, next)
+            WHERE r.occurred_at >= t.first AND r.occurred_at < t.next
+        ) THEN %(period_factor)s ELSE 1
+    END::real AS factor,
     f.file_id,
     f.compression_state,
     r.embedding_model = q.model AS in_use,
@@ -129,7 +136,16 @@ SELECT
 FROM {schema}.metadata_records AS r
 CROSS JOIN question AS q
 LEFT JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
-WHERE q.at IS NULL OR r.created_at <= q.at;
+WHERE (q.at IS NULL OR r.created_at <= q.at)
+    AND (q.occurred_after IS NULL OR r.occurred_at >= q.occurred_after)
+    AND (q.occurred_before IS NULL OR r.occurred_at < q.occurred_before)
+    AND (q.source_kinds IS NULL OR r.source_kind = ANY(q.source_kinds))
+    AND (
+        q.speaker IS NULL OR EXISTS (
+            SELECT FROM {schema}.passages AS p
+            WHERE p.record_id = r.record_id AND lower(p.author) = lower(q.speaker)
+        )
+    );
 
 -- name: search
 -- All arms at once. BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) of each passage and of its window (itself
@@ -143,7 +159,11 @@ WITH question AS MATERIALIZED (
         %(passage_embedding)s::halfvec(512) AS passage_embedding,
         %(lexemes)s::text [] AS lexemes,
         to_tsquery('pg_catalog.simple', %(words)s) AS words,
-        %(at)s::timestamptz AS at
+        %(at)s::timestamptz AS at,
+        %(occurred_after)s::timestamptz AS occurred_after,
+        %(occurred_before)s::timestamptz AS occurred_before,
+        %(source_kinds)s::neurigraph.source_kind [] AS source_kinds,
+        %(speaker)s::text AS speaker
 ),
 
 records AS MATERIALIZED (
@@ -290,11 +310,13 @@ messages AS MATERIALIZED (
         s.record_id,
         s.first_message,
         max(
-            %(lexical_weight)s * coalesce(s.lexical, 0)
-            + %(window_lexical_weight)s * coalesce(s.window_lexical, 0)
-            + %(session_lexical_weight)s * coalesce(s.session_lexical, 0)
-            + %(dense_weight)s * coalesce(s.dense, 0)
-            + %(window_dense_weight)s * coalesce(s.window_dense, 0)
+            r.factor * (
+                %(lexical_weight)s * coalesce(s.lexical, 0)
+                + %(window_lexical_weight)s * coalesce(s.window_lexical, 0)
+                + %(session_lexical_weight)s * coalesce(s.session_lexical, 0)
+                + %(dense_weight)s * coalesce(s.dense, 0)
+                + %(window_dense_weight)s * coalesce(s.window_dense, 0)
+            )
         ) AS score,
         (array_agg(s.seq ORDER BY coalesce(s.lexical, 0) + coalesce(s.dense, 0) DESC, s.seq))[1] AS seq,
         max(coalesce(s.lexical, 0)) AS lexical,
@@ -303,6 +325,7 @@ messages AS MATERIALIZED (
         max(coalesce(s.dense, 0)) AS dense,
         max(coalesce(s.window_dense, 0)) AS window_dense
     FROM scaled AS s
+    INNER JOIN records AS r ON s.record_id = r.record_id
     GROUP BY s.node_id, s.record_id, s.first_message
 ),
 
@@ -352,8 +375,10 @@ hits AS (
         SELECT
             k.*,
             %(best_passage_weight)s * coalesce(k.best, 0)
-            + %(summary_dense_weight)s * coalesce(k.scaled_dense, 0)
-            + %(summary_lexical_weight)s * coalesce(k.scaled_lexical, 0)
+            + k.factor * (
+                %(summary_dense_weight)s * coalesce(k.scaled_dense, 0)
+                + %(summary_lexical_weight)s * coalesce(k.scaled_lexical, 0)
+            )
             + k.boost AS score
         FROM ranked_records AS k
     ) AS r
