@@ -12,7 +12,15 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.ingestion.failures import ReplayOutcome
-from neurigraph_pipelines.model import CompressionState, ConceptKind, ContentType, NodeType, SourceKind, TriggerType
+from neurigraph_pipelines.model import (
+    CompressionState,
+    ConceptKind,
+    ContentType,
+    NodeType,
+    Role,
+    SourceKind,
+    TriggerType,
+)
 
 
 class User(BaseModel):
@@ -150,7 +158,10 @@ class Message(BaseModel):
 
     file_id: UUID
     seq: int
+    role: Role
     author: str | None
+    external_id: str | None
+    occurred_at: datetime
     text: str
 
 

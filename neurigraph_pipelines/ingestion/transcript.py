@@ -15,11 +15,15 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from neurigraph_pipelines.model import Message, Segment
 from neurigraph_pipelines.ports import TokenCounter
 
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
+LINE_END = b'"}\n'
+"""What follows the content in a message's line."""
+
 _PIECE_BYTES = 1 << 20
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
@@ -166,6 +170,12 @@ def passage_text(escaped: bytes) -> str:
     return text
 
 
+def last_line(text: bytes) -> dict[str, Any]:
+    """The message whose line ends a piece of a transcript."""
+    line: dict[str, Any] = json.loads(text.rstrip(b"\n").rpartition(b"\n")[2])
+    return line
+
+
 def _frame(message: Message) -> tuple[bytes, bytes]:
     """What stands before and after the content in a message's line."""
     fields: dict[str, object] = {
@@ -178,7 +188,7 @@ def _frame(message: Message) -> tuple[bytes, bytes]:
     if message.tool_calls:
         fields["tool_calls"] = list(message.tool_calls)
     line = json.dumps(fields, ensure_ascii=False)
-    return f'{line[:-1]}, "content": "'.encode(), b'"}\n'
+    return f'{line[:-1]}, "content": "'.encode(), LINE_END
 
 
 def _escaped(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Phase two: the bytes of exactly one file, or of one message in it.
+"""Phase two: the bytes of exactly one file, or of single messages in it.
 
 Reads the durable object, the whole or the members that hold a message: what was read is checked against what was
 written before anybody sees it, which a working copy without checksums could not be.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -18,14 +19,15 @@ from psycopg import sql
 from neurigraph_pipelines.errors import NotFoundError, StorageError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.ingestion.stored_files import verify
-from neurigraph_pipelines.ingestion.transcript import members_of, passage_text, read_text, unpacked
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ingestion.transcript import LINE_END, last_line, members_of, read_text, unpacked
+from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 
 TRANSCRIPT_MEDIA_TYPE = "application/jsonl"
 
 _QUERIES = statements("search")
+_LINES = statements("open")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,10 @@ class OpenedMessage:
 
     file_id: UUID
     seq: int
+    role: Role
     author: str | None
+    external_id: str | None
+    occurred_at: datetime
     text: str
 
 
@@ -93,31 +98,44 @@ def open_file(
 def open_message(
     database: Database, objects: ObjectStore, claims: Claims, file_id: UUID, message: int
 ) -> OpenedMessage:
-    """One message of a transcript, by the byte ranges of its passages; the rest of the file is not read.
-
-    Args:
-        file_id: Of the transcript, or of the original beside it.
+    """One message of a transcript; as ``open_messages``.
 
     Raises:
         NotFoundError: No such file or message, or not visible to whoever asks.
         StorageError: The bytes are gone or damaged; they are not served.
     """
+    found = open_messages(database, objects, claims, file_id, [message])
+    if not found:
+        raise NotFoundError
+    return found[0]
+
+
+def open_messages(
+    database: Database, objects: ObjectStore, claims: Claims, file_id: UUID, messages: Sequence[int]
+) -> list[OpenedMessage]:
+    """Single messages of a transcript, by the byte ranges of their lines; the rest of the file is not read.
+
+    Args:
+        file_id: Of the transcript, or of the original beside it.
+        messages: Their numbers.
+
+    Returns:
+        Those that are there, by number. They alone make the file count as accessed.
+
+    Raises:
+        NotFoundError: No such file, or not visible to whoever asks.
+        StorageError: The bytes are gone or damaged; they are not served.
+    """
     with database.agent(claims) as tx:
         schema, _ = _manifest(tx, file_id)
-        passages = tx.execute(
-            _QUERIES["passages_of_message"].format(schema=schema), {"file_id": file_id, "message": message}
+        lines = tx.execute(
+            _LINES["lines_of_messages"].format(schema=schema), {"file_id": file_id, "messages": list(messages)}
         ).fetchall()
-        if not passages:
-            raise NotFoundError
+        if not lines:
+            return []
         tx.execute(_QUERIES["touch_file"].format(schema=schema), {"file_id": file_id})
         transcript = _transcript_beside(tx, schema, file_id)
-    start = passages[0]["byte_offset"]
-    length = passages[-1]["byte_offset"] + passages[-1]["byte_length"] - start
-    try:
-        text = passage_text(_range(objects, transcript, start, length))
-    except (ValueError, zlib.error) as error:
-        raise StorageError(f"the object of file {file_id} is damaged: it is not served") from error
-    return OpenedMessage(file_id, message, passages[0]["author"], text)
+    return [_message(objects, transcript, file_id, line) for line in lines]
 
 
 def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
@@ -177,6 +195,25 @@ def _range(objects: ObjectStore, manifest: dict[str, Any], start: int, length: i
         members.append(data[position : position + member_length])
         position += member_length
     return read_text(members)[start - text_start :][:length]
+
+
+def _message(
+    objects: ObjectStore, transcript: dict[str, Any], file_id: UUID, place: Mapping[str, Any]
+) -> OpenedMessage:
+    start, end = place["line_after"], place["content_end"] + len(LINE_END)
+    try:
+        line = last_line(_range(objects, transcript, start, end - start))
+        return OpenedMessage(
+            file_id,
+            line["seq"],
+            Role(line["role"]),
+            line["author"],
+            line["external_id"],
+            datetime.fromisoformat(line["occurred_at"]),
+            line["content"],
+        )
+    except (ValueError, KeyError, zlib.error) as error:
+        raise StorageError(f"the object of file {file_id} is damaged: it is not served") from error
 
 
 def speaker_lines(content: bytes) -> list[dict[str, Any]]:

@@ -461,17 +461,6 @@ SELECT f.*
 FROM {schema}.file_manifest AS f
 WHERE f.file_id = %(file_id)s;
 
--- name: passages_of_message
-SELECT
-    p.seq,
-    p.author,
-    p.byte_offset,
-    p.byte_length
-FROM {schema}.passages AS p
-INNER JOIN {schema}.file_manifest AS f ON p.record_id = f.record_id
-WHERE f.file_id = %(file_id)s AND p.first_message = %(message)s
-ORDER BY p.seq;
-
 -- name: transcript_beside
 -- The transcript of the record that a file belongs to, which may be that file itself.
 SELECT t.*
