@@ -90,6 +90,7 @@ class Answer:
 
     Attributes:
         notes: What the answer had to do without, one sentence each.
+        periods: The stretches of time that were read out of the question's words.
     """
 
     hits: list[dict[str, Any]] = field(default_factory=list)
@@ -97,6 +98,7 @@ class Answer:
     anchors: list[dict[str, Any]] = field(default_factory=list)
     warmed: int = 0
     notes: list[str] = field(default_factory=list)
+    periods: list[dict[str, Any]] = field(default_factory=list)
 
 
 def search(database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question) -> Answer:
