@@ -382,6 +382,28 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """A message, or an excerpt of one, that a question may be answered from.
+
+    Attributes:
+        title: Of the memory that it is from.
+    """
+
+    text: str
+    speaker: str
+    occurred_at: datetime
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A part of an answer, and the numbers, from 1, of the evidence that it rests on."""
+
+    text: str
+    evidence: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Claims:
     """Who is asking, as the database sees it."""
 

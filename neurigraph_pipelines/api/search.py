@@ -1,4 +1,4 @@
-"""Phase one: questions."""
+"""Questions: phase one alone, or an answer in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from fastapi import APIRouter
 from neurigraph_pipelines.api import requests, responses
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
-from neurigraph_pipelines.retrieval import search as phase_one
+from neurigraph_pipelines.retrieval import ask as phase_two
+from neurigraph_pipelines.retrieval.find import find
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
@@ -18,7 +19,29 @@ router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 
 @router.post("/search", response_model=responses.Found, response_model_exclude_unset=True)
 def search(body: requests.Search, caller: Caller, installation: Here) -> dict[str, Any]:
     """Answer a question from the metadata layer; no file is opened."""
-    question = phase_one.Question(**body.model_dump())
     return asdict(
-        phase_one.search(installation.database, installation.embedder, installation.settings, caller, question)
+        find(
+            installation.database,
+            installation.embedder,
+            installation.settings,
+            caller,
+            body.asked,
+            asked_at=body.asked_at,
+            reranker=installation.reranker,
+        )
+    )
+
+
+@router.post("/ask", response_model=responses.Reply)
+def ask(body: requests.Ask, caller: Caller, installation: Here) -> dict[str, Any]:
+    """Answer a question in words, with citations; only the messages that may hold the answer are read."""
+    return asdict(
+        phase_two.ask(
+            installation.adapters,
+            installation.settings,
+            caller,
+            body.asked,
+            asked_at=body.asked_at,
+            reranker=installation.reranker,
+        )
     )
