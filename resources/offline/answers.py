@@ -23,8 +23,11 @@ MAX_SENTENCES = 64
 QUOTED_CHARACTERS = 300
 """Length up to which a message is quoted whole."""
 
-LEAST_MEANING = 0.35
-"""Cosine from which a sentence that shares no word with the question counts as being about it."""
+LEAST_OVERLAP = 0.15
+"""Of the question's words by weight, what a sentence must hold to count as being about it."""
+
+LEAST_MEANING = 0.45
+"""Cosine from which a sentence counts as being about the question whatever its words."""
 
 LEAST_SHARE = 0.5
 """Of the best sentence's score, what another must have to be quoted beside it."""
@@ -65,7 +68,7 @@ def answer(
     candidates.sort(key=lambda candidate: (-candidate.overlap, candidate.evidence))
     del candidates[MAX_SENTENCES:]
     _add_meaning(question, candidates, embedder)
-    told = [one for one in candidates if one.overlap > 0 or one.meaning >= LEAST_MEANING]
+    told = [one for one in candidates if one.overlap >= LEAST_OVERLAP or one.meaning >= LEAST_MEANING]
     for candidate in told:
         candidate.score = (
             candidate.overlap
