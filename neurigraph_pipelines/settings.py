@@ -187,6 +187,12 @@ class Settings(BaseSettings):
         le=500,
         description="Nodes searched for one question; the first touch of each costs about 3 ms.",
     )
+    max_searched_passages: int = Field(
+        default=10_000,
+        ge=100,
+        description="Passages compared with one question, about 1 µs each: smaller graphs are searched as a whole, of "
+        "larger ones the nodes for which most speaks.",
+    )
 
     reranker: Literal["none", "auto", "cohere", "voyage", "compatible"] = Field(
         default="none",

@@ -56,6 +56,8 @@ from neurigraph_pipelines.statements import statements
 
 STEP = "commit"
 
+_PASSAGES_AT_ONCE = 1_000
+
 _QUERIES = statements("commit")
 _EMBEDDINGS = statements("embeddings")
 _TRIGGERS = statements("triggers")
@@ -336,28 +338,28 @@ class _AtomicZone:
     def _insert_passages(self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None) -> int:
         if not self._settings.passages:
             return 0
-        rows = []
-        for index, passage in enumerate(self._writer.passages(item.part)):
-            lexemes, frequencies, total = self._lexer.count(f"{passage.message.author or ''} {passage.text}")
-            rows.append(
+        passages = list(self._writer.passages(item.part))
+        for start in range(0, len(passages), _PASSAGES_AT_ONCE):
+            part = passages[start : start + _PASSAGES_AT_ONCE]
+            counted = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in part]
+            end = start + len(part)
+            tx.execute(
+                _QUERIES["insert_passages"].format(schema=schema),
                 {
                     "record_id": item.plan.record_id,
-                    "seq": passage.seq,
-                    "first_message": passage.message.seq,
-                    "last_message": passage.message.seq,
-                    "author": passage.message.author,
-                    "byte_offset": passage.byte_offset,
-                    "byte_length": passage.byte_length,
-                    "embedding": HalfVector(vectors.passages[index]) if vectors is not None else None,
-                    "window_embedding": HalfVector(vectors.windows[index]) if vectors is not None else None,
-                    "lexemes": lexemes,
-                    "frequencies": frequencies,
-                    "lexeme_count": total,
-                }
+                    "seq": [passage.seq for passage in part],
+                    "message": [passage.message.seq for passage in part],
+                    "author": [passage.message.author for passage in part],
+                    "byte_offset": [passage.byte_offset for passage in part],
+                    "byte_length": [passage.byte_length for passage in part],
+                    "embedding": [HalfVector(v) for v in vectors.passages[start:end]] if vectors else [],
+                    "window_embedding": [HalfVector(v) for v in vectors.windows[start:end]] if vectors else [],
+                    "lexemes": [" ".join(lexemes) for lexemes, _, _ in counted],
+                    "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counted],
+                    "lexeme_count": [total for _, _, total in counted],
+                },
             )
-        with tx.cursor() as cursor:
-            cursor.executemany(_QUERIES["insert_passages"].format(schema=schema), rows)
-        return len(rows)
+        return len(passages)
 
     def _insert_file(
         self,

@@ -110,7 +110,7 @@ def test_a_keyword_finds_its_message(memory: Memory) -> None:
 def test_a_question_that_names_nothing_goes_by_the_meaning_of_nodes(memory: Memory) -> None:
     answer = memory.ask("stairs")
     assert answer.anchors[0]["node_path"].endswith("Health/Knee")
-    assert answer.anchors[0]["reason"] == "centroid"
+    assert answer.anchors[0]["reason"] == "words"
     assert answer.hits[0]["title"].startswith("#Health/Knee")
 
 
@@ -164,7 +164,7 @@ def test_every_component_of_a_score_is_told(memory: Memory) -> None:
     assert answer.hits[-1]["explain"]["boost"] == 0
     for message in answer.messages:
         parts = message["explain"]
-        mixed = sum(WEIGHTS[f"{name}_weight"] * value for name, value in parts.items())
+        mixed = sum(WEIGHTS[name] * value for name, value in parts.items())
         assert all(0 <= value <= 1 + 1e-6 for value in parts.values())
         # The best passage of a message counts: no part is above its own best, and together they are not below it.
         assert message["score"] <= mixed + 1e-6

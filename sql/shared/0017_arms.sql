@@ -1,0 +1,198 @@
+-- Each anchor searched in isolation: statements with one arm for each node, whose schema is quoted and whose id the
+-- asker may see. What is compared is bound, never part of the text.
+
+-- The conditions on a record that the question states, as text.
+CREATE FUNCTION neurigraph_private.record_filter(question jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT concat_ws(
+        ' AND ',
+        'true',
+        CASE WHEN question ->> 'at' IS NOT NULL
+            THEN format('r.created_at <= %L::timestamptz', question ->> 'at') END,
+        CASE WHEN question ->> 'occurred_after' IS NOT NULL
+            THEN format('r.occurred_at >= %L::timestamptz', question ->> 'occurred_after') END,
+        CASE WHEN question ->> 'occurred_before' IS NOT NULL
+            THEN format('r.occurred_at < %L::timestamptz', question ->> 'occurred_before') END,
+        CASE WHEN jsonb_array_length(question -> 'source_kinds') > 0
+            THEN format('r.source_kind = ANY(%L::neurigraph.source_kind [])',
+                ARRAY(SELECT jsonb_array_elements_text(question -> 'source_kinds'))) END
+    )
+$$;
+
+-- Of nodes whose vectors have an index, the passages worth a closer look: the nearest by either vector, and those with
+-- most of the rare lexemes.
+CREATE FUNCTION neurigraph_private.candidates_in(
+    anchors neurigraph_private.anchor [], question jsonb, rare text [], passage_embedding halfvec
+) RETURNS TABLE (anchor integer, record_id uuid, seq integer)
+LANGUAGE plpgsql STABLE ROWS 500 AS $$
+DECLARE
+    arms text;
+    depth integer := question ->> 'candidates';
+    filter text := neurigraph_private.record_filter(question);
+    is_moving boolean := question ->> 'is_moving';
+BEGIN
+    SELECT string_agg(format(
+        '(SELECT %1$s, c.record_id, c.seq FROM ('
+        '    SELECT p.record_id, p.seq, count(*) AS words '
+        '    FROM unnest($2) AS l (lexeme) INNER JOIN %2$I.passages AS p ON p.lexemes @> ARRAY[l.lexeme] %3$s '
+        '    GROUP BY p.record_id, p.seq ORDER BY words DESC LIMIT $3'
+        ') AS c)'
+        || CASE WHEN passage_embedding IS NULL THEN '' ELSE
+            ' UNION ALL (SELECT %1$s, p.record_id, p.seq FROM %2$I.passages AS p %3$s '
+            'ORDER BY neurigraph_private.distance(p.embedding, $1) LIMIT $3)'
+            ' UNION ALL (SELECT %1$s, p.record_id, p.seq FROM %2$I.passages AS p %3$s '
+            'ORDER BY neurigraph_private.distance(p.window_embedding, $1) LIMIT $3)'
+        END,
+        a.place, a.schema_name,
+        CASE filter WHEN 'true' THEN '' ELSE format(
+            'INNER JOIN %I.metadata_records AS r ON p.record_id = r.record_id AND %s', a.schema_name, filter
+        ) END
+    ), ' UNION ALL ') INTO arms
+    FROM unnest(anchors) WITH ORDINALITY
+        AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place)
+    WHERE a.is_indexed;
+    IF arms IS NOT NULL THEN
+        RETURN QUERY EXECUTE 'SELECT DISTINCT c.* FROM (' || arms || ') AS c (anchor, record_id, seq)'
+        USING passage_embedding, rare, depth;
+    END IF;
+END
+$$;
+
+-- The passages that are ranked, with their own and their window's likeness to the question: all of a node that is
+-- searched exactly, else the candidates. Neighbours of candidates come with them, for what a window says, and are not
+-- eligible. Where a user is moving from one model to another, a vector is compared only with one of its own model.
+CREATE FUNCTION neurigraph_private.passages_in(
+    anchors neurigraph_private.anchor [], question jsonb, passage_embedding halfvec,
+    at_anchors integer [], at_records uuid [], at_seqs integer [], are_eligible boolean []
+) RETURNS TABLE (
+    anchor integer, record_id uuid, seq integer, first_message integer, lexeme_count integer, is_eligible boolean,
+    dense double precision, window_dense double precision
+)
+LANGUAGE plpgsql STABLE ROWS 2000 AS $$
+DECLARE
+    arms text;
+    is_moving boolean := question ->> 'is_moving';
+    filter text := neurigraph_private.record_filter(question);
+BEGIN
+    SELECT string_agg(format(
+        'SELECT %1$s, p.record_id, p.seq, p.first_message, p.lexeme_count, '
+        || CASE WHEN a.is_indexed THEN 'k.is_eligible AND ' ELSE '' END || '($2 IS NULL OR lower(p.author) = $2), '
+        || CASE WHEN is_moving AND a.has_next THEN
+            'CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(p.embedding, $1) '
+            'WHEN r.embedding_next_model = $3 THEN -neurigraph_private.distance(p.embedding_next, $1) END, '
+            'CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(p.window_embedding, $1) '
+            'WHEN r.embedding_next_model = $3 THEN -neurigraph_private.distance(p.window_embedding_next, $1) END '
+        WHEN is_moving THEN
+            'CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(p.embedding, $1) END, '
+            'CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(p.window_embedding, $1) END '
+        ELSE
+            '-neurigraph_private.distance(p.embedding, $1), -neurigraph_private.distance(p.window_embedding, $1) '
+        END
+        || 'FROM %2$I.passages AS p'
+        || CASE WHEN is_moving OR filter <> 'true' THEN
+            ' INNER JOIN %2$I.metadata_records AS r ON p.record_id = r.record_id AND %3$s'
+        ELSE '' END
+        || CASE WHEN a.is_indexed THEN
+            ' INNER JOIN unnest($4, $5, $6, $7) AS k (anchor, record_id, seq, is_eligible)'
+            ' ON k.anchor = %1$s AND p.record_id = k.record_id AND p.seq = k.seq'
+        ELSE '' END,
+        a.place, a.schema_name, filter
+    ), ' UNION ALL ') INTO arms
+    FROM unnest(anchors) WITH ORDINALITY
+        AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place);
+    RETURN QUERY EXECUTE arms USING
+        passage_embedding, lower(question ->> 'speaker'), question ->> 'model', at_anchors, at_records, at_seqs,
+        are_eligible;
+END
+$$;
+
+-- How often each lexeme of the question occurs in the passages that are ranked, and in their neighbours.
+CREATE FUNCTION neurigraph_private.occurrences_in(
+    anchors neurigraph_private.anchor [], lexemes text [], at_anchors integer [], at_records uuid [], at_seqs integer []
+) RETURNS TABLE (record_id uuid, seq integer, place integer, frequency real)
+LANGUAGE plpgsql STABLE ROWS 1000 AS $$
+DECLARE
+    arms text;
+BEGIN
+    SELECT string_agg(format(
+        'SELECT p.record_id, p.seq, l.place::integer, '
+        'p.frequencies[array_position(p.lexemes, l.lexeme)]::real '
+        || CASE WHEN a.is_indexed THEN
+            'FROM unnest($2, $3, $4) AS k (anchor, record_id, seq) '
+            'INNER JOIN %2$I.passages AS p ON k.anchor = %1$s AND p.record_id = k.record_id AND p.seq = k.seq '
+            'INNER JOIN unnest($1) WITH ORDINALITY AS l (lexeme, place) ON l.lexeme = ANY(p.lexemes)'
+        ELSE
+            'FROM unnest($1) WITH ORDINALITY AS l (lexeme, place) '
+            'INNER JOIN %2$I.passages AS p ON p.lexemes @> ARRAY[l.lexeme]'
+        END,
+        a.place, a.schema_name
+    ), ' UNION ALL ') INTO arms
+    FROM unnest(anchors) WITH ORDINALITY
+        AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place);
+    RETURN QUERY EXECUTE arms USING lexemes, at_anchors, at_records, at_seqs;
+END
+$$;
+
+-- The records that are ranked, with the likeness of their summaries: all of a node that is searched exactly, else those
+-- of the candidates and those whose summaries have words of the question.
+CREATE FUNCTION neurigraph_private.records_in(
+    anchors neurigraph_private.anchor [], question jsonb, embedding vector, candidates uuid []
+) RETURNS TABLE (
+    anchor integer, record_id uuid, occurred_at timestamptz, source_id uuid, dense double precision, lexical real
+)
+LANGUAGE plpgsql STABLE ROWS 500 AS $$
+DECLARE
+    arms text;
+    is_moving boolean := question ->> 'is_moving';
+    filter text := neurigraph_private.record_filter(question);
+    words tsquery;
+BEGIN
+    SELECT string_agg(w.word::text, ' | ')::tsquery INTO words
+    FROM jsonb_array_elements_text(question -> 'lexemes') AS l (lexeme)
+    CROSS JOIN LATERAL neurigraph_private.word_query(l.lexeme) AS w (word)
+    WHERE numnode(w.word) > 0;
+    SELECT string_agg(format(
+        'SELECT %1$s, r.record_id, r.occurred_at, r.source_id, '
+        'CASE WHEN r.embedding_model = $2 THEN -neurigraph_private.distance(r.embedding, $1) '
+        || CASE WHEN is_moving AND a.has_next THEN
+            'WHEN r.embedding_next_model = $2 THEN -neurigraph_private.distance(r.embedding_next, $1) '
+        ELSE '' END
+        || 'END, ts_rank(r.tsv, $3, 1) FROM %2$I.metadata_records AS r WHERE %3$s'
+        || CASE WHEN a.is_indexed THEN ' AND (r.record_id = ANY($4) OR r.tsv @@ $3)' ELSE '' END,
+        a.place, a.schema_name, filter
+    ), ' UNION ALL ') INTO arms
+    FROM unnest(anchors) WITH ORDINALITY
+        AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place);
+    RETURN QUERY EXECUTE arms USING embedding, question ->> 'model', words, candidates;
+END
+$$;
+
+-- What is shown of the best records.
+CREATE FUNCTION neurigraph_private.details_of(
+    anchors neurigraph_private.anchor [], at_anchors integer [], records uuid []
+) RETURNS TABLE (record_id uuid, detail jsonb)
+LANGUAGE plpgsql STABLE ROWS 10 AS $$
+DECLARE
+    arms text;
+BEGIN
+    SELECT string_agg(format(
+        $arm$SELECT r.record_id, jsonb_build_object(
+            'title', r.title, 'summary', r.summary, 'content_type', r.content_type, 'source_kind', r.source_kind,
+            'file_id', f.file_id, 'file_state', f.compression_state
+        )
+        FROM %1$I.metadata_records AS r
+        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+        WHERE r.record_id = ANY(%2$L::uuid [])$arm$,
+        (anchors[n.anchor]).schema_name, n.records
+    ), ' UNION ALL ') INTO arms
+    FROM (
+        SELECT h.anchor, array_agg(h.record_id) AS records
+        FROM unnest(at_anchors, records) AS h (anchor, record_id) GROUP BY h.anchor
+    ) AS n;
+    IF arms IS NOT NULL THEN
+        RETURN QUERY EXECUTE arms;
+    END IF;
+END
+$$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
