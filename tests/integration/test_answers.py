@@ -123,3 +123,19 @@ def test_answers_cite_what_was_said(memory: Memory) -> None:
         evidence = {said[e["conversation"], message] for e in question["evidence"] for message in e["messages"]}
         cited += not evidence.isdisjoint(citation.text for citation in reply.citations)
     assert cited >= 0.85 * len(ANSWERABLE)
+
+
+def test_one_sentence_of_a_real_meeting_is_found(shared_installation: Installation, data_folder: Path) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    path = data_folder / "qmsum" / "Bmr003.json"
+    import_file(here.database, here.tokens, here.settings, claims, path, "qmsum")
+    ingest(here.adapters, here.settings, user)
+    queries = json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]
+    found = 0
+    for query in queries:
+        spans = [range(int(first), int(last) + 1) for first, last in query["relevant_text_span"]]
+        answer = Memory(here, claims).find(query["query"])
+        ids = [int(message["external_id"]) for message in answer.messages[:FIRST_MESSAGES]]
+        found += any(number in span for number in ids for span in spans)
+    assert found >= 0.6 * len(queries)
