@@ -10,7 +10,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import chunk_detection, code_location, daemon, embedding, importing, pipeline, provisioning, retrieval
+from benchmarks import (
+    chunk_detection,
+    code_location,
+    daemon,
+    embedding,
+    importing,
+    pipeline,
+    provisioning,
+    quality,
+    retrieval,
+)
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
 
@@ -34,6 +44,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "chunk_detection": chunk_detection.run,
     "code_location": code_location.run,
     "provisioning": provisioning.run,
+    "quality": quality.run,
     "retrieval": retrieval.run,
     "embedding": measure_embedding,
 }
