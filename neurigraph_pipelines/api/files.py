@@ -9,7 +9,6 @@ from urllib.parse import quote
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from neurigraph_pipelines.api import responses
@@ -47,7 +46,7 @@ def open_by_id(
     """Open exactly one file; it counts as accessed now."""
     if message is not None:
         opened = open_message(installation.database, installation.objects, caller, file_id, message)
-        return JSONResponse(jsonable_encoder(asdict(opened)))
+        return JSONResponse(responses.Message(**asdict(opened)).model_dump(mode="json"))
     file = open_file(installation.database, installation.objects, caller, file_id, as_text=text)
     headers: dict[str, Any] = {
         "Content-Disposition": _disposition(file.file_name),
