@@ -19,10 +19,10 @@ from benchmarks import (
     pipeline,
     provisioning,
     quality,
-    retrieval,
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
+from benchmarks.retrieval import evidence
 
 
 def measure_embedding(_: Bench) -> Section:
@@ -45,7 +45,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "code_location": code_location.run,
     "provisioning": provisioning.run,
     "quality": quality.run,
-    "retrieval": retrieval.run,
+    "retrieval": evidence.run,
     "embedding": measure_embedding,
 }
 

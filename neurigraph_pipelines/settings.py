@@ -187,6 +187,11 @@ class Settings(BaseSettings):
         le=500,
         description="Nodes searched for one question; the first touch of each costs about 3 ms.",
     )
+    answer_cache_entries: int = Field(
+        default=256,
+        ge=0,
+        description="Answers a process keeps until what they depend on changes, a minute at most. 0: none.",
+    )
     max_searched_passages: int = Field(
         default=10_000,
         ge=100,

@@ -39,7 +39,7 @@ from neurigraph_pipelines.ingestion.records import (
     failure_of,
 )
 from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, remove, write_original, write_transcript
-from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.lexemes import Lexer, window_lengths
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
@@ -339,10 +339,11 @@ class _AtomicZone:
         if not self._settings.passages:
             return 0
         passages = list(self._writer.passages(item.part))
+        counts = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in passages]
+        lengths = window_lengths([total for _, _, total in counts])
         for start in range(0, len(passages), _PASSAGES_AT_ONCE):
-            part = passages[start : start + _PASSAGES_AT_ONCE]
-            counted = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in part]
-            end = start + len(part)
+            end = start + _PASSAGES_AT_ONCE
+            part, counted = passages[start:end], counts[start:end]
             tx.execute(
                 _QUERIES["insert_passages"].format(schema=schema),
                 {
@@ -357,6 +358,8 @@ class _AtomicZone:
                     "lexemes": [" ".join(lexemes) for lexemes, _, _ in counted],
                     "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counted],
                     "lexeme_count": [total for _, _, total in counted],
+                    "role": [passage.message.role.value for passage in part],
+                    "window_length": lengths[start:end],
                 },
             )
         return len(passages)

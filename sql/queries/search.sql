@@ -1,5 +1,11 @@
 -- Phase one, which is a function of the database, and what opening a file needs.
 
+-- name: before_search
+SELECT
+    b.data_version,
+    b.speakers
+FROM neurigraph.before_search() AS b;
+
 -- name: search
 SELECT
     neurigraph.search(

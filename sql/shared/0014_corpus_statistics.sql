@@ -2,11 +2,6 @@
 -- of them, and in which nodes, each lexeme occurs. Kept by triggers of the nodes' passages, so that every writer, mover
 -- and eraser keeps it right. It says what was talked about: no face may read it but through the search itself.
 
--- Length of a record in passages and lexemes.
-ALTER TABLE neurigraph.record_index
-ADD COLUMN passage_count integer NOT NULL DEFAULT 0 CHECK (passage_count >= 0),
-ADD COLUMN lexeme_count bigint NOT NULL DEFAULT 0 CHECK (lexeme_count >= 0);
-
 -- The row is also what writers of one user's statistics take turns by; taken before any lexeme's row.
 CREATE TABLE neurigraph.user_statistics (
     user_id uuid PRIMARY KEY REFERENCES neurigraph.users ON DELETE CASCADE,
@@ -26,10 +21,11 @@ CREATE TABLE neurigraph.node_statistics (
 );
 CREATE INDEX node_statistics_user_id ON neurigraph.node_statistics (user_id);
 
--- In how many passages of a user a lexeme occurs.
+-- In how many passages of a user a lexeme occurs. A speaker counts as one: `@` and the name in lower case, which no
+-- lexeme of a text can be.
 CREATE TABLE neurigraph.user_lexemes (
     user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
-    lexeme text NOT NULL,
+    lexeme text COLLATE "C" NOT NULL,
     passages bigint NOT NULL CHECK (passages >= 0),
     PRIMARY KEY (user_id, lexeme)
 );
@@ -37,7 +33,7 @@ CREATE TABLE neurigraph.user_lexemes (
 -- The same of each node. No foreign key, for the price of each row; the rows go with those of node_statistics.
 CREATE TABLE neurigraph.node_lexemes (
     user_id uuid NOT NULL,
-    lexeme text NOT NULL,
+    lexeme text COLLATE "C" NOT NULL,
     node_id uuid NOT NULL,
     passages integer NOT NULL CHECK (passages >= 0),
     PRIMARY KEY (user_id, lexeme, node_id)
@@ -58,6 +54,11 @@ BEGIN
         EXECUTE format('GRANT SELECT ON neurigraph.%I TO neurigraph_pipeline', guarded);
     END LOOP;
 END
+$$;
+
+CREATE FUNCTION neurigraph_private.speaker_lexeme(author text) RETURNS text []
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN author IS NULL THEN '{}' ELSE ARRAY['@' || lower(author)] END
 $$;
 
 -- Add a node's passages to the statistics, or take them away. Each lexeme comes once, with its number of passages.
@@ -115,20 +116,13 @@ BEGIN
     SELECT array_agg(n.lexeme), array_agg(n.passages) INTO words, counts
     FROM (
         SELECT l.lexeme, (sign * count(*))::integer AS passages
-        FROM changed AS c CROSS JOIN LATERAL unnest(c.lexemes) AS l (lexeme)
+        FROM changed AS c
+        CROSS JOIN LATERAL unnest(c.lexemes || neurigraph_private.speaker_lexeme(c.author)) AS l (lexeme)
         GROUP BY l.lexeme
     ) AS n;
     PERFORM neurigraph_private.add_to_statistics(
         TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, sign * totals.passages, sign * totals.lexemes, words, counts
     );
-    UPDATE neurigraph.record_index AS r SET
-        passage_count = r.passage_count + sign * n.passages,
-        lexeme_count = r.lexeme_count + sign * n.lexemes
-    FROM (
-        SELECT c.record_id, count(*) AS passages, sum(c.lexeme_count) AS lexemes
-        FROM changed AS c GROUP BY c.record_id
-    ) AS n
-    WHERE r.record_id = n.record_id;
     RETURN NULL;
 END
 $$;
@@ -152,19 +146,14 @@ BEGIN
     SELECT * INTO STRICT counted FROM neurigraph.graph_index AS g WHERE g.node_id = node;
     DELETE FROM neurigraph.node_statistics AS s WHERE s.node_id = node;
     EXECUTE format(
-        'WITH lengths AS ('
-        '    SELECT p.record_id, count(*) AS passages, sum(p.lexeme_count) AS lexemes '
-        '    FROM %1$I.passages AS p GROUP BY p.record_id'
-        '), registered AS ('
-        '    UPDATE neurigraph.record_index AS r SET passage_count = l.passages, lexeme_count = l.lexemes '
-        '    FROM lengths AS l WHERE r.record_id = l.record_id'
-        ') SELECT'
-        '    (SELECT coalesce(sum(l.passages), 0)::bigint FROM lengths AS l) AS passages,'
-        '    (SELECT coalesce(sum(l.lexemes), 0)::bigint FROM lengths AS l) AS lexemes,'
+        'SELECT'
+        '    (SELECT count(*) FROM %1$I.passages AS p) AS passages,'
+        '    (SELECT coalesce(sum(p.lexeme_count), 0)::bigint FROM %1$I.passages AS p) AS lexemes,'
         '    array_agg(n.lexeme) AS words, array_agg(n.passages) AS counts '
         'FROM ('
-        '    SELECT l.lexeme, count(*)::integer AS passages '
-        '    FROM %1$I.passages AS p CROSS JOIN LATERAL unnest(p.lexemes) AS l (lexeme) GROUP BY l.lexeme'
+        '    SELECT l.lexeme, count(*)::integer AS passages FROM %1$I.passages AS p'
+        '    CROSS JOIN LATERAL unnest(p.lexemes || neurigraph_private.speaker_lexeme(p.author)) AS l (lexeme)'
+        '    GROUP BY l.lexeme'
         ') AS n', counted.schema_name
     ) INTO found;
     PERFORM neurigraph_private.add_to_statistics(

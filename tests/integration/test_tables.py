@@ -161,7 +161,7 @@ permission_grants | btree (subject_id)
 permission_grants | btree (target_node_id)
 permission_grants | btree (subject_type)
 permission_grants | btree (revoked_at)
-passages | gin (lexemes)
+passages | gin (lexemes) WITH (fastupdate='false')
 """.split("\n")[1:-1]
 
 ENUMS = {

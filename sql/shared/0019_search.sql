@@ -1,9 +1,11 @@
 -- Phase one: what the arms found, ranked, and the one call that a face makes.
 
--- BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) of each passage, of its window (itself and its neighbours,
--- credited to the passage) and of its record, with the statistics of the user's whole corpus; cosine of passage and
--- window. Signals are scaled to 0..1 over what is ranked and mixed with the weights that the question brings. What has
--- no vector has no part in the scale of those that have one, and counts as the farthest.
+-- A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its window
+-- (Robertson and Zaragoza, 2009; k1 = 0.9, b = 0.75), in which what was said around it counts less with its distance,
+-- and what was said before counts more than what came after, because an answer is found by its question; the cosine of
+-- the message; and the cosine of its window. Added to that are bounded boosts, never filters: for who the question asks
+-- about, for the user's own words, for the time that the question names. A record's score is a mix of its best message
+-- and of its summary.
 CREATE FUNCTION neurigraph_private.rank(
     owner uuid, anchors neurigraph_private.anchor [], question jsonb, embedding vector, passage_embedding halfvec
 ) RETURNS jsonb
@@ -11,16 +13,16 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     lexemes text [] := ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'));
     weights jsonb := question -> 'weights';
-    lexical_weight double precision := weights ->> 'lexical';
-    window_lexical_weight double precision := weights ->> 'window_lexical';
-    session_lexical_weight double precision := weights ->> 'session_lexical';
+    lexical_weight double precision := weights ->> 'window_lexical';
     dense_weight double precision := weights ->> 'dense';
     window_dense_weight double precision := weights ->> 'window_dense';
+    speaker_boost double precision := weights ->> 'speaker';
+    user_boost double precision := weights ->> 'user';
+    period_boost double precision := weights ->> 'period';
     best_passage_weight double precision := weights ->> 'best_passage';
     summary_dense_weight double precision := weights ->> 'summary_dense';
     summary_lexical_weight double precision := weights ->> 'summary_lexical';
     name_boost double precision := weights ->> 'name';
-    period_factor double precision := weights ->> 'period';
     wanted integer := question ->> 'limit';
     wanted_messages integer := question ->> 'message_limit';
     by_speaker boolean := question ->> 'speaker' IS NOT NULL;
@@ -43,18 +45,14 @@ BEGIN
         FROM (
             SELECT c.anchor, c.record_id, c.seq + d.step AS seq, bool_or(d.step = 0) AS is_eligible
             FROM neurigraph_private.candidates_in(anchors, question, rare, passage_embedding) AS c
-            CROSS JOIN (VALUES (-1), (0), (1)) AS d (step)
+            CROSS JOIN generate_series(-3, 2) AS d (step)
             GROUP BY c.anchor, c.record_id, c.seq + d.step
         ) AS k;
     END IF;
 
-    WITH occurrences AS MATERIALIZED (
-        SELECT o.* FROM neurigraph_private.occurrences_in(anchors, lexemes, at_anchors, at_records, at_seqs) AS o
-    ),
-
-    passages AS MATERIALIZED (
+    WITH passages AS MATERIALIZED (
         SELECT p.* FROM neurigraph_private.passages_in(
-            anchors, question, passage_embedding, at_anchors, at_records, at_seqs, are_eligible
+            anchors, question, lexemes, passage_embedding, at_anchors, at_records, at_seqs, are_eligible
         ) AS p
     ),
 
@@ -63,52 +61,51 @@ BEGIN
             r.*,
             a.node_id,
             a.boost * name_boost AS boost,
-            CASE
-                WHEN EXISTS (
-                    SELECT FROM jsonb_array_elements(question -> 'periods') AS t (period)
-                    WHERE r.occurred_at >= (t.period ->> 0)::timestamptz
-                        AND r.occurred_at < (t.period ->> 1)::timestamptz
-                ) THEN period_factor ELSE 1
-            END AS factor
+            -- Fades with the days between, sooner for a short period than for a long one; a day does not count.
+            period_boost * coalesce((
+                SELECT max(exp(
+                    -greatest(
+                        extract(EPOCH FROM greatest(t.first - r.occurred_at, r.occurred_at - t.next)) / 86400 - 1, 0
+                    ) / greatest(7, extract(EPOCH FROM t.next - t.first) / 172800)
+                ))
+                FROM (
+                    SELECT (p.period ->> 0)::timestamptz AS first, (p.period ->> 1)::timestamptz AS next
+                    FROM jsonb_array_elements(question -> 'periods') AS p (period)
+                ) AS t
+            ), 0) AS period
         FROM neurigraph_private.records_in(anchors, question, embedding, at_records) AS r
         INNER JOIN unnest(anchors) WITH ORDINALITY
-            AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place) ON r.anchor = a.place
+            AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place) ON r.anchor = a.place
     ),
 
     rarity AS MATERIALIZED (
-        SELECT a.place, a.weight FROM neurigraph_private.rarities(owner, lexemes) AS a
+        SELECT a.place, a.lexeme, a.weight FROM neurigraph_private.rarities(owner, lexemes) AS a
+    ),
+
+    occurrences AS MATERIALIZED (
+        SELECT
+            p.record_id,
+            p.seq,
+            r.place,
+            p.frequencies[array_position(p.lexemes, r.lexeme)]::double precision AS frequency
+        FROM passages AS p
+        INNER JOIN rarity AS r ON r.lexeme = ANY(p.lexemes)
+        WHERE p.lexemes IS NOT NULL
     ),
 
     corpus AS MATERIALIZED (
-        SELECT
-            greatest(s.lexemes::double precision / greatest(s.passages, 1), 1) AS mean_length,
-            greatest(s.lexemes::double precision / greatest(s.records, 1), 1) AS mean_record_length
+        SELECT greatest(3.25 * s.lexemes / greatest(s.passages, 1), 1)::double precision AS mean_length
         FROM neurigraph.user_statistics AS s
         WHERE s.user_id = owner
     ),
 
-    neighbourhoods AS (
-        SELECT
-            o.record_id,
-            o.seq + d.step AS seq,
-            o.place,
-            sum(o.frequency) AS window_frequency,
-            coalesce(sum(o.frequency) FILTER (WHERE d.step = 0), 0) AS frequency
+    -- An occurrence counts in its own passage's window, in that of the two before and of the three after it.
+    windows AS (
+        SELECT o.record_id, o.seq - d.step AS seq, o.place, sum(d.weight * o.frequency) AS frequency
         FROM occurrences AS o
-        CROSS JOIN (VALUES (-1), (0), (1)) AS d (step)
-        GROUP BY o.record_id, o.seq + d.step, o.place
-    ),
-
-    lengths AS (
-        SELECT
-            p.record_id,
-            p.seq,
-            p.lexeme_count AS own,
-            p.lexeme_count
-            + coalesce(lag(p.lexeme_count) OVER in_record, 0)
-            + coalesce(lead(p.lexeme_count) OVER in_record, 0) AS around
-        FROM passages AS p
-        WINDOW in_record AS (PARTITION BY p.record_id ORDER BY p.seq)
+        CROSS JOIN (VALUES (-3, 0.3::double precision), (-2, 0.5), (-1, 0.7), (0, 1), (1, 0.5), (2, 0.25))
+            AS d (step, weight)
+        GROUP BY o.record_id, o.seq - d.step, o.place
     ),
 
     lexical AS (
@@ -116,83 +113,47 @@ BEGIN
             n.record_id,
             n.seq,
             sum(
-                w.weight * n.frequency * 2.2 / (n.frequency + 1.2 * (0.25 + 0.75 * l.own / c.mean_length))
-            ) AS own,
-            sum(
-                w.weight * n.window_frequency * 2.2
-                / (n.window_frequency + 1.2 * (0.25 + 0.75 * l.around / (3 * c.mean_length)))
-            ) AS around
-        FROM neighbourhoods AS n
-        INNER JOIN rarity AS w ON n.place = w.place
-        INNER JOIN lengths AS l ON n.record_id = l.record_id AND n.seq = l.seq
-        CROSS JOIN corpus AS c
-        GROUP BY n.record_id, n.seq
-    ),
-
-    session_lexical AS (
-        SELECT
-            s.record_id,
-            sum(
-                w.weight * s.frequency * 2.2
-                / (s.frequency + 1.2 * (0.25 + 0.75 * i.lexeme_count / c.mean_record_length))
+                w.weight * n.frequency * 1.9
+                / (n.frequency + 0.9 * (0.25 + 0.75 * p.window_length / c.mean_length))
             ) AS score
-        FROM (
-            SELECT o.record_id, o.place, sum(o.frequency) AS frequency
-            FROM occurrences AS o GROUP BY o.record_id, o.place
-        ) AS s
-        INNER JOIN rarity AS w ON s.place = w.place
-        INNER JOIN neurigraph.record_index AS i ON s.record_id = i.record_id
+        FROM windows AS n
+        INNER JOIN rarity AS w ON n.place = w.place
+        INNER JOIN passages AS p ON n.record_id = p.record_id AND n.seq = p.seq
         CROSS JOIN corpus AS c
-        GROUP BY s.record_id
-    ),
-
-    signals AS MATERIALIZED (
-        SELECT
-            p.record_id,
-            p.seq,
-            p.first_message,
-            coalesce(l.own, 0) AS lexical,
-            coalesce(l.around, 0) AS window_lexical,
-            coalesce(s.score, 0) AS session_lexical,
-            p.dense,
-            p.window_dense
-        FROM passages AS p
-        LEFT JOIN lexical AS l ON p.record_id = l.record_id AND p.seq = l.seq
-        LEFT JOIN session_lexical AS s ON p.record_id = s.record_id
         WHERE p.is_eligible
+        GROUP BY n.record_id, n.seq
     ),
 
     scale AS MATERIALIZED (
         SELECT
-            nullif(max(g.lexical), 0) AS lexical,
-            nullif(max(g.window_lexical), 0) AS window_lexical,
-            nullif(max(g.session_lexical), 0) AS session_lexical,
-            min(g.dense) AS dense_floor,
-            nullif(max(g.dense) - min(g.dense), 0) AS dense,
-            min(g.window_dense) AS window_dense_floor,
-            nullif(max(g.window_dense) - min(g.window_dense), 0) AS window_dense
-        FROM signals AS g
+            (SELECT nullif(max(l.score), 0) FROM lexical AS l) AS window_lexical,
+            -- Where nothing is near, the nearest is noise and must not count as if it were.
+            greatest(max(p.dense), 0.3) AS dense,
+            greatest(max(p.window_dense), 0.3) AS window_dense
+        FROM passages AS p
+        WHERE p.is_eligible
     ),
 
     scaled AS MATERIALIZED (
         SELECT
             g.*,
-            r.factor * (
-                lexical_weight * g.lexical + window_lexical_weight * g.window_lexical
-                + session_lexical_weight * g.session_lexical + dense_weight * g.dense
-                + window_dense_weight * g.window_dense
-            ) AS score
+            lexical_weight * g.window_lexical + dense_weight * g.dense + window_dense_weight * g.window_dense
+            + g.speaker + g.said_by_user + r.period AS score,
+            r.period
         FROM (
             SELECT
-                i.record_id,
-                i.seq,
-                i.first_message,
-                coalesce(i.lexical / x.lexical, 0) AS lexical,
-                coalesce(i.window_lexical / x.window_lexical, 0) AS window_lexical,
-                coalesce(i.session_lexical / x.session_lexical, 0) AS session_lexical,
-                coalesce((i.dense - x.dense_floor) / x.dense, 0) AS dense,
-                coalesce((i.window_dense - x.window_dense_floor) / x.window_dense, 0) AS window_dense
-            FROM signals AS i CROSS JOIN scale AS x
+                p.record_id,
+                p.seq,
+                p.first_message,
+                coalesce(l.score / x.window_lexical, 0) AS window_lexical,
+                coalesce(greatest(p.dense, 0) / x.dense, 0) AS dense,
+                coalesce(greatest(p.window_dense, 0) / x.window_dense, 0) AS window_dense,
+                CASE WHEN p.is_asked THEN speaker_boost ELSE 0 END AS speaker,
+                CASE WHEN p.is_user THEN user_boost ELSE 0 END AS said_by_user
+            FROM passages AS p
+            CROSS JOIN scale AS x
+            LEFT JOIN lexical AS l ON p.record_id = l.record_id AND p.seq = l.seq
+            WHERE p.is_eligible
         ) AS g
         INNER JOIN records AS r ON g.record_id = r.record_id
     ),
@@ -214,12 +175,9 @@ BEGIN
             r.*,
             b.best,
             best_passage_weight * coalesce(b.best, 0)
-            + r.factor * (
-                summary_dense_weight * coalesce(
-                    (r.dense - min(r.dense) OVER ()) / nullif(max(r.dense) OVER () - min(r.dense) OVER (), 0), 0
-                )
-                + summary_lexical_weight * coalesce(r.lexical / nullif(max(r.lexical) OVER (), 0), 0)
-            )
+            + summary_dense_weight * coalesce(greatest(r.dense, 0) / greatest(max(r.dense) OVER (), 0.3), 0)
+            + summary_lexical_weight * coalesce(r.lexical / nullif(max(r.lexical) OVER (), 0), 0)
+            + (1 - best_passage_weight) * r.period
             + r.boost AS score
         FROM records AS r
         LEFT JOIN (
@@ -245,6 +203,7 @@ BEGIN
                 'score', k.score,
                 'passage', k.best,
                 'boost', k.boost,
+                'period', k.period,
                 'summary_dense', k.dense,
                 'summary_lexical', k.lexical
             ) ORDER BY k.score DESC, k.occurred_at DESC, k.record_id)
@@ -261,11 +220,12 @@ BEGIN
                 'seq', b.first_message,
                 'passage', b.seq,
                 'score', s.score,
-                'lexical', s.lexical,
                 'window_lexical', s.window_lexical,
-                'session_lexical', s.session_lexical,
                 'dense', s.dense,
-                'window_dense', s.window_dense
+                'window_dense', s.window_dense,
+                'speaker', s.speaker,
+                'user', s.said_by_user,
+                'period', s.period
             ) ORDER BY s.score DESC, b.record_id, b.first_message)
             FROM best_messages AS b
             INNER JOIN scaled AS s ON b.record_id = s.record_id AND b.seq = s.seq
@@ -318,6 +278,20 @@ LANGUAGE sql AS $$
     SELECT count(*) FROM reached
 $$;
 
+-- What is known before a question is embedded: the version of what it would be answered from, and the names of those
+-- who speak there, in lower case, which a question is embedded without.
+CREATE FUNCTION neurigraph.before_search() RETURNS TABLE (data_version text, speakers text [])
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT
+        neurigraph_private.data_version(a.user_id),
+        ARRAY(
+            SELECT substr(u.lexeme, 2) FROM neurigraph.user_lexemes AS u
+            WHERE u.user_id = a.user_id AND u.lexeme >= '@' AND u.lexeme < 'A'
+        )
+    FROM (SELECT neurigraph.asking_user_id() AS user_id OFFSET 0) AS a
+    WHERE a.user_id IS NOT NULL
+$$;
+
 -- Phase one in one call. Null where the claims open nothing, or the node to search below is not there for whoever asks.
 CREATE FUNCTION neurigraph.search(question jsonb, embedding vector, passage_embedding halfvec) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
@@ -327,6 +301,8 @@ SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     owner uuid := asking ->> 'user_id';
+    -- Before anything is read, so that an answer is never kept under a newer version than what it tells.
+    seen text := neurigraph_private.data_version(owner);
     in_use record;
     anchors neurigraph_private.anchor [];
     found bigint;
@@ -359,12 +335,13 @@ BEGIN
     );
     answer := answer || jsonb_build_object(
         'model', in_use.model,
+        'data_version', seen,
         'anchors', (
             SELECT jsonb_agg(
                 jsonb_build_object('node_id', a.node_id, 'reason', a.reason, 'score', a.score) ORDER BY a.place
             )
             FROM unnest(anchors) WITH ORDINALITY
-                AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place)
+                AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place)
             WHERE a.place <= (question ->> 'anchors_shown')::integer
         ),
         'paths', (
@@ -401,5 +378,5 @@ END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.search(jsonb, vector, halfvec) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.search(jsonb, vector, halfvec) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.search(jsonb, vector, halfvec), neurigraph.before_search() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.search(jsonb, vector, halfvec), neurigraph.before_search() TO neurigraph_agent;

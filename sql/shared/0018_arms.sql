@@ -49,7 +49,7 @@ BEGIN
         ) END
     ), ' UNION ALL ') INTO arms
     FROM unnest(anchors) WITH ORDINALITY
-        AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place)
+        AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place)
     WHERE a.is_indexed;
     IF arms IS NOT NULL THEN
         RETURN QUERY EXECUTE 'SELECT DISTINCT c.* FROM (' || arms || ') AS c (anchor, record_id, seq)'
@@ -58,15 +58,29 @@ BEGIN
 END
 $$;
 
--- The passages that are ranked, with their own and their window's likeness to the question: all of a node that is
--- searched exactly, else the candidates. Neighbours of candidates come with them, for what a window says, and are not
--- eligible. Where a user is moving from one model to another, a vector is compared only with one of its own model.
+-- The likeness of a vector to the one bound to $1, as text. While a user moves from one model to another, a vector is
+-- compared only with one of its own model, bound to $3, and may lie in place or beside.
+CREATE FUNCTION neurigraph_private.likeness(column_name text, is_moving boolean, ddl_version integer) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN NOT is_moving THEN format('-neurigraph_private.distance(%s, $1)', column_name)
+        ELSE format('CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(%s, $1)', column_name)
+            || CASE WHEN ddl_version >= 2 THEN format(
+                ' WHEN r.embedding_next_model = $3 THEN -neurigraph_private.distance(%s_next, $1)', column_name
+            ) ELSE '' END
+            || ' END'
+    END
+$$;
+
+-- The passages that are ranked, with their own and their window's likeness to the question, and with their lexemes
+-- where one of the question's is among them: all of a node that is searched exactly, else the candidates. Neighbours of
+-- candidates come with them, for what a window says, and are not eligible.
 CREATE FUNCTION neurigraph_private.passages_in(
-    anchors neurigraph_private.anchor [], question jsonb, passage_embedding halfvec,
+    anchors neurigraph_private.anchor [], question jsonb, asked_lexemes text [], passage_embedding halfvec,
     at_anchors integer [], at_records uuid [], at_seqs integer [], are_eligible boolean []
 ) RETURNS TABLE (
-    anchor integer, record_id uuid, seq integer, first_message integer, lexeme_count integer, is_eligible boolean,
-    dense double precision, window_dense double precision
+    record_id uuid, seq integer, first_message integer, window_length real, lexemes text [], frequencies smallint [],
+    is_eligible boolean, is_asked boolean, is_user boolean, dense double precision, window_dense double precision
 )
 LANGUAGE plpgsql STABLE ROWS 2000 AS $$
 DECLARE
@@ -75,61 +89,33 @@ DECLARE
     filter text := neurigraph_private.record_filter(question);
 BEGIN
     SELECT string_agg(format(
-        'SELECT %1$s, p.record_id, p.seq, p.first_message, p.lexeme_count, '
-        || CASE WHEN a.is_indexed THEN 'k.is_eligible AND ' ELSE '' END || '($2 IS NULL OR lower(p.author) = $2), '
-        || CASE WHEN is_moving AND a.has_next THEN
-            'CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(p.embedding, $1) '
-            'WHEN r.embedding_next_model = $3 THEN -neurigraph_private.distance(p.embedding_next, $1) END, '
-            'CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(p.window_embedding, $1) '
-            'WHEN r.embedding_next_model = $3 THEN -neurigraph_private.distance(p.window_embedding_next, $1) END '
-        WHEN is_moving THEN
-            'CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(p.embedding, $1) END, '
-            'CASE WHEN r.embedding_model = $3 THEN -neurigraph_private.distance(p.window_embedding, $1) END '
-        ELSE
-            '-neurigraph_private.distance(p.embedding, $1), -neurigraph_private.distance(p.window_embedding, $1) '
-        END
-        || 'FROM %2$I.passages AS p'
-        || CASE WHEN is_moving OR filter <> 'true' THEN
-            ' INNER JOIN %2$I.metadata_records AS r ON p.record_id = r.record_id AND %3$s'
-        ELSE '' END
-        || CASE WHEN a.is_indexed THEN
-            ' INNER JOIN unnest($4, $5, $6, $7) AS k (anchor, record_id, seq, is_eligible)'
-            ' ON k.anchor = %1$s AND p.record_id = k.record_id AND p.seq = k.seq'
-        ELSE '' END,
-        a.place, a.schema_name, filter
+        'SELECT p.record_id, p.seq, p.first_message, %3$s,'
+        ' CASE WHEN p.lexemes && $4 THEN p.lexemes END, CASE WHEN p.lexemes && $4 THEN p.frequencies END,'
+        ' %4$s ($2 IS NULL OR lower(p.author) = $2),'
+        ' coalesce(lower(p.author) = ANY($5) OR %5$s = $6, false), coalesce(%5$s = ''user'', false), %6$s, %7$s'
+        ' FROM %2$I.passages AS p %8$s %9$s',
+        a.place,
+        a.schema_name,
+        CASE WHEN a.ddl_version >= 3 THEN 'coalesce(p.window_length, 3.25 * p.lexeme_count)::real'
+            ELSE '(3.25 * p.lexeme_count)::real' END,
+        CASE WHEN a.is_indexed THEN 'k.is_eligible AND' END,
+        CASE WHEN a.ddl_version >= 3 THEN 'p.role' ELSE 'NULL::neurigraph.message_role' END,
+        neurigraph_private.likeness('p.embedding', is_moving, a.ddl_version),
+        neurigraph_private.likeness('p.window_embedding', is_moving, a.ddl_version),
+        CASE WHEN is_moving OR filter <> 'true' THEN format(
+            'INNER JOIN %I.metadata_records AS r ON p.record_id = r.record_id AND %s', a.schema_name, filter
+        ) END,
+        CASE WHEN a.is_indexed THEN format(
+            'INNER JOIN unnest($7, $8, $9, $10) AS k (anchor, record_id, seq, is_eligible)'
+            ' ON k.anchor = %s AND p.record_id = k.record_id AND p.seq = k.seq', a.place
+        ) END
     ), ' UNION ALL ') INTO arms
     FROM unnest(anchors) WITH ORDINALITY
-        AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place);
+        AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place);
     RETURN QUERY EXECUTE arms USING
-        passage_embedding, lower(question ->> 'speaker'), question ->> 'model', at_anchors, at_records, at_seqs,
-        are_eligible;
-END
-$$;
-
--- How often each lexeme of the question occurs in the passages that are ranked, and in their neighbours.
-CREATE FUNCTION neurigraph_private.occurrences_in(
-    anchors neurigraph_private.anchor [], lexemes text [], at_anchors integer [], at_records uuid [], at_seqs integer []
-) RETURNS TABLE (record_id uuid, seq integer, place integer, frequency real)
-LANGUAGE plpgsql STABLE ROWS 1000 AS $$
-DECLARE
-    arms text;
-BEGIN
-    SELECT string_agg(format(
-        'SELECT p.record_id, p.seq, l.place::integer, '
-        'p.frequencies[array_position(p.lexemes, l.lexeme)]::real '
-        || CASE WHEN a.is_indexed THEN
-            'FROM unnest($2, $3, $4) AS k (anchor, record_id, seq) '
-            'INNER JOIN %2$I.passages AS p ON k.anchor = %1$s AND p.record_id = k.record_id AND p.seq = k.seq '
-            'INNER JOIN unnest($1) WITH ORDINALITY AS l (lexeme, place) ON l.lexeme = ANY(p.lexemes)'
-        ELSE
-            'FROM unnest($1) WITH ORDINALITY AS l (lexeme, place) '
-            'INNER JOIN %2$I.passages AS p ON p.lexemes @> ARRAY[l.lexeme]'
-        END,
-        a.place, a.schema_name
-    ), ' UNION ALL ') INTO arms
-    FROM unnest(anchors) WITH ORDINALITY
-        AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place);
-    RETURN QUERY EXECUTE arms USING lexemes, at_anchors, at_records, at_seqs;
+        passage_embedding, lower(question ->> 'speaker'), question ->> 'model', asked_lexemes,
+        ARRAY(SELECT jsonb_array_elements_text(question -> 'asked_speakers')),
+        (question ->> 'asked_role')::neurigraph.message_role, at_anchors, at_records, at_seqs, are_eligible;
 END
 $$;
 
@@ -153,17 +139,13 @@ BEGIN
     WHERE numnode(w.word) > 0;
     SELECT string_agg(format(
         'SELECT %1$s, r.record_id, r.occurred_at, r.source_id, '
-        'CASE WHEN r.embedding_model = $2 THEN -neurigraph_private.distance(r.embedding, $1) '
-        || CASE WHEN is_moving AND a.has_next THEN
-            'WHEN r.embedding_next_model = $2 THEN -neurigraph_private.distance(r.embedding_next, $1) '
-        ELSE '' END
-        || 'END, ts_rank(r.tsv, $3, 1) FROM %2$I.metadata_records AS r WHERE %3$s'
-        || CASE WHEN a.is_indexed THEN ' AND (r.record_id = ANY($4) OR r.tsv @@ $3)' ELSE '' END,
-        a.place, a.schema_name, filter
+        '%4$s, ts_rank(r.tsv, $2, 1) FROM %2$I.metadata_records AS r WHERE %3$s'
+        || CASE WHEN a.is_indexed THEN ' AND (r.record_id = ANY($4) OR r.tsv @@ $2)' ELSE '' END,
+        a.place, a.schema_name, filter, neurigraph_private.likeness('r.embedding', true, a.ddl_version)
     ), ' UNION ALL ') INTO arms
     FROM unnest(anchors) WITH ORDINALITY
-        AS a (node_id, schema_name, reason, score, boost, is_indexed, has_next, place);
-    RETURN QUERY EXECUTE arms USING embedding, question ->> 'model', words, candidates;
+        AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place);
+    RETURN QUERY EXECUTE arms USING embedding, words, question ->> 'model', candidates;
 END
 $$;
 
