@@ -68,7 +68,7 @@ def search(
             installation.settings,
             claims,
             question,
-            asked_at=_now(),
+            asked_at=question.at or _now(),
             reranker=installation.reranker,
         )
 
@@ -103,7 +103,7 @@ def ask(
             installation.settings,
             claims,
             question,
-            asked_at=_now(),
+            asked_at=question.at or _now(),
             reranker=installation.reranker,
         )
 

@@ -20,7 +20,7 @@ from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.model import Claims, Evidence, Statement
 from neurigraph_pipelines.ports import Adapters, LanguageModel, Reranker, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
-from neurigraph_pipelines.retrieval.find import find, reranked
+from neurigraph_pipelines.retrieval.find import checked, find, reranked
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.search import Answer, Question
 from neurigraph_pipelines.settings import Settings
@@ -125,8 +125,10 @@ def ask(
         InvalidInputError: As ``find``.
         NotFoundError: As ``find``.
     """
+    question = checked(question)
+    moment = asked_at or question.at or datetime.now(UTC)
     wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
-    found = find(adapters.database, adapters.embedder, settings, claims, wide, asked_at=asked_at)
+    found = find(adapters.database, adapters.embedder, settings, claims, wide, asked_at=moment)
     notes = list(found.notes)
     lexer = Lexer(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
@@ -139,7 +141,7 @@ def ask(
     notes += said
     passages = [passages[place] for place in order][: settings.ask_passages]
     evidence = _within([passage.as_evidence() for passage in passages], settings.ask_tokens, adapters.tokens)
-    statements = _statements(adapters.language_model, question.query, asked_at or datetime.now(UTC), evidence, notes)
+    statements = _statements(adapters.language_model, question.query, moment, evidence, notes)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
     return Reply(
@@ -162,7 +164,7 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
 
 def _read(adapters: Adapters, claims: Claims, found: Answer, most: int, files: int, notes: list[str]) -> list[_Passage]:
     """The best messages of phase one with their words, best first; only their bytes are read."""
-    hits = {hit["record_id"]: hit for hit in found.hits}
+    hits = {hit["record_id"]: hit for hit in found.hits if hit["file"]["file_id"]}
     if not found.messages:
         return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
     wanted: dict[str, list[int]] = {}
@@ -196,15 +198,15 @@ def _statements(
     except NeurigraphError as error:
         notes.append(f"{model.name} gave no answer, so these are the messages found. {error}")
         return _verbatim(evidence)
-    checked = list(_checked(given, len(evidence)))
-    if sum(len(s.evidence) for s in checked) < sum(len(s.evidence) for s in given):
+    usable = list(_usable(given, len(evidence)))
+    if sum(len(s.evidence) for s in usable) < sum(len(s.evidence) for s in given):
         notes.append(f"{model.name} cited what it was not given: those citations were dropped.")
-    if len(checked) < len(given):
+    if len(usable) < len(given):
         notes.append(f"{model.name} said something without a citation: it was left out.")
-    return checked if checked or not given else _verbatim(evidence)
+    return usable if usable or not given else _verbatim(evidence)
 
 
-def _checked(given: Sequence[Statement], most: int) -> Iterator[Statement]:
+def _usable(given: Sequence[Statement], most: int) -> Iterator[Statement]:
     """Statements that cite something that was given, with those citations alone."""
     for statement in given:
         cited = tuple(number for number in statement.evidence if 1 <= number <= most)

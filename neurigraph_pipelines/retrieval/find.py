@@ -46,7 +46,7 @@ def find(
         InvalidInputError: The question is empty or too long, or a limit or filter cannot be.
         NotFoundError: The node to search below does not exist or is not visible.
     """
-    question = _checked(question)
+    question = checked(question)
     moment = _with_zone(asked_at or question.at or datetime.now(UTC))
     named = [] if question.periods else _named_periods(database, embedder, settings, claims, question, moment)
     wide = replace(
@@ -58,22 +58,32 @@ def find(
     return answer if reranker is None else _reranked(reranker, question, answer, settings.reranker_top_n)
 
 
-def _checked(question: Question) -> Question:
-    """The question with its filters in the form in which they are compared."""
+def checked(question: Question) -> Question:
+    """The question with its words and filters in the form in which they are compared.
+
+    Raises:
+        InvalidInputError: A filter cannot be.
+    """
     after, before = (None if t is None else utc(t) for t in (question.occurred_after, question.occurred_before))
     if after is not None and before is not None and after >= before:
-        raise InvalidInputError(
-            "occurred_after is not before occurred_before, so nothing can lie between them: swap them"
-        )
-    speaker = None if question.speaker is None else clean_text(question.speaker, "repair")[0].strip()
+        raise InvalidInputError("occurred_after does not lie before occurred_before, so nothing is between: swap them")
+    speaker = None if question.speaker is None else _clean(question.speaker)
     if speaker == "":
         raise InvalidInputError("the speaker is empty: give a name, or leave the filter out")
     if speaker is not None and len(speaker) > MAX_NAME_CHARACTERS:
-        raise InvalidInputError(
-            f"the speaker has more than {MAX_NAME_CHARACTERS} characters: give a name as it was stored"
-        )
-    at = None if question.at is None else utc(question.at)
-    return replace(question, at=at, occurred_after=after, occurred_before=before, speaker=speaker)
+        raise InvalidInputError(f"the speaker has more than {MAX_NAME_CHARACTERS} characters: give the name as stored")
+    return replace(
+        question,
+        query=_clean(question.query),
+        at=None if question.at is None else utc(question.at),
+        occurred_after=after,
+        occurred_before=before,
+        speaker=speaker,
+    )
+
+
+def _clean(text: str) -> str:
+    return clean_text(text, "repair")[0].strip()
 
 
 def _with_zone(moment: datetime) -> datetime:

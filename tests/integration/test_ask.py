@@ -186,7 +186,14 @@ def test_filters_narrow_an_answer_too(memory: Memory) -> None:
 
 @pytest.mark.parametrize("query", ["\x00 boat \ud800", "🦊", "boat " * 700, "'; DROP TABLE users; --", "%s {x}"])
 def test_any_question_gets_its_answer(memory: Memory, query: str) -> None:
-    assert memory.ask(query).answer
+    for model in (PlainModel(), memory.here.language_model):
+        assert memory.ask(query, model).answer
+
+
+def test_a_question_of_nothing_is_refused(memory: Memory) -> None:
+    for query in ("", " \n", "x" * 4_001):
+        with pytest.raises(InvalidInputError):
+            memory.ask(query)
 
 
 # What is read
@@ -195,10 +202,11 @@ def test_any_question_gets_its_answer(memory: Memory, query: str) -> None:
 def test_only_the_bytes_of_few_files_are_read(memory: Memory) -> None:
     objects = CountingObjects(memory.here.objects)
     model = SayingModel(Statement("So it is.", (1,)))
-    memory.ask("Dave the desk the knee", model, objects=objects, limits={"ask_files": 2, "ask_passages": 3})
+    memory.ask("Dave the desk the knee", model, objects=objects, limits={"ask_files": 2, "ask_passages": 9})
     assert objects.whole == []
-    assert len(objects.parts) == 3
-    assert len({key for key, _ in objects.parts}) <= 2
+    assert len({key for key, _ in objects.parts}) == 2
+    assert len(model.given) == len(objects.parts) < 6
+    memory.ask("Dave the desk the knee", model, limits={"ask_passages": 3})
     assert len(model.given) == 3
 
 
