@@ -37,7 +37,7 @@ class EventPhrase:
     """Words that place a question before or after something that happened.
 
     Attributes:
-        relation: ``before``, ``after`` or ``during``.
+        relation: ``before`` or ``after``.
         event: What happened, such as ``the wedding``.
         words: The whole phrase, such as ``after the wedding``.
     """
@@ -75,7 +75,10 @@ def time_phrases(text: str, now: datetime) -> list[Period]:
 
 
 def event_phrases(text: str) -> list[EventPhrase]:
-    """Phrases such as ``before the move`` whose time only the memory knows, in order."""
+    """Phrases such as ``before the move`` whose time only the memory knows, in order.
+
+    ``during the walk`` is none: its words find what was said of the walk better than a time that is a guess.
+    """
     found = []
     for match in islice(_EVENT.finditer(text), MAX_PHRASES):
         article, *following = match["event"].split()
@@ -91,12 +94,9 @@ def event_phrases(text: str) -> list[EventPhrase]:
 def period_around(phrase: EventPhrase, happened_at: datetime) -> Period:
     """The stretch that an event phrase means, now that its time is known; the day of the event belongs to it."""
     day = datetime.combine(happened_at.date(), time.min, happened_at.tzinfo)
-    start, end = {
-        "before": (None, day + ONE_DAY),
-        "after": (day, None),
-        "during": (day, day + ONE_DAY),
-    }[phrase.relation]
-    return Period(start, end, phrase.words)
+    if phrase.relation == "before":
+        return Period(None, day + ONE_DAY, phrase.words)
+    return Period(day, None, phrase.words)
 
 
 def _years_before(day: date, years: int) -> date:
@@ -198,7 +198,6 @@ _RELATIONS = {
     "after": "after",
     "since": "after",
     "following": "after",
-    "during": "during",
 }
 _EVENT = re.compile(
     rf"\b(?P<relation>{'|'.join(_RELATIONS)})\s+"
