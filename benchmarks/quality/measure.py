@@ -73,7 +73,8 @@ def _baselines(sample: Sample, embedder: Embedder) -> dict[str, Rank]:
 
 def recalls(ranked: Sequence[str], asked: Asked, sample: Sample) -> tuple[float, ...]:
     """The share of a question's evidence that a ranking has: at each of ``DEPTHS``, then within ``WORDS``."""
-    words = np.cumsum([len(sample.messages[name].content.split()) for name in ranked])
+    messages = sample.messages
+    words = np.cumsum([len(messages[name].content.split()) for name in ranked])
     within = int(np.searchsorted(words, WORDS, side="right"))
     cuts = [ranked[:depth] for depth in (*DEPTHS, within)]
     return tuple(len(asked.evidence.intersection(cut)) / len(asked.evidence) for cut in cuts)
