@@ -193,9 +193,9 @@ class Settings(BaseSettings):
         description="Answers a process keeps until what they depend on changes, a minute at most. 0: none.",
     )
     max_searched_passages: int = Field(
-        default=10_000,
+        default=5_000,
         ge=100,
-        description="Passages compared with one question, about 1 µs each: smaller graphs are searched as a whole, of "
+        description="Passages compared with one question, about 2 µs each: smaller graphs are searched as a whole, of "
         "larger ones the nodes for which most speaks.",
     )
 

@@ -35,7 +35,14 @@ SPREAD = 1.2
 """How far messages lie from their topic: the length of the noise that is added to its unit vector."""
 
 _START = datetime(2020, 1, 1, tzinfo=UTC)
-_COUNTS = "record_id, seq, first_message, last_message, byte_offset, byte_length, embedding, window_embedding, lexemes, frequencies, lexeme_count"
+_RECORD_COLUMNS = (
+    "record_id, title, summary, embedding, embedding_model, content_type, trigger_type, source_kind, source_id, "
+    "first_message, last_message, content_hash, occurred_at"
+)
+_PASSAGE_COLUMNS = (
+    "record_id, seq, first_message, last_message, byte_offset, byte_length, embedding, window_embedding, lexemes, "
+    "frequencies, lexeme_count"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +149,7 @@ def _fill(
     around = _unit(vectors + np.roll(vectors, 1, axis=0) + np.roll(vectors, -1, axis=0))
     ids = [uuid4() for _ in range(records)]
     with connection.cursor() as cursor:
-        with cursor.copy(
-            sql.SQL(
-                "COPY {}.metadata_records (record_id, title, summary, embedding, embedding_model, content_type, "
-                "trigger_type, source_kind, source_id, first_message, last_message, content_hash, occurred_at) "
-                "FROM STDIN"
-            ).format(schema)
-        ) as copy:
+        with cursor.copy(sql.SQL(f"COPY {{}}.metadata_records ({_RECORD_COLUMNS}) FROM STDIN").format(schema)) as copy:
             for number, record_id in enumerate(ids):
                 rows = slice(number * MESSAGES_OF_RECORD, (number + 1) * MESSAGES_OF_RECORD)
                 summary = " ".join(word for message in words[rows] for word in message[:5])
@@ -171,7 +172,7 @@ def _fill(
                         when,
                     )
                 )
-        with cursor.copy(sql.SQL(f"COPY {{}}.passages ({_COUNTS}) FROM STDIN").format(schema)) as copy:
+        with cursor.copy(sql.SQL(f"COPY {{}}.passages ({_PASSAGE_COLUMNS}) FROM STDIN").format(schema)) as copy:
             for row in _passages(ids, vectors, around, words):
                 copy.write_row(row)
     random = np.random.default_rng(count)

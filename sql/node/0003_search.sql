@@ -1,6 +1,10 @@
 -- What search needs of a node: passages with the role of who speaks and the length of their window, counted in the
 -- statistics of their user's corpus; and word of every change that an answer may depend on.
 
+-- With two vectors on it a row is longer than what is usually compressed or put out of line; in line, its lexemes are
+-- compared in a third of the time.
+ALTER TABLE {schema}.passages SET (toast_tuple_target = 8160);
+
 ALTER TABLE {schema}.passages
 ADD COLUMN role neurigraph.message_role,
 -- Lexemes of the passage and of those around it, each times how much it counts in the window.

@@ -37,7 +37,8 @@ $$;
 
 -- A node that is searched: why, how strongly (0 to 1, comparable within one question), and what it costs.
 CREATE TYPE neurigraph_private.anchor AS (
-    node_id uuid, schema_name text, reason text, score real, boost real, is_indexed boolean, ddl_version integer
+    node_id uuid, schema_name text, reason text, score real, boost real, passages bigint, is_indexed boolean,
+    ddl_version integer
 );
 
 -- Rarity of each lexeme of a question in the whole corpus of a user (Robertson and Zaragoza, 2009).
@@ -269,7 +270,7 @@ BEGIN
 
     SELECT array_agg(ROW(
         u.node_id, u.schema_name, u.reason, u.score, CASE WHEN u.name_score >= 0.8 THEN u.name_score ELSE 0 END,
-        u.vector_index IS NOT NULL, u.node_ddl_version
+        u.passages, u.vector_index IS NOT NULL, u.node_ddl_version
     )::neurigraph_private.anchor ORDER BY u.place) INTO chosen
     FROM lined_up AS u
     WHERE (u.place <= most AND u.passages_before < budget) OR u.records_before < wanted;

@@ -49,7 +49,7 @@ BEGIN
         ) END
     ), ' UNION ALL ') INTO arms
     FROM unnest(anchors) WITH ORDINALITY
-        AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place)
+        AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place)
     WHERE a.is_indexed;
     IF arms IS NOT NULL THEN
         RETURN QUERY EXECUTE 'SELECT DISTINCT c.* FROM (' || arms || ') AS c (anchor, record_id, seq)'
@@ -74,7 +74,8 @@ $$;
 
 -- The passages that are ranked, with their own and their window's likeness to the question, and with their lexemes
 -- where one of the question's is among them: all of a node that is searched exactly, else the candidates. Neighbours of
--- candidates come with them, for what a window says, and are not eligible.
+-- candidates come with them, for what a window says, and are not eligible. Of many, those are left out early that can
+-- not come to the top: without a word of the question in their window, and not among the best by all else.
 CREATE FUNCTION neurigraph_private.passages_in(
     anchors neurigraph_private.anchor [], question jsonb, asked_lexemes text [], passage_embedding halfvec,
     at_anchors integer [], at_records uuid [], at_seqs integer [], are_eligible boolean []
@@ -85,12 +86,13 @@ CREATE FUNCTION neurigraph_private.passages_in(
 LANGUAGE plpgsql STABLE ROWS 2000 AS $$
 DECLARE
     arms text;
+    weights jsonb := question -> 'weights';
     is_moving boolean := question ->> 'is_moving';
     filter text := neurigraph_private.record_filter(question);
 BEGIN
     SELECT string_agg(format(
         'SELECT p.record_id, p.seq, p.first_message, %3$s,'
-        ' CASE WHEN p.lexemes && $4 THEN p.lexemes END, CASE WHEN p.lexemes && $4 THEN p.frequencies END,'
+        ' CASE WHEN p.lexemes && $4 THEN p.lexemes END, p.frequencies,'
         ' %4$s ($2 IS NULL OR lower(p.author) = $2),'
         ' coalesce(lower(p.author) = ANY($5) OR %5$s = $6, false), coalesce(%5$s = ''user'', false), %6$s, %7$s'
         ' FROM %2$I.passages AS p %8$s %9$s',
@@ -111,11 +113,33 @@ BEGIN
         ) END
     ), ' UNION ALL ') INTO arms
     FROM unnest(anchors) WITH ORDINALITY
-        AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place);
+        AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place);
+    IF (SELECT sum(a.passages) FROM unnest(anchors) AS a WHERE NOT a.is_indexed) > 1500 THEN
+        arms := format(
+            'WITH p (record_id, seq, first_message, window_length, lexemes, frequencies, is_eligible, is_asked,'
+            ' is_user, dense, window_dense) AS MATERIALIZED (%s), '
+            'x AS MATERIALIZED (SELECT greatest(max(p.dense), 0.3) AS dense,'
+            ' greatest(max(p.window_dense), 0.3) AS window_dense FROM p WHERE p.is_eligible) '
+            'SELECT p.* FROM p WHERE (p.record_id, p.seq) IN ('
+            '    SELECT o.record_id, o.seq + d.step FROM p AS o CROSS JOIN generate_series(-2, 3) AS d (step)'
+            '    WHERE o.lexemes IS NOT NULL'
+            '    UNION ALL'
+            '    (SELECT b.record_id, b.seq FROM p AS b CROSS JOIN x WHERE b.is_eligible ORDER BY'
+            '    coalesce($11 * b.dense / x.dense, 0) + coalesce($12 * b.window_dense / x.window_dense, 0)'
+            '    + CASE WHEN b.is_asked THEN $13 ELSE 0 END + CASE WHEN b.is_user THEN $14 ELSE 0 END DESC LIMIT $15)'
+            ')', arms
+        );
+    END IF;
     RETURN QUERY EXECUTE arms USING
         passage_embedding, lower(question ->> 'speaker'), question ->> 'model', asked_lexemes,
         ARRAY(SELECT jsonb_array_elements_text(question -> 'asked_speakers')),
-        (question ->> 'asked_role')::neurigraph.message_role, at_anchors, at_records, at_seqs, are_eligible;
+        (question ->> 'asked_role')::neurigraph.message_role, at_anchors, at_records, at_seqs, are_eligible,
+        (weights ->> 'dense')::double precision, (weights ->> 'window_dense')::double precision,
+        (weights ->> 'speaker')::double precision, (weights ->> 'user')::double precision,
+        -- A time that is named lifts whole records, whatever they say.
+        (question ->> 'message_limit')::integer
+        + (question ->> 'candidates')::integer
+        * CASE jsonb_array_length(question -> 'periods') WHEN 0 THEN 1 ELSE 5 END;
 END
 $$;
 
@@ -144,7 +168,7 @@ BEGIN
         a.place, a.schema_name, filter, neurigraph_private.likeness('r.embedding', true, a.ddl_version)
     ), ' UNION ALL ') INTO arms
     FROM unnest(anchors) WITH ORDINALITY
-        AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place);
+        AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place);
     RETURN QUERY EXECUTE arms USING embedding, words, question ->> 'model', candidates;
 END
 $$;

@@ -75,7 +75,8 @@ BEGIN
             ), 0) AS period
         FROM neurigraph_private.records_in(anchors, question, embedding, at_records) AS r
         INNER JOIN unnest(anchors) WITH ORDINALITY
-            AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place) ON r.anchor = a.place
+            AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place)
+            ON r.anchor = a.place
     ),
 
     rarity AS MATERIALIZED (
@@ -341,7 +342,7 @@ BEGIN
                 jsonb_build_object('node_id', a.node_id, 'reason', a.reason, 'score', a.score) ORDER BY a.place
             )
             FROM unnest(anchors) WITH ORDINALITY
-                AS a (node_id, schema_name, reason, score, boost, is_indexed, ddl_version, place)
+                AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place)
             WHERE a.place <= (question ->> 'anchors_shown')::integer
         ),
         'paths', (
