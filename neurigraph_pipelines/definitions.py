@@ -22,10 +22,11 @@ from neurigraph_pipelines.defs.sensors import (
     upload_sensor,
 )
 from neurigraph_pipelines.defs.upload_job import upload_job
+from neurigraph_pipelines.defs.vector_index_assets import vector_index_job, vector_index_schedule, vector_indexes
 
 defs = dg.Definitions(
-    assets=[pending_embeddings, record_embeddings],
-    jobs=[ingestion_job, upload_job, replay_job, heal_job, retention_job],
+    assets=[pending_embeddings, record_embeddings, vector_indexes],
+    jobs=[ingestion_job, upload_job, replay_job, heal_job, retention_job, vector_index_job],
     sensors=[
         conversation_end_sensor,
         chunk_threshold_sensor,
@@ -33,7 +34,7 @@ defs = dg.Definitions(
         upload_sensor,
         run_failure_report_sensor,
     ],
-    schedules=[retention_schedule, heal_embeddings_schedule],
+    schedules=[retention_schedule, heal_embeddings_schedule, vector_index_schedule],
     resources={"installation": InstallationResource()},
     executor=dg.in_process_executor,
 )

@@ -47,6 +47,10 @@ class Database(Protocol):
         """A transaction as ``neurigraph_pipeline``: the jobs, over all users."""
         ...
 
+    def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
+        """A connection as ``neurigraph_owner`` on which every statement commits by itself, for work that takes long."""
+        ...
+
     def agent(self, claims: Claims | None) -> AbstractContextManager[Transaction]:
         """A transaction as ``neurigraph_agent`` with signed claims; without claims nothing is visible."""
         ...

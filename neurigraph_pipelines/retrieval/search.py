@@ -37,8 +37,8 @@ ANCHORS_SHOWN = 10
 NODES_WARMED = 5
 """Nodes of the best hits whose neighbourhood is staged."""
 
-CANDIDATES = 200
-"""Passages that each index of a big node contributes, by each of its vectors and by its words."""
+CANDIDATES = 100
+"""Passages that a big node contributes by each of its two vectors; by words it is twice as many for all of them."""
 
 WEIGHTS = {
     "window_lexical": 0.47,

@@ -225,7 +225,8 @@ BEGIN
             g.schema_name,
             g.node_ddl_version,
             g.record_count,
-            t.vector_index,
+            -- While a user moves to another model, the index holds vectors of both.
+            CASE WHEN NOT (question ->> 'is_moving')::boolean THEN t.vector_index END AS vector_index,
             coalesce(t.passages, 0) AS passages,
             coalesce(n.score, 0) AS name_score,
             i.node_id IS NOT NULL AS is_linked,

@@ -19,30 +19,28 @@ LANGUAGE sql IMMUTABLE AS $$
     )
 $$;
 
--- Of nodes whose vectors have an index, the passages worth a closer look: the nearest by either vector, and those with
--- most of the rare lexemes.
+-- Of nodes whose vectors have an index: the passages that are nearest by either vector, and where the rare lexemes of
+-- the question occur, with their places in it and how often.
 CREATE FUNCTION neurigraph_private.candidates_in(
     anchors neurigraph_private.anchor [], question jsonb, rare text [], passage_embedding halfvec
-) RETURNS TABLE (anchor integer, record_id uuid, seq integer)
+) RETURNS TABLE (anchor integer, record_id uuid, seq integer, place integer, frequency real)
 LANGUAGE plpgsql STABLE ROWS 500 AS $$
 DECLARE
     arms text;
-    depth integer := question ->> 'candidates';
     filter text := neurigraph_private.record_filter(question);
-    is_moving boolean := question ->> 'is_moving';
 BEGIN
     SELECT string_agg(format(
-        '(SELECT %1$s, c.record_id, c.seq FROM ('
-        '    SELECT p.record_id, p.seq, count(*) AS words '
-        '    FROM unnest($2) AS l (lexeme) INNER JOIN %2$I.passages AS p ON p.lexemes @> ARRAY[l.lexeme] %3$s '
-        '    GROUP BY p.record_id, p.seq ORDER BY words DESC LIMIT $3'
-        ') AS c)'
-        || CASE WHEN passage_embedding IS NULL THEN '' ELSE
-            ' UNION ALL (SELECT %1$s, p.record_id, p.seq FROM %2$I.passages AS p %3$s '
-            'ORDER BY neurigraph_private.distance(p.embedding, $1) LIMIT $3)'
-            ' UNION ALL (SELECT %1$s, p.record_id, p.seq FROM %2$I.passages AS p %3$s '
-            'ORDER BY neurigraph_private.distance(p.window_embedding, $1) LIMIT $3)'
-        END,
+        'SELECT %1$s, p.record_id, p.seq, l.place::integer, p.frequencies[array_position(p.lexemes, l.lexeme)]::real'
+        ' FROM unnest($2) WITH ORDINALITY AS l (lexeme, place)'
+        ' INNER JOIN %2$I.passages AS p ON p.lexemes @> ARRAY[l.lexeme] %3$s'
+        || CASE WHEN passage_embedding IS NOT NULL THEN
+            ' UNION ALL (SELECT %1$s, p.record_id, p.seq, NULL, NULL FROM %2$I.passages AS p %3$s'
+            ' WHERE $4 IS NULL OR lower(p.author) = $4'
+            ' ORDER BY neurigraph_private.distance(p.embedding, $1) LIMIT $3)'
+            ' UNION ALL (SELECT %1$s, p.record_id, p.seq, NULL, NULL FROM %2$I.passages AS p %3$s'
+            ' WHERE $4 IS NULL OR lower(p.author) = $4'
+            ' ORDER BY neurigraph_private.distance(p.window_embedding, $1) LIMIT $3)'
+        ELSE '' END,
         a.place, a.schema_name,
         CASE filter WHEN 'true' THEN '' ELSE format(
             'INNER JOIN %I.metadata_records AS r ON p.record_id = r.record_id AND %s', a.schema_name, filter
@@ -52,8 +50,8 @@ BEGIN
         AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place)
     WHERE a.is_indexed;
     IF arms IS NOT NULL THEN
-        RETURN QUERY EXECUTE 'SELECT DISTINCT c.* FROM (' || arms || ') AS c (anchor, record_id, seq)'
-        USING passage_embedding, rare, depth;
+        RETURN QUERY EXECUTE arms
+        USING passage_embedding, rare, (question ->> 'candidates')::integer, lower(question ->> 'speaker');
     END IF;
 END
 $$;
@@ -73,8 +71,8 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- The passages that are ranked, with their own and their window's likeness to the question, and with their lexemes
--- where one of the question's is among them: all of a node that is searched exactly, else the candidates. Neighbours of
--- candidates come with them, for what a window says, and are not eligible. Of many, those are left out early that can
+-- where one of the question's is among them: all of a node that is searched exactly, else the candidates. Neighbours
+-- of candidates come with them, for what their windows say, and are not eligible. Of many, those are left out early that can
 -- not come to the top: without a word of the question in their window, and not among the best by all else.
 CREATE FUNCTION neurigraph_private.passages_in(
     anchors neurigraph_private.anchor [], question jsonb, asked_lexemes text [], passage_embedding halfvec,

@@ -1,5 +1,11 @@
 -- Phase one: what the arms found, ranked, and the one call that a face makes.
 
+-- How much what is said so many passages from a passage counts in its window; window_length is counted with the same.
+CREATE FUNCTION neurigraph_private.window_weights() RETURNS TABLE (step integer, weight double precision)
+LANGUAGE sql IMMUTABLE ROWS 6 AS $$
+    VALUES (-3, 0.3::double precision), (-2, 0.5), (-1, 0.7), (0, 1), (1, 0.5), (2, 0.25)
+$$;
+
 -- A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its window
 -- (Robertson and Zaragoza, 2009; k1 = 0.9, b = 0.75), in which what was said around it counts less with its distance,
 -- and what was said before counts more than what came after, because an answer is found by its question; the cosine of
@@ -9,7 +15,7 @@
 CREATE FUNCTION neurigraph_private.rank(
     owner uuid, anchors neurigraph_private.anchor [], question jsonb, embedding vector, passage_embedding halfvec
 ) RETURNS jsonb
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
     lexemes text [] := ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'));
     weights jsonb := question -> 'weights';
@@ -27,6 +33,7 @@ DECLARE
     wanted_messages integer := question ->> 'message_limit';
     by_speaker boolean := question ->> 'speaker' IS NOT NULL;
     rare text [];
+    rare_weights double precision [];
     at_anchors integer [];
     at_records uuid [];
     at_seqs integer [];
@@ -34,19 +41,49 @@ DECLARE
     answer jsonb;
 BEGIN
     IF true = ANY(ARRAY(SELECT a.is_indexed FROM unnest(anchors) AS a)) THEN
-        SELECT array_agg(r.lexeme) INTO rare
+        -- Asking for k gives k, whatever the filters leave out (pgvector 0.8 and newer).
+        PERFORM set_config('hnsw.ef_search', least((question ->> 'candidates')::integer, 1000)::text, true);
+        IF current_setting('hnsw.iterative_scan', true) IS NOT NULL THEN
+            PERFORM
+                set_config('hnsw.iterative_scan', 'strict_order', true),
+                set_config('ivfflat.iterative_scan', 'relaxed_order', true);
+        END IF;
+        SELECT array_agg(r.lexeme ORDER BY r.place), array_agg(r.weight ORDER BY r.place) INTO rare, rare_weights
         FROM (
-            SELECT a.lexeme, sum(a.passages) OVER (ORDER BY a.passages, a.place) - a.passages AS before
+            SELECT a.*, sum(a.passages) OVER (ORDER BY a.passages, a.place) - a.passages AS before
             FROM neurigraph_private.rarities(owner, lexemes) AS a
+            WHERE a.passages > 0
         ) AS r
-        WHERE r.before < 1000;
+        WHERE r.before < 2000;
+        WITH found AS MATERIALIZED (
+            SELECT c.* FROM neurigraph_private.candidates_in(anchors, question, rare, passage_embedding) AS c
+        ),
+
+        windows AS (
+            SELECT o.anchor, o.record_id, o.seq - d.step AS seq, o.place, sum(d.weight * o.frequency) AS frequency
+            FROM found AS o CROSS JOIN neurigraph_private.window_weights() AS d
+            WHERE o.place IS NOT NULL
+            GROUP BY o.anchor, o.record_id, o.seq - d.step, o.place
+        ),
+
+        eligible AS MATERIALIZED (
+            SELECT f.anchor, f.record_id, f.seq FROM found AS f WHERE f.place IS NULL
+            UNION
+            (
+                SELECT w.anchor, w.record_id, w.seq
+                FROM windows AS w
+                GROUP BY w.anchor, w.record_id, w.seq
+                ORDER BY sum(rare_weights[w.place] * w.frequency / (w.frequency + 0.9)) DESC
+                LIMIT 2 * (question ->> 'candidates')::integer
+            )
+        )
+
         SELECT array_agg(k.anchor), array_agg(k.record_id), array_agg(k.seq), array_agg(k.is_eligible)
         INTO at_anchors, at_records, at_seqs, are_eligible
         FROM (
-            SELECT c.anchor, c.record_id, c.seq + d.step AS seq, bool_or(d.step = 0) AS is_eligible
-            FROM neurigraph_private.candidates_in(anchors, question, rare, passage_embedding) AS c
-            CROSS JOIN generate_series(-3, 2) AS d (step)
-            GROUP BY c.anchor, c.record_id, c.seq + d.step
+            SELECT e.anchor, e.record_id, e.seq + d.step AS seq, bool_or(d.step = 0) AS is_eligible
+            FROM eligible AS e CROSS JOIN neurigraph_private.window_weights() AS d
+            GROUP BY e.anchor, e.record_id, e.seq + d.step
         ) AS k;
     END IF;
 
@@ -104,8 +141,7 @@ BEGIN
     windows AS (
         SELECT o.record_id, o.seq - d.step AS seq, o.place, sum(d.weight * o.frequency) AS frequency
         FROM occurrences AS o
-        CROSS JOIN (VALUES (-3, 0.3::double precision), (-2, 0.5), (-1, 0.7), (0, 1), (1, 0.5), (2, 0.25))
-            AS d (step, weight)
+        CROSS JOIN neurigraph_private.window_weights() AS d
         GROUP BY o.record_id, o.seq - d.step, o.place
     ),
 

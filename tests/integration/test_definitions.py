@@ -124,10 +124,12 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "replay_job",
         "retention_job",
         "upload_job",
+        "vector_index_job",
     ]
     assert {key.to_user_string() for key in repository.assets_defs_by_key} == {
         "pending_embeddings",
         "record_embeddings",
+        "vector_indexes",
     }
     assert sorted(sensor.name for sensor in repository.sensor_defs) == [
         "chunk_threshold_sensor",
@@ -139,6 +141,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
     assert sorted(schedule.name for schedule in repository.schedule_defs) == [
         "heal_embeddings_schedule",
         "retention_job_schedule",
+        "vector_index_schedule",
     ]
     assert conversation_end_sensor.default_status is dg.DefaultSensorStatus.RUNNING
     assert retention_schedule.default_status is dg.DefaultScheduleStatus.RUNNING

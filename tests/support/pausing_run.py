@@ -104,7 +104,7 @@ class PausingDatabase:
 
     def __init__(self, inner: Database, moments: Moments) -> None:
         self._inner, self._moments = inner, moments
-        self.owner, self.agent = inner.owner, inner.agent
+        self.owner, self.agent, self.maintenance = inner.owner, inner.agent, inner.maintenance
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
         return self._pipeline()
