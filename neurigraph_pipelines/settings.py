@@ -179,6 +179,9 @@ class Settings(BaseSettings):
         default=15.0, gt=0, description="Minutes after which a file opened for a question is compressed again."
     )
     warming_ttl_minutes: float = Field(default=30.0, gt=0, description="Minutes that a warmed node stays staged.")
+    warming_nodes: int = Field(
+        default=30, ge=0, le=200, description="Staged nodes brought into memory after an answer over HTTP. 0: none."
+    )
 
     # Retrieval
     max_anchors: int = Field(

@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, BackgroundTasks
 
 from neurigraph_pipelines.api import requests, responses
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.find import find
+from neurigraph_pipelines.retrieval.warming import bring_in
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
 
 @router.post("/search", response_model=responses.Found, response_model_exclude_unset=True)
-def search(body: requests.Search, caller: Caller, installation: Here) -> dict[str, Any]:
+def search(body: requests.Search, caller: Caller, installation: Here, afterwards: BackgroundTasks) -> dict[str, Any]:
     """Answer a question from the metadata layer; no file is opened."""
+    afterwards.add_task(bring_in, installation.database, installation.settings, caller)
     return asdict(
         find(
             installation.database,

@@ -12,6 +12,9 @@ SELECT
         %(question)s, %(embedding)s::vector(1536), %(passage_embedding)s::halfvec(512)
     ) AS answer;
 
+-- name: bring_in
+SELECT neurigraph.bring_in(%(most)s) AS nodes;
+
 -- name: locate_file
 SELECT
     i.file_id,

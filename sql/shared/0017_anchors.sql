@@ -29,12 +29,6 @@ BEGIN
 END
 $$;
 
--- A lexeme as text search takes it literally.
-CREATE FUNCTION neurigraph_private.word_query(lexeme text) RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT to_tsquery('pg_catalog.simple', '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')
-$$;
-
 -- A node that is searched: why, how strongly (0 to 1, comparable within one question), and what it costs.
 CREATE TYPE neurigraph_private.anchor AS (
     node_id uuid, schema_name text, reason text, score real, boost real, passages bigint, is_indexed boolean,
@@ -174,7 +168,7 @@ BEGIN
         SELECT g.node_id, count(*) / greatest(cardinality(lexemes), 1)::real AS score
         FROM unnest(lexemes) AS l (lexeme)
         INNER JOIN neurigraph.graph_index AS g
-            ON g.tsv @@ neurigraph_private.word_query(l.lexeme) AND g.user_id = owner
+            ON g.tsv @@ plainto_tsquery('simple', l.lexeme) AND g.user_id = owner
         GROUP BY g.node_id
     ),
 

@@ -72,8 +72,8 @@ $$;
 
 -- The passages that are ranked, with their own and their window's likeness to the question, and with their lexemes
 -- where one of the question's is among them: all of a node that is searched exactly, else the candidates. Neighbours
--- of candidates come with them, for what their windows say, and are not eligible. Of many, those are left out early that can
--- not come to the top: without a word of the question in their window, and not among the best by all else.
+-- of candidates come with them, for what their windows say, and are not eligible. Of many, those are left out early
+-- that can not come to the top: without a word of the question in their window, and not among the best by all else.
 CREATE FUNCTION neurigraph_private.passages_in(
     anchors neurigraph_private.anchor [], question jsonb, asked_lexemes text [], passage_embedding halfvec,
     at_anchors integer [], at_records uuid [], at_seqs integer [], are_eligible boolean []
@@ -157,7 +157,7 @@ DECLARE
 BEGIN
     SELECT string_agg(w.word::text, ' | ')::tsquery INTO words
     FROM jsonb_array_elements_text(question -> 'lexemes') AS l (lexeme)
-    CROSS JOIN LATERAL neurigraph_private.word_query(l.lexeme) AS w (word)
+    CROSS JOIN LATERAL plainto_tsquery('simple', l.lexeme) AS w (word)
     WHERE numnode(w.word) > 0;
     SELECT string_agg(format(
         'SELECT %1$s, r.record_id, r.occurred_at, r.source_id, '
