@@ -47,12 +47,17 @@ _PASSAGE_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about one message: its words, its vector, and the message that it is about."""
+    """A question about one message: its words, its vector, and the message that it is about.
+
+    Attributes:
+        number: The row of the message in the graph's ``vectors`` and ``texts``.
+    """
 
     text: str
     vector: NDArray[np.float32]
     record_id: UUID
     seq: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class Graph:
     memories: int
     nodes: int
     vectors: NDArray[np.float32]
+    texts: list[str]
     questions: list[Asked]
 
 
@@ -89,6 +95,7 @@ def make_graph(installation: Installation, slug: str, memories: int, nodes: int,
     sizes = 1 / np.arange(1, nodes + 1) ** 0.7
     records = np.maximum(1, np.round(sizes / sizes.sum() * memories / MESSAGES_OF_RECORD)).astype(int)
     everything: list[NDArray[np.float32]] = []
+    texts: list[str] = []
     asked: list[Asked] = []
     with psycopg.connect(installation.administrator_url) as connection:
         register_vector(connection)
@@ -101,7 +108,7 @@ def make_graph(installation: Installation, slug: str, memories: int, nodes: int,
                 node = resolve_path(tx, user.user_id, slug, path, planned)
             topic = _Topic(random, number)
             share = max(1, round(questions * count / records.sum()))
-            vectors = _fill(connection, node.schema_name, topic, int(count), asked, share)
+            vectors = _fill(connection, node.schema_name, topic, int(count), texts, asked, share)
             centroid = np.pad(vectors.mean(axis=0), (0, 1536 - DIMENSIONS))
             connection.execute(
                 "UPDATE neurigraph.graph_index SET record_count = %s, embedded_count = %s, centroid = %s "
@@ -112,7 +119,9 @@ def make_graph(installation: Installation, slug: str, memories: int, nodes: int,
             everything.append(vectors)
         connection.execute("UPDATE neurigraph.users SET embedding_model = %s WHERE user_id = %s", [MODEL, user.user_id])
     random.shuffle(asked)
-    return Graph(Claims.of_user(user.user_id), sum(map(len, everything)), nodes, np.concatenate(everything), asked)
+    return Graph(
+        Claims.of_user(user.user_id), sum(map(len, everything)), nodes, np.concatenate(everything), texts, asked
+    )
 
 
 class _Topic:
@@ -140,9 +149,15 @@ class _Topic:
 
 
 def _fill(
-    connection: psycopg.Connection[Any], schema_name: str, topic: _Topic, records: int, asked: list[Asked], share: int
+    connection: psycopg.Connection[Any],
+    schema_name: str,
+    topic: _Topic,
+    records: int,
+    texts: list[str],
+    asked: list[Asked],
+    share: int,
 ) -> NDArray[np.float32]:
-    """Write the records of one node, and ask about some of its messages; gives their vectors."""
+    """Write the records of one node, add their texts, and ask about some messages; gives the vectors."""
     schema = sql.Identifier(schema_name)
     count = records * MESSAGES_OF_RECORD
     vectors, words = topic.vectors(count), topic.words(count)
@@ -185,8 +200,10 @@ def _fill(
                 _unit(vectors[index] + np.float32(0.7) * noise),
                 ids[index // MESSAGES_OF_RECORD],
                 int(index) % MESSAGES_OF_RECORD + 1,
+                len(texts) + int(index),
             )
         )
+    texts.extend(" ".join(message) for message in words)
     return vectors
 
 
