@@ -37,10 +37,12 @@ class Bench:
 
     Args:
         quick: Only show that everything works: few repetitions, small inputs.
+        large: Take the biggest inputs, too, which need an hour.
     """
 
-    def __init__(self, *, quick: bool) -> None:
+    def __init__(self, *, quick: bool, large: bool = False) -> None:
         self.quick = quick
+        self.large = large
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
