@@ -204,8 +204,8 @@ class Settings(BaseSettings):
     max_searched_passages: int = Field(
         default=5_000,
         ge=100,
-        description="Passages compared with one question, about 2 µs each: smaller graphs are searched as a whole, of "
-        "larger ones the nodes for which most speaks.",
+        description="Passages of a graph that is searched as a whole, about 2 µs each; of larger ones half as many are "
+        "compared, in the nodes for which most speaks.",
     )
 
     reranker: Literal["none", "auto", "cohere", "voyage", "compatible"] = Field(

@@ -39,6 +39,7 @@ FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_recount();
 
 -- A question must not read through what waits to be sorted into the index.
 ALTER INDEX {schema}.passages_lexemes_idx SET (fastupdate = false);
+ALTER INDEX {schema}.metadata_records_tsv_idx SET (fastupdate = false);
 
 CREATE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
 title, summary, embedding, embedding_pending, embedding_model, embedding_next, embedding_next_model, kw_entities,

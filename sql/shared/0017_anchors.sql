@@ -136,6 +136,10 @@ BEGIN
     SELECT count(*) INTO visible
     FROM neurigraph.visible_nodes(asking) AS g WHERE within IS NULL OR g.path @> ARRAY[within];
     few := visible <= 2 * most;
+    -- What fits is searched as a whole; of what does not, half as much: there is no whole to miss.
+    IF budget < (SELECT s.passages FROM neurigraph.user_statistics AS s WHERE s.user_id = owner) THEN
+        budget := budget / 2;
+    END IF;
     WITH names AS MATERIALIZED (
         SELECT n.node_id, n.score FROM neurigraph_private.named_nodes(owner, question ->> 'query', lexemes) AS n
     ),

@@ -141,8 +141,8 @@ BEGIN
 END
 $$;
 
--- The records that are ranked, with the likeness of their summaries: all of a node that is searched exactly, else those
--- of the candidates and those whose summaries have words of the question.
+-- The records that are ranked, with the likeness of their summaries: those of the candidates and those whose summaries
+-- have words of the question; without candidates all, but of a node that is searched by its indexes.
 CREATE FUNCTION neurigraph_private.records_in(
     anchors neurigraph_private.anchor [], question jsonb, embedding vector, candidates uuid []
 ) RETURNS TABLE (
@@ -162,7 +162,7 @@ BEGIN
     SELECT string_agg(format(
         'SELECT %1$s, r.record_id, r.occurred_at, r.source_id, '
         '%4$s, ts_rank(r.tsv, $2, 1) FROM %2$I.metadata_records AS r WHERE %3$s'
-        || CASE WHEN a.is_indexed THEN ' AND (r.record_id = ANY($4) OR r.tsv @@ $2)' ELSE '' END,
+        || CASE WHEN a.is_indexed OR candidates IS NOT NULL THEN ' AND (r.record_id = ANY($4) OR r.tsv @@ $2)' ELSE '' END,
         a.place, a.schema_name, filter, neurigraph_private.likeness('r.embedding', true, a.ddl_version)
     ), ' UNION ALL ') INTO arms
     FROM unnest(anchors) WITH ORDINALITY

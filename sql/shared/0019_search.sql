@@ -110,7 +110,11 @@ BEGIN
                     FROM jsonb_array_elements(question -> 'periods') AS p (period)
                 ) AS t
             ), 0) AS period
-        FROM neurigraph_private.records_in(anchors, question, embedding, at_records) AS r
+        FROM neurigraph_private.records_in(anchors, question, embedding, (
+            -- Of few records all are ranked: who asks for k gets k.
+            SELECT CASE WHEN count(*) >= greatest(wanted, 50) THEN array_agg(c.record_id) ELSE at_records END
+            FROM (SELECT DISTINCT p.record_id FROM passages AS p) AS c
+        )) AS r
         INNER JOIN unnest(anchors) WITH ORDINALITY
             AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place)
             ON r.anchor = a.place
