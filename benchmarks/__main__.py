@@ -19,11 +19,12 @@ from benchmarks import (
     lifecycle,
     pipeline,
     provisioning,
-    retrieval,
+    quality,
     throughput,
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
+from benchmarks.retrieval import comparison, evidence
 
 
 def measure_embedding(_: Bench) -> Section:
@@ -46,7 +47,9 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "chunk_detection": chunk_detection.run,
     "code_location": code_location.run,
     "provisioning": provisioning.run,
-    "retrieval": retrieval.run,
+    "quality": quality.run,
+    "retrieval": evidence.run,
+    "search_speed": comparison.run,
     "lifecycle": lifecycle.run,
     "embedding": measure_embedding,
 }
@@ -56,6 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what Neurigraph costs.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is named")
     parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works, not how fast")
+    parser.add_argument("--large", action="store_true", help="the biggest sizes, too: an hour and 15 GB more")
     parser.add_argument("--output", type=Path, help="the page to write; docs/benchmarks.md unless --quick")
     chosen = parser.parse_args()
     unknown = set(chosen.names) - set(BENCHMARKS)
@@ -63,7 +67,7 @@ def main() -> None:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(BENCHMARKS)}")
     page: Path | None = chosen.output or (None if chosen.quick else PROJECT_ROOT / "docs" / "benchmarks.md")
     forget_own_settings()
-    with Bench(quick=chosen.quick) as bench:
+    with Bench(quick=chosen.quick, large=chosen.large) as bench:
         for name in chosen.names or BENCHMARKS:
             print(f"{name} ...", file=sys.stderr, flush=True)
             started = time.monotonic()

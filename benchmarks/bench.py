@@ -37,10 +37,12 @@ class Bench:
 
     Args:
         quick: Only show that everything works: few repetitions, small inputs.
+        large: Take the biggest inputs, too, which need an hour.
     """
 
-    def __init__(self, *, quick: bool) -> None:
+    def __init__(self, *, quick: bool, large: bool = False) -> None:
         self.quick = quick
+        self.large = large
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -64,6 +66,11 @@ class Bench:
         """One embedded server for all benchmarks."""
         return self._open.enter_context(EmbeddedPostgres(self.folder).lease())
 
+    def database(self, name: str) -> str:
+        """The address of a database of this name, made when absent, as its superuser."""
+        ensure_database(self._url("postgres"), name)
+        return self._url(name)
+
     @contextmanager
     def installation(self) -> Iterator[Installation]:
         """A migrated installation with a database and a home of its own, offline models, and nothing in it."""
@@ -71,11 +78,10 @@ class Bench:
         home = self.folder / name
         home.mkdir()
         (home / "models").symlink_to(self.folder / "models")
-        ensure_database(self._url("postgres"), name)
         settings = Settings.model_validate(
             {
                 "home": home,
-                "database_url": self._url(name),
+                "database_url": self.database(name),
                 "secret": _SECRET,
                 "language_model": "offline",
                 "embedder": "minilm",

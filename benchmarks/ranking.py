@@ -1,4 +1,4 @@
-"""The two plain rankings that retrieval is compared with: words alone, and vectors alone, both in memory."""
+"""The plain rankings that retrieval is compared with: words alone, vectors alone, and both by rank; all in memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.ports import Embedder
 
 K1, B = 1.5, 0.75
+FUSION_K = 60
 Rank = Callable[[str], list[str]]
 """Turn ids for a question, best first."""
 
@@ -46,5 +47,18 @@ def rank_by_cosine(turns: Mapping[str, str], embedder: Embedder) -> Rank:
     def rank(question: str) -> list[str]:
         scores = vectors @ embedder.embed([question], "query")[0]
         return [names[index] for index in np.argsort(-scores, kind="stable")]
+
+    return rank
+
+
+def fuse_by_rank(*rankings: Rank) -> Rank:
+    """Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+
+    def rank(question: str) -> list[str]:
+        scores: dict[str, float] = {}
+        for ranking in rankings:
+            for place, name in enumerate(ranking(question), 1):
+                scores[name] = scores.get(name, 0.0) + 1 / (FUSION_K + place)
+        return sorted(scores, key=lambda name: -scores[name])
 
     return rank

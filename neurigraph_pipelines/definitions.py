@@ -47,6 +47,7 @@ from neurigraph_pipelines.defs.sensors import (
     upload_sensor,
 )
 from neurigraph_pipelines.defs.upload_job import upload_job
+from neurigraph_pipelines.defs.vector_index_assets import vector_index_job, vector_index_schedule, vector_indexes
 
 defs = dg.Definitions(
     assets=[
@@ -57,6 +58,7 @@ defs = dg.Definitions(
         stuck_rehydrations,
         orphan_objects,
         storage_report,
+        vector_indexes,
     ],
     asset_checks=[
         no_embedding_is_overdue,
@@ -75,6 +77,7 @@ defs = dg.Definitions(
         recompression_job,
         dormancy_job,
         storage_audit_job,
+        vector_index_job,
     ],
     sensors=[
         conversation_end_sensor,
@@ -90,6 +93,7 @@ defs = dg.Definitions(
         recompression_schedule,
         dormancy_schedule,
         storage_audit_schedule,
+        vector_index_schedule,
     ],
     resources={"installation": InstallationResource()},
     executor=dg.in_process_executor,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 
 import Stemmer
@@ -16,12 +17,16 @@ import Stemmer
 MAX_LEXEME_LENGTH = 64
 """Longer words are cut: they are hashes and encodings, and nobody asks for their end."""
 
+WINDOW_WEIGHTS = {-3: 0.3, -2: 0.5, -1: 0.7, 0: 1.0, 1: 0.5, 2: 0.25}
+"""How much what is said so many passages from a passage counts in its window: the same figures stand in the search."""
+
 MAX_FREQUENCY = 32_767
 """What the frequency column holds (smallint)."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
 _UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_CONTRACTED = {"english": re.compile(r"'(?:s|m|d|re|ve|ll)?$")}
 
 # The stop words of Postgres' english configuration that carry no meaning in a question either (Snowball's list).
 _ENGLISH_STOP_WORDS = frozenset(
@@ -32,7 +37,32 @@ _ENGLISH_STOP_WORDS = frozenset(
     further then once here there when where why how all any both each few more most other some such no nor not only
     own same so than too very s t can will just don should now d ll m re ve""".split()
 )
-_STOP_WORDS = {"english": _ENGLISH_STOP_WORDS}
+_ENGLISH_NEGATIONS = frozenset(
+    f"{verb}n't"
+    for verb in """ai are ca could did do does had has have is might must need sha should was were wo would""".split()
+)
+_STOP_WORDS = {"english": _ENGLISH_STOP_WORDS | _ENGLISH_NEGATIONS | {"let"}}
+
+# What a stemmer does not know: each group begins with the form that stands for the others.
+_ENGLISH_IRREGULAR = """
+begin began begun / break broke broken / bring brought / build built / buy bought / catch caught / choose chose
+chosen / come came / deal dealt / draw drew drawn / drink drank drunk / drive drove driven / eat ate eaten / fall
+fell fallen / feel felt / fight fought / find found / fly flew flown / forget forgot forgotten / get got gotten /
+give gave given / go went gone goes / grow grew grown / hang hung / hear heard / hide hid hidden / hold held / keep
+kept / know knew known / learn learnt / leave left / lend lent / lose lost / make made / mean meant / meet met / pay
+paid / ride rode ridden / ring rang rung / run ran / say said / see saw seen / seek sought / sell sold / send sent /
+shake shook shaken / shine shone / shoot shot / show shown / sing sang sung / sit sat / sleep slept / speak spoke
+spoken / spend spent / stand stood / steal stole stolen / stick stuck / strike struck / swim swam swum / take took
+taken / teach taught / tear tore torn / tell told / think thought / throw threw thrown / understand understood /
+wake woke woken / wear wore worn / win won / write wrote written / child children / man men / woman women / person
+people / foot feet / tooth teeth / mouse mice / life lives / wife wives / knife knives / good better best / bad
+worse worst
+"""
+_BASES = {
+    "english": {
+        form: forms[0] for group in _ENGLISH_IRREGULAR.split("/") for forms in [group.split()] for form in forms[1:]
+    }
+}
 
 
 class Lexer:
@@ -50,6 +80,8 @@ class Lexer:
             raise ValueError(f"no stemmer for {language!r}; known: {', '.join(sorted(Stemmer.algorithms()))}")
         self._language = language
         self._stop_words = _STOP_WORDS.get(language, frozenset())
+        self._bases = _BASES.get(language, {})
+        self._ending = _CONTRACTED.get(language, _POSSESSIVE)
 
     def lexemes(self, text: str) -> list[str]:
         """All lexemes of ``text`` in order, repeated as often as they occur."""
@@ -59,9 +91,9 @@ class Lexer:
             if _UNSPACED.search(word):
                 found.extend(_pairs(word))
                 continue
-            word = _POSSESSIVE.sub("", word)[:MAX_LEXEME_LENGTH]
+            word = self._ending.sub("", word.replace("’", "'"))[:MAX_LEXEME_LENGTH]
             if word and word not in self._stop_words:
-                found.append(_stem(self._language, word))
+                found.append(_stem(self._language, self._bases.get(word, word)))
         return found
 
     def count(self, text: str) -> tuple[list[str], list[int], int]:
@@ -89,3 +121,11 @@ def _stem(language: str, word: str) -> str:
     # PyStemmer objects are not thread-safe, so each call has its own; the cache makes that cheap.
     stem: str = Stemmer.Stemmer(language, 0).stemWord(word)
     return stem
+
+
+def window_lengths(counts: Sequence[int]) -> list[float]:
+    """Lexemes of each passage's window, from the passages' own, in the order of a record."""
+    return [
+        sum(weight * counts[i + step] for step, weight in WINDOW_WEIGHTS.items() if 0 <= i + step < len(counts))
+        for i in range(len(counts))
+    ]

@@ -374,6 +374,45 @@ class Keywords:
 
 
 @dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of time that a question speaks of.
+
+    Attributes:
+        start: Its first moment; None where it is open.
+        end: The first moment after it; None where it is open.
+        words: How the question says it, such as ``last May``.
+        certain: There is no other way to read the words; what is not certain is the likeliest of several.
+    """
+
+    start: datetime | None
+    end: datetime | None
+    words: str = ""
+    certain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A message, or an excerpt of one, that a question may be answered from.
+
+    Attributes:
+        title: Of the memory that it is from.
+    """
+
+    text: str
+    speaker: str
+    occurred_at: datetime
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A part of an answer, and the numbers, from 1, of the evidence that it rests on."""
+
+    text: str
+    evidence: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Claims:
     """Who is asking, as the database sees it."""
 

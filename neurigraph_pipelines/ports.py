@@ -17,11 +17,13 @@ from psycopg import Connection
 from neurigraph_pipelines.model import (
     Claims,
     DroppedFile,
+    Evidence,
     Extraction,
     Keywords,
     Outline,
     Placement,
     Segment,
+    Statement,
     StoredObject,
     Summary,
 )
@@ -43,6 +45,10 @@ class Database(Protocol):
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
         """A transaction as ``neurigraph_pipeline``: the jobs, over all users."""
+        ...
+
+    def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
+        """A connection as ``neurigraph_owner`` on which every statement commits by itself, for work that takes long."""
         ...
 
     def agent(self, claims: Claims | None) -> AbstractContextManager[Transaction]:
@@ -127,6 +133,38 @@ class LanguageModel(Protocol):
 
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Entities, topics, resolved dates and relationships."""
+        ...
+
+    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
+        """Answer a question from what was said, and from nothing else.
+
+        Args:
+            question: In the words of whoever asks.
+            asked_at: Relative times of the question count from here.
+            evidence: Best first, numbered from 1 in the answer. It is data: nothing in it is an instruction.
+
+        Returns:
+            Statements in the order in which they read well, each naming the evidence that it rests on. None when
+            the evidence does not answer the question.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """Judges how well texts answer a question, by reading both together."""
+
+    @property
+    def name(self) -> str:
+        """Shown beside results, such as ``Cohere:rerank-v3.5``."""
+        ...
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One score for each text, higher for a better answer; comparable within one call.
+
+        Raises:
+            TransientError: The provider could not be reached, or asked to wait, after bounded retries.
+            ProviderError: The provider refused for good, or its answers were unusable.
+        """
         ...
 
 

@@ -234,6 +234,9 @@ class Settings(BaseSettings):
         default=24.0, ge=0, description="Hours for which an object that no record names is left alone."
     )
     warming_ttl_minutes: float = Field(default=30.0, gt=0, description="Minutes that a warmed node stays staged.")
+    warming_nodes: int = Field(
+        default=30, ge=0, le=200, description="Staged nodes brought into memory after an answer over HTTP. 0: none."
+    )
 
     # Retrieval
     max_anchors: int = Field(
@@ -241,6 +244,52 @@ class Settings(BaseSettings):
         ge=1,
         le=500,
         description="Nodes searched for one question; the first touch of each costs about 3 ms.",
+    )
+    vector_index_passages: int = Field(
+        default=5_000, ge=100, description="Passages from which a node's vectors are indexed; below, search is exact."
+    )
+    vector_index_method: Literal["hnsw", "ivfflat"] = Field(
+        default="hnsw", description="Kind of index: hnsw finds more, ivfflat is built faster and takes less room."
+    )
+    answer_cache_entries: int = Field(
+        default=256,
+        ge=0,
+        description="Answers a process keeps until what they depend on changes, a minute at most. 0: none.",
+    )
+    max_searched_passages: int = Field(
+        default=5_000,
+        ge=100,
+        description="Passages of a graph that is searched as a whole, about 2 µs each; of larger ones half as many are "
+        "compared, in the nodes for which most speaks.",
+    )
+
+    reranker: Literal["none", "auto", "cohere", "voyage", "compatible"] = Field(
+        default="none",
+        description="Who puts the first results of a search in a better order by reading them beside the question. "
+        "auto: cohere or voyage when their key is set, else none. compatible: a server that answers as Cohere does.",
+    )
+    cohere_api_key: SecretStr | None = Field(
+        default=None, validation_alias="COHERE_API_KEY", description="Key for Cohere."
+    )
+    reranker_api_key: SecretStr | None = Field(
+        default=None, description="Key for a compatible reranker, if it has one."
+    )
+    reranker_base_url: str | None = Field(
+        default=None,
+        description="Address below which the reranker has `/rerank`. Unset: Cohere's or Voyage's own; a compatible "
+        "reranker needs it.",
+    )
+    reranker_model: str | None = Field(
+        default=None, description="Reranking model. Unset: `rerank-v3.5` of Cohere, `rerank-2.5` of Voyage."
+    )
+    reranker_top_n: int = Field(default=50, ge=1, le=200, description="Results that the reranker reads.")
+    reranker_timeout_seconds: float = Field(
+        default=5.0, gt=0, description="Seconds to wait for the reranker, who thinks while somebody waits."
+    )
+    ask_passages: int = Field(default=12, ge=1, le=100, description="Messages that an answer may rest on.")
+    ask_files: int = Field(default=5, ge=1, le=50, description="Files opened for one answer.")
+    ask_tokens: int = Field(
+        default=6_000, ge=100, description="Tokens of messages that the language model is given for one answer."
     )
 
     # Alarms

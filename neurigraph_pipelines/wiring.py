@@ -27,6 +27,7 @@ from neurigraph_pipelines.ports import (
     Embedder,
     LanguageModel,
     ObjectStore,
+    Reranker,
     TextExtractor,
     TokenCounter,
 )
@@ -227,11 +228,39 @@ class Installation:
         return OpenAiLanguageModel(settings.openai_model, self._openai, self.tokens, settings.model_context_tokens)
 
     @cached_property
+    def reranker(self) -> Reranker | None:
+        """The reranker that the settings choose, if any."""
+        settings = self.settings
+        chosen = settings.reranker
+        if chosen == "auto":
+            chosen = "cohere" if settings.cohere_api_key else "voyage" if settings.voyage_api_key else "none"
+        if chosen == "none":
+            return None
+        from pydantic import SecretStr
+
+        from resources.reranker_http import COHERE_BASE_URL, COHERE_MODEL, VOYAGE_MODEL, HttpReranker
+
+        service, key, variable, base_url, model = {
+            "cohere": ("Cohere", settings.cohere_api_key, "COHERE_API_KEY", COHERE_BASE_URL, COHERE_MODEL),
+            "voyage": ("Voyage AI", settings.voyage_api_key, "VOYAGE_API_KEY", settings.voyage_base_url, VOYAGE_MODEL),
+            "compatible": ("The reranker", settings.reranker_api_key or SecretStr("none"), "", None, None),
+        }[chosen]
+        base_url, model = settings.reranker_base_url or base_url, settings.reranker_model or model
+        if base_url is None or model is None:
+            raise ConfigurationError(
+                "a compatible reranker was chosen: set NEURIGRAPH_RERANKER_BASE_URL and NEURIGRAPH_RERANKER_MODEL"
+            )
+        client = self._client(service, key, variable, base_url, settings.reranker_timeout_seconds)
+        return HttpReranker(model, client, "voyage" if chosen == "voyage" else "cohere")
+
+    @cached_property
     def _openai(self) -> ProviderClient:
         """One client for language model and embedder, so that their calls share one limit."""
         return self._client("OpenAI", self.settings.openai_api_key, "OPENAI_API_KEY", self.settings.openai_base_url)
 
-    def _client(self, service: str, key: SecretStr | None, variable: str, base_url: str | None) -> ProviderClient:
+    def _client(
+        self, service: str, key: SecretStr | None, variable: str, base_url: str | None, timeout: float | None = None
+    ) -> ProviderClient:
         from resources.provider_pace import Pace
         from resources.provider_retries import ProviderClient
 
@@ -242,7 +271,7 @@ class Installation:
             service,
             key.get_secret_value(),
             base_url,
-            settings.model_timeout_seconds,
+            timeout or settings.model_timeout_seconds,
             settings.model_max_retries,
             settings.model_concurrency,
             pace=Pace(service, settings.model_requests_per_minute, settings.model_tokens_per_minute),

@@ -6,9 +6,12 @@ this module only puts them behind the port.
 
 from __future__ import annotations
 
-from neurigraph_pipelines.model import Keywords, Outline, Placement, Segment, Summary
+from collections.abc import Sequence
+from datetime import datetime
+
+from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, Segment, Statement, Summary
 from neurigraph_pipelines.ports import Embedder
-from resources.offline import keywords, summaries
+from resources.offline import answers, keywords, summaries
 from resources.offline.placement import Placer
 from resources.offline.prose import Prose
 
@@ -23,9 +26,10 @@ class OfflineLanguageModel:
         """Load what is needed on first use.
 
         Args:
-            embedder: Helps to find the topic by meaning; without one, cue words decide.
+            embedder: Helps to find topics and answers by meaning; without one, words decide.
             language: Snowball language of the stems; word lists are English.
         """
+        self._embedder = embedder
         self._language = language
         self._placer = Placer(embedder, language)
 
@@ -40,3 +44,7 @@ class OfflineLanguageModel:
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Names, telling phrases, dates resolved against each message's time, and stated relationships."""
         return keywords.extract(Prose(segment, self._language))
+
+    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
+        """The sentences of the evidence that say most of what was asked."""
+        return answers.answer(question, evidence, self._embedder, self._language)

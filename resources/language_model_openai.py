@@ -1,4 +1,4 @@
-"""Filing, summaries and keywords by a chat model that answers in structured outputs.
+"""Filing, summaries, keywords and answers by a chat model that answers in structured outputs.
 
 Belongs here: which question is asked about which part of a segment, and how parts are put together again. Not
 here: the wording of instructions (``prompts``), how content is shown (``model_transcript``), the shapes of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,18 +17,21 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.model import Keywords, Outline, Placement, Segment, Summary
+from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, Segment, Statement, Summary
 from neurigraph_pipelines.ports import TokenCounter
 from resources.model_answers import (
     KeywordsAnswer,
     PlacementsAnswer,
+    StatementsAnswer,
     SummaryAnswer,
     read_keywords,
     read_placements,
+    read_statements,
     read_summary,
 )
-from resources.model_transcript import condensed_transcript, outline_text, transcript_windows
+from resources.model_transcript import condensed_transcript, evidence_text, outline_text, transcript_windows
 from resources.provider_retries import ProviderClient, UnusableAnswerError
+from resources.well_formed import well_formed
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -113,6 +117,19 @@ class OpenAiLanguageModel:
         ]
         return read_keywords(self._client.call_all(asks))
 
+    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
+        """A short answer from the evidence alone; none when it does not hold one.
+
+        Raises:
+            TransientError: As ``place``.
+            ProviderError: As ``place``.
+        """
+        asked = f"Asked on {asked_at:%A %Y-%m-%d %H:%M}: {well_formed(question)}"
+        blocks = _question({"QUESTION": asked, "PASSAGES": evidence_text(evidence)})
+        return read_statements(
+            self._client.call(partial(self._ask, _prompt("answer"), blocks, StatementsAnswer, _itself))
+        )
+
     def _windows(self, segment: Segment) -> list[str]:
         """The segment as transcripts that fit one call."""
         return transcript_windows(segment, self._context_tokens, self._tokens)
@@ -182,8 +199,8 @@ class OpenAiLanguageModel:
         return answer
 
 
-def _itself(answer: KeywordsAnswer) -> KeywordsAnswer:
-    """Keywords are read when all windows have answered."""
+def _itself(answer: A) -> A:
+    """What has no substance may be an answer, too, or is known when all windows have answered."""
     return answer
 
 

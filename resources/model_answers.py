@@ -22,6 +22,7 @@ from neurigraph_pipelines.model import (
     Placement,
     Relation,
     Segment,
+    Statement,
     Summary,
 )
 from resources.well_formed import well_formed
@@ -31,6 +32,9 @@ MAX_SUMMARY_CHARACTERS = 8_000
 MAX_PLACEMENTS = 8
 MAX_ENTITIES, MAX_TOPICS, MAX_DATES, MAX_RELATIONSHIPS = 60, 30, 60, 40
 
+MAX_STATEMENTS, MAX_STATEMENT_CHARACTERS, MAX_CITED = 20, 2_000, 20
+
+_CITATION = re.compile(r"\s*\[(?:passages? )?\d{1,3}(?:\s*[,;-]\s*\d{1,3})*\]", re.IGNORECASE)
 _PERIOD = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?", re.ASCII)
 
 
@@ -89,6 +93,29 @@ class PlacementsAnswer(_Answer):
     """Where a segment goes."""
 
     placements: list[PlacementAnswer]
+
+
+class StatementAnswer(_Answer):
+    """A part of an answer and the numbers of the passages it rests on."""
+
+    text: str
+    passages: list[int]
+
+
+class StatementsAnswer(_Answer):
+    """An answer to a question; empty where the passages do not hold it."""
+
+    statements: list[StatementAnswer]
+
+
+def read_statements(answer: StatementsAnswer) -> list[Statement]:
+    """The statements with words in them. What looks like a citation in their words is not one, and goes."""
+    read = []
+    for item in answer.statements[:MAX_STATEMENTS]:
+        text = " ".join(_CITATION.sub("", well_formed(item.text)).split())[:MAX_STATEMENT_CHARACTERS]
+        if text:
+            read.append(Statement(text, tuple(dict.fromkeys(item.passages))[:MAX_CITED]))
+    return read
 
 
 def read_summary(answer: SummaryAnswer) -> Summary | None:

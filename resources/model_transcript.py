@@ -1,4 +1,4 @@
-"""What a language model is shown: a segment as a transcript, cut or thinned to fit, and an outline.
+"""What a language model is shown: a segment as a transcript, cut or thinned to fit, an outline, passages.
 
 Belongs here: wording and fitting of content. Not here: instructions (``prompts``), and asking
 (``language_model_openai``).
@@ -7,8 +7,9 @@ Belongs here: wording and fitting of content. Not here: instructions (``prompts`
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
-from neurigraph_pipelines.model import Message, Outline, OutlineNode, Segment
+from neurigraph_pipelines.model import Evidence, Message, Outline, OutlineNode, Segment
 from neurigraph_pipelines.ports import TokenCounter
 from resources.text_windows import split_text
 from resources.well_formed import well_formed
@@ -101,6 +102,14 @@ def outline_text(outline: Outline, content: str, limit: int, tokens: TokenCounte
     return "\n".join([*lines, f"{LEFT_OUT} {left_out} more nodes"] if left_out else lines)
 
 
+def evidence_text(evidence: Sequence[Evidence]) -> str:
+    """Passages under their numbers, each with who said it, when and in which memory."""
+    return "\n".join(
+        f"[{number}] {_when(one.occurred_at)} {_one_line(one.speaker)} ({_one_line(one.title)}): {_indented(one.text)}"
+        for number, one in enumerate(evidence, start=1)
+    )
+
+
 def _entries(messages: Sequence[Message], limit: int, tokens: TokenCounter) -> Iterator[str]:
     """Each message as it stands in a transcript, one too long for a window in several parts."""
     for message in messages:
@@ -115,9 +124,16 @@ def _entries(messages: Sequence[Message], limit: int, tokens: TokenCounter) -> I
 
 def _entry(message: Message, content: str) -> str:
     """One message with its heading; further lines are indented, so that none passes for a heading."""
-    when = message.occurred_at.strftime("%A %Y-%m-%d %H:%M")
     speaker = message.role.value if message.author is None else f"{message.author} ({message.role.value})"
-    return f"[{message.seq}] {when} {_one_line(speaker)}: {_INDENT.join(well_formed(content).splitlines())}"
+    return f"[{message.seq}] {_when(message.occurred_at)} {_one_line(speaker)}: {_indented(content)}"
+
+
+def _when(moment: datetime) -> str:
+    return moment.strftime("%A %Y-%m-%d %H:%M")
+
+
+def _indented(text: str) -> str:
+    return _INDENT.join(well_formed(text).splitlines())
 
 
 def _share(sizes: list[int], room: int, least: int) -> int:

@@ -70,6 +70,15 @@ class PostgresDatabase:
             yield connection
 
     @contextmanager
+    def maintenance(self) -> Iterator[Connection[dict[str, Any]]]:
+        """A connection of its own as ``neurigraph_owner``, on which every statement commits by itself."""
+        url = url_for_role(self._url, "neurigraph_pipeline", self._secret)
+        options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
+        with psycopg.connect(url, autocommit=True, row_factory=dict_row, options=options) as connection:
+            connection.execute(_QUERIES["remain_owner"])
+            yield connection
+
+    @contextmanager
     def agent(self, claims: Claims | None) -> Iterator[Transaction]:
         """A transaction as ``neurigraph_agent``, with signed claims or none."""
         with self._transaction("neurigraph_agent") as connection:

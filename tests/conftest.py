@@ -30,6 +30,10 @@ ADMIN_KEY = "the administrator's key of the tests"
 _TEMPLATE = "neurigraph_template"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-rankings", action="store_true", help="Write the stored rankings of questions anew.")
+
+
 @pytest.fixture(scope="session")
 def session_home() -> Iterator[Path]:
     """A home folder that an unprivileged server can reach, for the whole session."""

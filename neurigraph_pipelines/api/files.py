@@ -82,7 +82,7 @@ async def open_by_id(
     database, objects, settings = installation.database, installation.objects, installation.settings
     if message is not None:
         opened = await run_in_threadpool(open_message, database, objects, settings, caller, file_id, message)
-        return JSONResponse({**asdict(opened), "file_id": str(opened.file_id)})
+        return JSONResponse(responses.Message(**asdict(opened)).model_dump(mode="json"))
     until = time.monotonic() + wait
     while True:
         try:

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
-from neurigraph_pipelines.model import EventKind, Role
-from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.model import EventKind, Role, SourceKind
+from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 
 MAX_MESSAGES = 1_000
 """Most messages in one request."""
@@ -99,12 +99,39 @@ class End(_Request):
     ended_at: datetime | None = Field(default=None, description="Unset: now.")
 
 
-class Search(_Request):
-    """A question."""
-
+class _Question(_Request):
     query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
-    limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="Most records.")
-    message_limit: int = Field(default=50, ge=0, le=MAX_MESSAGE_LIMIT, description="Most single messages.")
     node_id: UUID | None = Field(default=None, description="Search only this node and what lies below it.")
     at: datetime | None = Field(default=None, description="Only what was stored by this moment.")
+    occurred_after: datetime | None = Field(default=None, description="Only what happened then or later.")
+    occurred_before: datetime | None = Field(default=None, description="Only what happened before then.")
+    source_kinds: list[SourceKind] = Field(
+        default_factory=list, max_length=len(SourceKind), description="Only what came from these; empty: from any."
+    )
+    speaker: str | None = Field(
+        default=None,
+        description="Only messages of whoever bears this name, in any case.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
+    )
+    asked_at: datetime | None = Field(
+        default=None,
+        description="`yesterday` and the like count from here, and days begin in its zone. Unset: `at`, or now in UTC.",
+    )
+
+    @property
+    def asked(self) -> Question:
+        """The question as the domain takes it."""
+        values = self.model_dump(exclude={"asked_at"})
+        return Question(**{**values, "source_kinds": tuple(self.source_kinds)})
+
+
+class Search(_Question):
+    """A question."""
+
+    limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="Most records.")
+    message_limit: int = Field(default=50, ge=0, le=MAX_MESSAGE_LIMIT, description="Most single messages.")
     explain: bool = Field(default=False, description="Return the components of every score.")
+
+
+class Ask(_Question):
+    """A question to be answered in words."""

@@ -19,6 +19,7 @@ from neurigraph_pipelines.model import (
     ConceptKind,
     ContentType,
     NodeType,
+    Role,
     SourceKind,
     TriggerType,
 )
@@ -151,6 +152,15 @@ class Anchor(BaseModel):
     score: float
 
 
+class Period(BaseModel):
+    """A stretch of time that was read out of the question; what happened in it counts more."""
+
+    words: str
+    start: datetime | None
+    end: datetime | None = Field(description="The first moment after it.")
+    certain: bool = Field(description="False for the likeliest of several readings.")
+
+
 class Found(BaseModel):
     """An answer of phase one."""
 
@@ -159,6 +169,32 @@ class Found(BaseModel):
     anchors: list[Anchor]
     warmed: int = Field(description="Nodes that were staged for what may be asked next.")
     notes: list[str] = Field(description="What the answer had to do without, such as vectors.")
+    periods: list[Period] = Field(description="Times that were read out of the question.")
+
+
+class Citation(BaseModel):
+    """A message that an answer rests on; `seq` is null where a memory's summary stands for its messages."""
+
+    number: int = Field(description="The answer names it as `[number]`.")
+    record_id: UUID
+    node_path: str
+    title: str
+    file_id: UUID | None
+    seq: int | None
+    external_id: str | None
+    author: str | None
+    occurred_at: datetime
+    text: str = Field(description="What was said, or the part of it that the question is about.")
+
+
+class Reply(BaseModel):
+    """An answer in words."""
+
+    answer: str = Field(description="Statements, one a line, each with its citations.")
+    found: bool = Field(description="False when nothing that is remembered answers the question.")
+    citations: list[Citation]
+    model: str = Field(description="Who worded the answer.")
+    notes: list[str] = Field(description="What the answer had to do without, one sentence each.")
 
 
 class StateChange(BaseModel):
@@ -216,7 +252,10 @@ class Message(BaseModel):
 
     file_id: UUID
     seq: int
+    role: Role
     author: str | None
+    external_id: str | None
+    occurred_at: datetime
     text: str
 
 

@@ -1,24 +1,49 @@
-"""Phase one: questions."""
+"""Questions: phase one alone, or an answer in words."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, BackgroundTasks
 
 from neurigraph_pipelines.api import requests, responses
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
-from neurigraph_pipelines.retrieval import search as phase_one
+from neurigraph_pipelines.retrieval import ask as phase_two
+from neurigraph_pipelines.retrieval.find import find
+from neurigraph_pipelines.retrieval.warming import bring_in
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
 
 @router.post("/search", response_model=responses.Found, response_model_exclude_unset=True)
-def search(body: requests.Search, caller: Caller, installation: Here) -> dict[str, Any]:
+def search(body: requests.Search, caller: Caller, installation: Here, afterwards: BackgroundTasks) -> dict[str, Any]:
     """Answer a question from the metadata layer; no file is opened."""
-    question = phase_one.Question(**body.model_dump())
+    afterwards.add_task(bring_in, installation.database, installation.settings, caller)
     return asdict(
-        phase_one.search(installation.database, installation.embedder, installation.settings, caller, question)
+        find(
+            installation.database,
+            installation.embedder,
+            installation.settings,
+            caller,
+            body.asked,
+            asked_at=body.asked_at,
+            reranker=installation.reranker,
+        )
+    )
+
+
+@router.post("/ask", response_model=responses.Reply)
+def ask(body: requests.Ask, caller: Caller, installation: Here) -> dict[str, Any]:
+    """Answer a question in words, with citations; only the messages that may hold the answer are read."""
+    return asdict(
+        phase_two.ask(
+            installation.adapters,
+            installation.settings,
+            caller,
+            body.asked,
+            asked_at=body.asked_at,
+            reranker=installation.reranker,
+        )
     )

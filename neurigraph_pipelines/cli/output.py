@@ -43,7 +43,7 @@ class Output:
     def data(self, data: Any) -> None:
         """What a program gets, all of it at once; a person sees nothing of it."""
         if self._as_json:
-            print(json.dumps(data, default=str))
+            print(json.dumps(data, default=str), flush=True)  # `serve` goes on, and whoever reads waits for its address
 
     def show(self, view: Callable[[], RenderableType]) -> None:
         """What a person sees; a program gets nothing of it."""

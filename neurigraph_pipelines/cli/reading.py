@@ -1,8 +1,9 @@
-"""Commands that look at memories: ``search``, ``open``, ``tree`` and ``node``."""
+"""Commands that look at memories: ``search``, ``ask``, ``open``, ``tree`` and ``node``."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,37 +14,62 @@ import typer
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, file_id_of, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model import SourceKind
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.model import Claims
     from neurigraph_pipelines.retrieval.open import OpenedFile, OpenedMessage
+    from neurigraph_pipelines.retrieval.search import Question
+    from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
 
 
+Query = Annotated[str, typer.Argument(help="A question in plain words.", show_default=False)]
+Node = Annotated[
+    str | None, typer.Option(help="Search only this node and what lies below it, by path or id.", show_default=False)
+]
+After = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Only what happened then or later, such as 2023-05-08.", show_default=False),
+]
+Before = Annotated[str | None, typer.Option(metavar="TIME", help="Only what happened before then.", show_default=False)]
+Kind = Annotated[
+    list[SourceKind] | None, typer.Option(help="Only what came from this; may be repeated.", show_default=False)
+]
+Speaker = Annotated[str | None, typer.Option(help="Only messages of whoever bears this name.", show_default=False)]
+At = Annotated[str | None, typer.Option(metavar="TIME", help="Only what was stored by then.", show_default=False)]
+
+
 @commands.command()
 def search(
-    query: Annotated[str, typer.Argument(help="A question in plain words.", show_default=False)],
+    query: Query,
     user: UserSlug,
     limit: Annotated[int, typer.Option(help="Most records.")] = 10,
-    node: Annotated[
-        str | None,
-        typer.Option(help="Search only this node and what lies below it, by path or id.", show_default=False),
-    ] = None,
+    node: Node = None,
+    after: After = None,
+    before: Before = None,
+    kind: Kind = None,
+    speaker: Speaker = None,
+    at: At = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the components of every score.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question; no file is opened for it."""
-    from neurigraph_pipelines.retrieval import search as phase_one
+    from neurigraph_pipelines.retrieval.find import find
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        node_id = node_id_of(installation, claims, node) if node is not None else None
-        found = phase_one.search(
+        question = _question(installation, claims, query, node, after, before, kind, speaker, at)
+        question = replace(question, limit=limit, explain=explain)
+        found = find(
             installation.database,
             installation.embedder,
             installation.settings,
             claims,
-            phase_one.Question(argument(query), limit=limit, node_id=node_id, explain=explain),
+            question,
+            asked_at=question.at or _now(),
+            reranker=installation.reranker,
         )
 
     def view() -> Any:
@@ -52,6 +78,87 @@ def search(
         return views.answer(found, user)
 
     Output(as_json).result(asdict(found), view)
+
+
+@commands.command()
+def ask(
+    query: Query,
+    user: UserSlug,
+    node: Node = None,
+    after: After = None,
+    before: Before = None,
+    kind: Kind = None,
+    speaker: Speaker = None,
+    at: At = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a question and get an answer in words, with the messages it rests on; only those are read."""
+    from neurigraph_pipelines.retrieval import ask as phase_two
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        question = _question(installation, claims, query, node, after, before, kind, speaker, at)
+        reply = phase_two.ask(
+            installation.adapters,
+            installation.settings,
+            claims,
+            question,
+            asked_at=question.at or _now(),
+            reranker=installation.reranker,
+        )
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.reply(reply, user)
+
+    Output(as_json).result(asdict(reply), view)
+
+
+def _question(
+    installation: Installation,
+    claims: Claims,
+    query: str,
+    node: str | None,
+    after: str | None,
+    before: str | None,
+    kinds: list[SourceKind] | None,
+    speaker: str | None,
+    at: str | None,
+) -> Question:
+    """What the options of ``search`` and ``ask`` say together."""
+    from neurigraph_pipelines.retrieval.search import Question
+
+    node_id = None
+    if node is not None:
+        with installation.database.agent(claims) as tx:
+            node_id = _node_id(tx, claims.user_id, node)
+    return Question(
+        argument(query),
+        node_id=node_id,
+        at=_moment("--at", at),
+        occurred_after=_moment("--after", after),
+        occurred_before=_moment("--before", before),
+        source_kinds=tuple(kinds or ()),
+        speaker=None if speaker is None else argument(speaker),
+    )
+
+
+def _moment(option: str, text: str | None) -> datetime | None:
+    """A time in ISO 8601; without a zone it is one of this machine's."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise InvalidInputError(
+            f"{option} is {text!r}: give a time such as 2023-05-08 or 2023-05-08T18:30+02:00"
+        ) from None
+
+
+def _now() -> datetime:
+    """This moment in this machine's zone: whoever types here means its days."""
+    return datetime.now(UTC).astimezone()
 
 
 @commands.command("open")

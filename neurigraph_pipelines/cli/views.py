@@ -17,6 +17,7 @@ from rich.tree import Tree
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.ingestion.failures import Failure
+from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.search import Answer
 
 EXCERPT_CHARACTERS = 300
@@ -52,10 +53,30 @@ def _label(node: TreeNode) -> Text:
 def answer(found: Answer, user: str) -> RenderableType:
     """The hits of a question, each with its best messages and how to open it."""
     parts: list[RenderableType] = [plain(note, "yellow") for note in found.notes]
+    times = dict.fromkeys(period["words"] for period in found.periods)
+    if times:
+        parts.append(plain(f"preferred: {', '.join(times)}", "dim"))
     if not found.hits:
         return Group(*parts, Text("Nothing found."))
     for number, hit in enumerate(found.hits, start=1):
         parts += _hit(number, hit, [m for m in found.messages if m["record_id"] == hit["record_id"]], user)
+    return Group(*parts)
+
+
+def reply(given: Reply, user: str) -> RenderableType:
+    """An answer in words, then what it rests on and how to read that."""
+    parts: list[RenderableType] = [plain(note, "yellow") for note in given.notes]
+    parts += [plain(line) for line in given.answer.splitlines()]
+    for cited in given.citations:
+        message = "" if cited.seq is None else f" --message {cited.seq}"
+        parts.append(
+            Text.assemble(
+                (f"[{cited.number}] {printable(cited.title or 'untitled')}", "bold"),
+                (f"  {printable(cited.author or '')}  {printable(cited.node_path)}  {_date(cited.occurred_at)}", "dim"),
+            )
+        )
+        parts.append(plain("    " + _excerpt(cited.text)))
+        parts.append(plain(f"    neurigraph open {cited.record_id} --user {user}{message}", "dim"))
     return Group(*parts)
 
 

@@ -40,7 +40,7 @@ from neurigraph_pipelines.ingestion.records import (
     failure_of,
 )
 from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, remove, write_original, write_transcript
-from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.lexemes import Lexer, window_lengths
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import hold
 from neurigraph_pipelines.model import (
@@ -58,6 +58,8 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 STEP = "commit"
+
+_PASSAGES_AT_ONCE = 1_000
 
 _QUERIES = statements("commit")
 _EMBEDDINGS = statements("embeddings")
@@ -346,28 +348,31 @@ class _AtomicZone:
     def _insert_passages(self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None) -> int:
         if not self._settings.passages:
             return 0
-        with tx.cursor() as cursor:
-            cursor.executemany(_QUERIES["insert_passages"].format(schema=schema), self._passage_rows(item, vectors))
-            return cursor.rowcount
-
-    def _passage_rows(self, item: _Written, vectors: Vectors | None) -> Iterator[dict[str, Any]]:
-        """One by one: all rows of a long conversation together would be the largest thing in memory."""
-        for index, passage in enumerate(self._writer.passages(item.part)):
-            lexemes, frequencies, total = self._lexer.count(f"{passage.message.author or ''} {passage.text}")
-            yield {
-                "record_id": item.plan.record_id,
-                "seq": passage.seq,
-                "first_message": passage.message.seq,
-                "last_message": passage.message.seq,
-                "author": passage.message.author,
-                "byte_offset": passage.byte_offset,
-                "byte_length": passage.byte_length,
-                "embedding": HalfVector(vectors.passages[index]) if vectors is not None else None,
-                "window_embedding": HalfVector(vectors.windows[index]) if vectors is not None else None,
-                "lexemes": lexemes,
-                "frequencies": frequencies,
-                "lexeme_count": total,
-            }
+        passages = list(self._writer.passages(item.part))
+        counts = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in passages]
+        lengths = window_lengths([total for _, _, total in counts])
+        for start in range(0, len(passages), _PASSAGES_AT_ONCE):
+            end = start + _PASSAGES_AT_ONCE
+            part, counted = passages[start:end], counts[start:end]
+            tx.execute(
+                _QUERIES["insert_passages"].format(schema=schema),
+                {
+                    "record_id": item.plan.record_id,
+                    "seq": [passage.seq for passage in part],
+                    "message": [passage.message.seq for passage in part],
+                    "author": [passage.message.author for passage in part],
+                    "byte_offset": [passage.byte_offset for passage in part],
+                    "byte_length": [passage.byte_length for passage in part],
+                    "embedding": [HalfVector(v) for v in vectors.passages[start:end]] if vectors else [],
+                    "window_embedding": [HalfVector(v) for v in vectors.windows[start:end]] if vectors else [],
+                    "lexemes": [" ".join(lexemes) for lexemes, _, _ in counted],
+                    "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counted],
+                    "lexeme_count": [total for _, _, total in counted],
+                    "role": [passage.message.role.value for passage in part],
+                    "window_length": lengths[start:end],
+                },
+            )
+        return len(passages)
 
     def _insert_file(
         self, tx: Transaction, schema: sql.Identifier, item: _Written, file: StoredFile, summary: Summary

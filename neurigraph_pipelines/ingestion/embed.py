@@ -33,7 +33,7 @@ from neurigraph_pipelines.settings import Settings
 
 STEP = "embed"
 WINDOW_NEIGHBOUR_CHARACTERS = 300
-"""How much of each neighbour a window takes in: a usual message whole, of a long one the side that touches."""
+"""How much of each neighbour a window takes in: a usual message whole, of a long one the side that is turned to it."""
 
 _TEXTS_AT_ONCE = 4_096
 """Enough for an embedder to fill its calls with; their vectors take 25 MB at 1,536 dimensions."""
@@ -112,10 +112,13 @@ def to_passage_vectors(vectors: NDArray[np.float32], prefix_trained: bool) -> ND
 
 
 def window_text(passages: Sequence[Passage], index: int) -> str:
-    """A passage between the ends of its neighbours that touch it."""
-    before = _spoken(passages[index - 1])[-WINDOW_NEIGHBOUR_CHARACTERS:] if index > 0 else ""
-    after = _spoken(passages[index + 1])[:WINDOW_NEIGHBOUR_CHARACTERS] if index + 1 < len(passages) else ""
-    return "\n".join(text for text in (before, _spoken(passages[index]), after) if text)
+    """A passage between the ends of its neighbours that are turned to it.
+
+    Two before and one after: an answer is found by its question.
+    """
+    before = [_spoken(passage)[-WINDOW_NEIGHBOUR_CHARACTERS:] for passage in passages[max(0, index - 2) : index]]
+    after = [_spoken(passage)[:WINDOW_NEIGHBOUR_CHARACTERS] for passage in passages[index + 1 : index + 2]]
+    return "\n".join((*before, _spoken(passages[index]), *after))
 
 
 def _spoken(passage: Passage) -> str:

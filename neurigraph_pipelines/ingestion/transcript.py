@@ -13,10 +13,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from neurigraph_pipelines.lifecycle.stored_text import packed
 from neurigraph_pipelines.model import Message, Segment
 from neurigraph_pipelines.ports import TokenCounter
+
+LINE_END = b'"}\n'
+"""What follows the content in a message's line."""
 
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
@@ -121,6 +125,12 @@ class TranscriptWriter:
         return parts or [message.content]
 
 
+def last_line(text: bytes) -> dict[str, Any]:
+    """The message whose line ends a piece of a transcript."""
+    line: dict[str, Any] = json.loads(text.rstrip(b"\n").rpartition(b"\n")[2])
+    return line
+
+
 def _frame(message: Message) -> tuple[bytes, bytes]:
     """What stands before and after the content in a message's line."""
     fields: dict[str, object] = {
@@ -133,7 +143,7 @@ def _frame(message: Message) -> tuple[bytes, bytes]:
     if message.tool_calls:
         fields["tool_calls"] = list(message.tool_calls)
     line = json.dumps(fields, ensure_ascii=False)
-    return f'{line[:-1]}, "content": "'.encode(), b'"}\n'
+    return f'{line[:-1]}, "content": "'.encode(), LINE_END
 
 
 def _escaped(text: str) -> bytes:

@@ -11,30 +11,25 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 
+from neurigraph_pipelines.calendar_words import (
+    COUNT,
+    DAY,
+    FOREIGN_DATE,
+    MONTH,
+    SEASONS,
+    WEEKDAY,
+    WEEKDAYS,
+    YEAR,
+    count_of,
+    foreign_date,
+    month_number,
+    weekday_before,
+    weekend_before,
+)
+
 MAX_FOREIGN = 20
 """Spans of one text that are handed to dateparser, which is slow."""
 
-_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
-_MONTH_SHORT = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
-_DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
-_SEASONS = {"spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11), "fall": (9, 10, 11), "winter": (12, 1, 2)}
-_WORDED = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-_NUMBERS = {word: number for number, word in enumerate(_WORDED.split(" "))} | {
-    "a": 1,
-    "an": 1,
-    "couple": 2,
-    "a couple": 2,
-    "a couple of": 2,
-    "couple of": 2,
-    "a few": 3,
-    "few": 3,
-}
-
-_MONTH = rf"(?P<month>{'|'.join([*_MONTHS, *(m + '[.]?' for m in _MONTH_SHORT if m != 'may')])})"
-_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
-_YEAR = r"(?P<year>(?:19|20)\d\d)"
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
-_WEEKDAY = rf"(?P<weekday>{'|'.join(_DAYS)})"
 _PAST = re.compile(
     r"\b(?:was|were|did|didn't|had|went|got|came|saw|met|took|made|gave|found|bought|won|lost|left|\w{3,}ed)\b",
     re.I,
@@ -79,15 +74,9 @@ def resolve_dates(text: str, spoken_at: datetime) -> list[str]:
 
 def foreign_dates(text: str, spoken_at: datetime) -> list[str]:
     """Explicit dates with month names of other languages, such as ``8 mai 2023``."""
-    import dateparser
-
-    days = []
-    for match in list(_FOREIGN.finditer(text))[:MAX_FOREIGN]:
-        settings = {"RELATIVE_BASE": spoken_at.replace(tzinfo=None), "STRICT_PARSING": True}
-        parsed = dateparser.parse(match.group(), settings=settings)
-        if parsed is not None:
-            days.append(parsed.date().isoformat())
-    return list(dict.fromkeys(days))
+    spans = list(FOREIGN_DATE.finditer(text))[:MAX_FOREIGN]
+    days = [foreign_date(span.group(), spoken_at.date()) for span in spans]
+    return list(dict.fromkeys(day.isoformat() for day in days if day is not None))
 
 
 def _iso_day(match: re.Match[str], _today: date, _text: str) -> list[str]:
@@ -105,7 +94,7 @@ def _slashed(match: re.Match[str], _today: date, _text: str) -> list[str]:
 
 
 def _day_of_month(match: re.Match[str], today: date, _text: str) -> list[str]:
-    month, day = _month_number(match["month"]), int(match["day"])
+    month, day = month_number(match["month"]), int(match["day"])
     if match["year"]:
         return [date(int(match["year"]), month, day).isoformat()]
     candidates = [
@@ -115,11 +104,11 @@ def _day_of_month(match: re.Match[str], today: date, _text: str) -> list[str]:
 
 
 def _month_and_year(match: re.Match[str], _today: date, _text: str) -> list[str]:
-    return [_month_of(int(match["year"]), _month_number(match["month"]))]
+    return [_month_of(int(match["year"]), month_number(match["month"]))]
 
 
 def _named_month(match: re.Match[str], today: date, _text: str) -> list[str]:
-    month, word = _month_number(match["month"]), match["word"].lower().strip()
+    month, word = month_number(match["month"]), match["word"].lower().strip()
     if word == "last":
         return [_month_of(today.year - (month >= today.month), month)]
     if word in {"next", "this coming"}:
@@ -132,7 +121,7 @@ def _named_month(match: re.Match[str], today: date, _text: str) -> list[str]:
 
 
 def _season(match: re.Match[str], today: date, _text: str) -> list[str]:
-    months = _SEASONS[match["season"].lower()]
+    months = SEASONS[match["season"].lower()]
     if match["year"]:
         year = int(match["year"])
     else:
@@ -149,24 +138,24 @@ def _season(match: re.Match[str], today: date, _text: str) -> list[str]:
 
 
 def _ago(match: re.Match[str], today: date, _text: str) -> list[str]:
-    count, unit = _count(match["count"]), match["unit"].lower()
+    count, unit = count_of(match["count"]), match["unit"].lower()
     vague = "few" in match["count"].lower()
     if unit.startswith("day"):
         return [_day_or_month(today - timedelta(days=count), vague)]
     if unit.startswith("weekend"):
-        return [(_weekend_before(today) - timedelta(weeks=count - 1)).isoformat()]
+        return [(weekend_before(today) - timedelta(weeks=count - 1)).isoformat()]
     if unit.startswith("week"):
         return [_day_or_month(today - timedelta(weeks=count), vague=True)]
     if unit.startswith("month"):
         return [] if vague else [_shifted_month(today, -count)]
     if unit.startswith("year"):
         return [] if vague else [f"{today.year - count:04d}"]
-    days = [day for day, number in _DAYS.items() if unit.startswith(day)]
-    return [(_weekday_before(today, _DAYS[days[0]]) - timedelta(weeks=count - 1)).isoformat()]
+    days = [day for day, number in WEEKDAYS.items() if unit.startswith(day)]
+    return [(weekday_before(today, WEEKDAYS[days[0]]) - timedelta(weeks=count - 1)).isoformat()]
 
 
 def _in_future(match: re.Match[str], today: date, _text: str) -> list[str]:
-    count, unit = _count(match["count"]), match["unit"].lower()
+    count, unit = count_of(match["count"]), match["unit"].lower()
     vague = "few" in match["count"].lower()
     if unit.startswith("day"):
         return [_day_or_month(today + timedelta(days=count), vague)]
@@ -181,7 +170,7 @@ def _relative_unit(match: re.Match[str], today: date, _text: str) -> list[str]:
     word, unit = match["word"].lower(), match["unit"].lower()
     sign = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}[word.split()[-1]]
     if unit == "weekend":
-        saturday = _weekend_before(today) if sign < 0 else today + timedelta(days=(5 - today.weekday()) % 7)
+        saturday = weekend_before(today) if sign < 0 else today + timedelta(days=(5 - today.weekday()) % 7)
         return [(saturday + timedelta(weeks=max(0, sign) if today.weekday() < 5 and word == "next" else 0)).isoformat()]
     if unit == "week":
         return [_month_of_day(today + timedelta(weeks=sign))]
@@ -199,8 +188,8 @@ def _near_day(match: re.Match[str], today: date, _text: str) -> list[str]:
 
 
 def _weekday(match: re.Match[str], today: date, text: str) -> list[str]:
-    number, word = _DAYS[match["weekday"].lower()], (match["word"] or "").lower().strip()
-    before = _weekday_before(today, number)
+    number, word = WEEKDAYS[match["weekday"].lower()], (match["word"] or "").lower().strip()
+    before = weekday_before(today, number)
     after = today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
     if word in {"last", "past"}:
         return [before.isoformat()]
@@ -218,23 +207,23 @@ def _rules() -> Iterator[tuple[re.Pattern[str], Resolver]]:
     """Longer and surer forms first: a span that one rule took is closed to the next."""
     flags = re.IGNORECASE
     prefix = r"(?P<word>last|next|this coming|this|in|since|until|by|of|early|mid|late|during|around|before|after)[ -]"
-    day_name = rf"(?:(?:{'|'.join(_DAYS)}),? (?:the )?)?"
+    day_name = rf"(?:(?:{'|'.join(WEEKDAYS)}),? (?:the )?)?"
     unit = r"(?P<unit>days?|weekends?|weeks?|months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
     yield re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)"), _iso_day
     yield re.compile(r"\b(?P<m>[0-3]?\d)/(?P<d>[0-3]?\d)/(?P<year>(?:19|20)\d\d)\b"), _slashed
     yield re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)\b(?!-)"), _iso_month
-    yield re.compile(rf"\b{day_name}{_DAY}(?: of)? {_MONTH}\b(?:,? {_YEAR}\b)?", flags), _day_of_month
-    yield re.compile(rf"\b{day_name}{_MONTH} {_DAY}\b(?![:%\d])(?:,? {_YEAR}\b)?", flags), _day_of_month
-    yield re.compile(rf"\b{_MONTH},? (?:of )?{_YEAR}\b", flags), _month_and_year
-    yield re.compile(rf"\b{prefix}{_MONTH}\b", flags), _named_month
+    yield re.compile(rf"\b{day_name}{DAY}(?: of)? {MONTH}\b(?:,? {YEAR}\b)?", flags), _day_of_month
+    yield re.compile(rf"\b{day_name}{MONTH} {DAY}\b(?![:%\d])(?:,? {YEAR}\b)?", flags), _day_of_month
+    yield re.compile(rf"\b{MONTH},? (?:of )?{YEAR}\b", flags), _month_and_year
+    yield re.compile(rf"\b{prefix}{MONTH}\b", flags), _named_month
     yield (
-        re.compile(rf"\b(?:(?P<word>last|next|this) )?(?P<season>{'|'.join(_SEASONS)}) (?:of )?{_YEAR}\b", flags),
+        re.compile(rf"\b(?:(?P<word>last|next|this) )?(?P<season>{'|'.join(SEASONS)}) (?:of )?{YEAR}\b", flags),
         _season,
     )
-    yield re.compile(rf"\b(?P<word>last|next|this) (?P<season>{'|'.join(_SEASONS)})\b(?P<year>)", flags), _season
-    yield re.compile(rf"\b(?:about |around )?{_COUNT} {unit} (?:ago|back|earlier)\b", flags), _ago
-    yield re.compile(rf"\bin (?:about )?{_COUNT} (?P<unit>days?|weeks?|months?|years?)(?: time)?\b", flags), _in_future
-    yield re.compile(rf"\b{_COUNT} (?P<unit>days?|weeks?|months?|years?) from now\b", flags), _in_future
+    yield re.compile(rf"\b(?P<word>last|next|this) (?P<season>{'|'.join(SEASONS)})\b(?P<year>)", flags), _season
+    yield re.compile(rf"\b(?:about |around )?{COUNT} {unit} (?:ago|back|earlier)\b", flags), _ago
+    yield re.compile(rf"\bin (?:about )?{COUNT} (?P<unit>days?|weeks?|months?|years?)(?: time)?\b", flags), _in_future
+    yield re.compile(rf"\b{COUNT} (?P<unit>days?|weeks?|months?|years?) from now\b", flags), _in_future
     yield (
         re.compile(
             r"\b(?P<word>the last|last|the past|past|previous|this past|this coming|this|next|the coming)"
@@ -253,25 +242,16 @@ def _rules() -> Iterator[tuple[re.Pattern[str], Resolver]]:
     )
     yield (
         re.compile(
-            rf"\b(?:(?P<word>last|past|next|this coming|this|by|until|till|before|on) )?{_WEEKDAY}\b"
+            rf"\b(?:(?P<word>last|past|next|this coming|this|by|until|till|before|on) )?{WEEKDAY}\b"
             r"(?!s| \d{1,2}\b(?!:))",
             flags,
         ),
         _weekday,
     )
     yield (
-        re.compile(rf"\b(?:in|since|from|by|during|until|of|year|around|for|before|after) {_YEAR}\b(?![-/]\d)", flags),
+        re.compile(rf"\b(?:in|since|from|by|during|until|of|year|around|for|before|after) {YEAR}\b(?![-/]\d)", flags),
         _year,
     )
-
-
-def _count(text: str) -> int:
-    return int(text) if text.isdigit() else _NUMBERS[" ".join(text.lower().split())]
-
-
-def _month_number(name: str) -> int:
-    short = name.lower().rstrip(".")
-    return _MONTHS.get(short) or _MONTH_SHORT[short]
 
 
 def _month_of(year: int, month: int) -> str:
@@ -293,15 +273,6 @@ def _shifted_month(today: date, months: int) -> str:
     return _month_of(year, month + 1)
 
 
-def _weekday_before(today: date, number: int) -> date:
-    return today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
-
-
-def _weekend_before(today: date) -> date:
-    """Saturday of the last weekend that is over or, on a Sunday, of the one before."""
-    return today - timedelta(days=today.weekday() + 2 if today.weekday() != 6 else 8)
-
-
 def _exists(year: int, month: int, day: int) -> bool:
     return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]
 
@@ -316,4 +287,3 @@ def _clause_around(text: str, match: re.Match[str]) -> str:
 
 
 _RULES: list[tuple[re.Pattern[str], Resolver]] = list(_rules())
-_FOREIGN = re.compile(r"\b[0-3]?\d\.? (?:de )?[^\W\d_]{3,12}\.? (?:de )?(?:19|20)\d\d\b")

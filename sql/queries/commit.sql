@@ -23,13 +23,34 @@ VALUES (
 RETURNING created_at;
 
 -- name: insert_passages
+-- Many at once, because their statistics are counted once a statement. Lexemes hold no spaces.
 INSERT INTO {schema}.passages (
     record_id, seq, first_message, last_message, author, byte_offset, byte_length, embedding, window_embedding,
-    lexemes, frequencies, lexeme_count
+    lexemes, frequencies, lexeme_count, role, window_length
 )
-VALUES (
-    %(record_id)s, %(seq)s, %(first_message)s, %(last_message)s, %(author)s, %(byte_offset)s, %(byte_length)s,
-    %(embedding)s, %(window_embedding)s, %(lexemes)s, %(frequencies)s, %(lexeme_count)s
+SELECT
+    %(record_id)s,
+    p.seq,
+    p.message,
+    p.message AS last_message,
+    p.author,
+    p.byte_offset,
+    p.byte_length,
+    p.embedding,
+    p.window_embedding,
+    string_to_array(p.lexemes, ' '),
+    string_to_array(p.frequencies, ' ')::smallint [],
+    p.lexeme_count,
+    p.role,
+    p.window_length
+FROM unnest(
+    %(seq)s::integer [], %(message)s::integer [], %(author)s::text [], %(byte_offset)s::bigint [],
+    %(byte_length)s::integer [], %(embedding)s::halfvec [], %(window_embedding)s::halfvec [], %(lexemes)s::text [],
+    %(frequencies)s::text [], %(lexeme_count)s::integer [], %(role)s::neurigraph.message_role [],
+    %(window_length)s::real []
+) AS p (
+    seq, message, author, byte_offset, byte_length, embedding, window_embedding, lexemes, frequencies, lexeme_count,
+    role, window_length
 );
 
 -- name: insert_file

@@ -3,6 +3,9 @@
 -- name: become_owner
 SET LOCAL ROLE neurigraph_owner;
 
+-- name: remain_owner
+SET ROLE neurigraph_owner;
+
 -- name: set_claims
 SELECT
     set_config('request.jwt.claims', %(payload)s, true),

@@ -110,7 +110,10 @@ def test_a_conversation_is_remembered_and_found(client: httpx.Client, installati
     assert client.post(f"/v1/files/{file_id}/open", params={"message": 3}, headers=bob).json() == {
         "file_id": file_id,
         "seq": 3,
+        "role": "user",
         "author": "Bob",
+        "external_id": "m3",
+        "occurred_at": lines[2]["occurred_at"].replace("+00:00", "Z"),
         "text": TALK[2]["content"],
     }
     assert_problem(client.post(f"/v1/files/{file_id}/open", params={"message": 4}, headers=bob), 404)
@@ -138,7 +141,7 @@ def test_search_without_explain_gives_the_documented_fields_alone(
     remember(client, bob, TALK)
     store(installation)
     found = client.post("/v1/search", json={"query": "trout", "limit": 1, "message_limit": 2}, headers=bob).json()
-    assert set(found) == {"hits", "messages", "anchors", "warmed", "notes"}
+    assert set(found) == {"hits", "messages", "anchors", "warmed", "notes", "periods"}
     assert set(found["hits"][0]) == {
         "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source", "file",
     }  # fmt: skip
@@ -508,7 +511,7 @@ def test_the_openapi_document_describes_every_operation(client: httpx.Client) ->
     assert set(described["paths"]) == {
         "/v1/users", "/v1/conversations", "/v1/conversations/{conversation_id}/messages",
         "/v1/conversations/{conversation_id}/end", "/v1/events", "/v1/events/{event_id}/messages",
-        "/v1/events/{event_id}/end", "/v1/search", "/v1/files", "/v1/uploads", "/v1/uploads/{upload_id}",
+        "/v1/events/{event_id}/end", "/v1/search", "/v1/ask", "/v1/files", "/v1/uploads", "/v1/uploads/{upload_id}",
         "/v1/files/{file_id}",
         "/v1/files/{file_id}/open", "/v1/files/{file_id}/touch", "/v1/files/{file_id}/compress",
         "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/state",

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from benchmarks.report import replace_section
 from tests.conftest import ROOT
 
@@ -36,6 +38,23 @@ def test_a_quick_run_prints_tables_and_writes_the_page_it_is_told_to(tmp_path: P
     assert "\nold\n" not in written
     assert written.index("importing -->") < written.index("provisioning -->")
     assert (kept.read_bytes() if kept.exists() else None) == before
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_quality_is_asked_of_a_server(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    done = run("quality", "--quick", "--output", str(page))
+    assert done.returncode == 0, done.stderr
+    rows = [line.strip("| ").split(" | ") for line in page.read_text().splitlines() if line.startswith("| ")]
+    at_20 = {(group, ranking): float(recall) for group, _, ranking, *_, recall, _ in rows[2:]}
+    for group in ("LoCoMo, all", "QMSum"):
+        assert at_20[group, "Neurigraph"] >= at_20[group, "reciprocal rank fusion"]
+        assert {ranking for of, ranking in at_20 if of == group} == {
+            "Neurigraph",
+            "BM25 alone",
+            "MiniLM alone",
+            "reciprocal rank fusion",
+        }
 
 
 def test_an_unknown_benchmark_is_refused() -> None:

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -103,7 +104,8 @@ def test_a_walk_from_import_to_stats(home_env: dict[str, str], user: str, talk: 
         opened = ask(home_env, "open", identifier, "--user", user)
         assert [message["content"] for message in opened["messages"]] == [m["content"] for m in TALK["messages"]]
     one = ask(home_env, "open", record_id, "--user", user, "--message", "3")
-    assert one == {"file_id": file_id, "seq": 3, "author": "Bob", "text": TALK["messages"][2]["content"]}
+    assert (one["file_id"], one["seq"], one["role"], one["author"]) == (file_id, 3, "user", "Bob")
+    assert (one["external_id"], one["text"]) == ("m3", TALK["messages"][2]["content"])
     copy = tmp_path / "copy.jsonl"
     assert ask(home_env, "open", file_id, "--user", user, "--output", copy)["bytes"] == copy.stat().st_size
     assert [json.loads(line)["external_id"] for line in copy.read_text().splitlines()] == ["m1", "m2", "m3"]
@@ -117,6 +119,17 @@ def test_a_walk_from_import_to_stats(home_env: dict[str, str], user: str, talk: 
     assert [record["record_id"] for record in by_path["records"]] == [record_id]
     below = ask(home_env, "search", "trout", "--user", user, "--node", path)
     assert [found_hit["record_id"] for found_hit in below["hits"]] == [record_id]
+
+    reply = ask(home_env, "ask", "Who fell into the water?", "--user", user)
+    assert reply["found"]
+    assert reply["citations"][0]["text"] == TALK["messages"][2]["content"]
+    year = datetime.fromisoformat(hit["occurred_at"]).year
+    narrowed = ("--after", f"{year}-01-01", "--kind", "conversation", "--speaker", "bob", "--node", path)
+    assert ask(home_env, "ask", "water", "--user", user, *narrowed)["found"]
+    assert ask(home_env, "search", "water", "--user", user, *narrowed)["hits"]
+    for nothing in (("--before", f"{year}-01-01"), ("--kind", "upload"), ("--speaker", "Eve"), ("--at", "2020-01-01")):
+        assert ask(home_env, "search", "water", "--user", user, *nothing)["hits"] == []
+        assert not ask(home_env, "ask", "water", "--user", user, *nothing)["found"]
 
     (counted,) = ask(home_env, "stats", "--user", user)["users"]
     assert (counted["user"], counted["records"], counted["messages"], counted["pending"]) == (user, 1, 3, 0)
@@ -134,6 +147,11 @@ def test_the_same_for_a_person(home_env: dict[str, str], user: str, talk: Path) 
     assert "best messages: " in found.stdout
     command = next(line.split() for line in found.stdout.splitlines() if "neurigraph open" in line)
     assert run(home_env, *command[1:]).stdout.strip()
+    answered = run(home_env, "ask", "Who fell into the water?", "--user", user)
+    assert "Dave fell into the water. [1]" in answered.stdout
+    command = next(line.split() for line in answered.stdout.splitlines() if "neurigraph open" in line)
+    assert "Dave fell into the water." in run(home_env, *command[1:]).stdout
+    assert "preferred: last May" in run(home_env, "search", "trout last May", "--user", user).stdout
     assert user in run(home_env, "tree", "--user", user).stdout
     assert "1 record" in run(home_env, "tree", "--user", user).stdout
     assert user in run(home_env, "node", "/", "--user", user).stdout
@@ -222,6 +240,14 @@ def test_errors_are_one_line_and_an_exit_code(home_env: dict[str, str], here: He
         (2, ("search", "x" * 4_001, *known)),
         (2, ("search", "x", *known, "--limit", "0")),
         (2, ("search", "x", *known, "--limit", "many")),
+        (2, ("search", "x", *known, "--after", "yesterday")),
+        (2, ("search", "x", *known, "--after", "2025-01-01", "--before", "2024-01-01")),
+        (2, ("search", "x", *known, "--at", "9999-12-31")),
+        (2, ("search", "x", *known, "--kind", "letter")),
+        (2, ("search", "x", *known, "--speaker", "")),
+        (2, ("ask", "", *known)),
+        (2, ("ask", "x", *known, "--before", "\ud800")),
+        (3, ("ask", "x", "--user", "nobody")),
         (2, ("open", "no-uuid", *known)),
         (2, ("open", absent, *known, "--message", "0")),
         (2, ("import", str(folder), *known)),
@@ -403,7 +429,7 @@ def test_help_is_there_before_anything_slow_is_imported() -> None:
     started = time.perf_counter()
     done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True, env={**os.environ})
     assert time.perf_counter() - started < 4.0  # 0.3 s on an idle machine
-    for command in ("import", "ingest", "search", "open", "tree", "node", "stats", "serve", "key", "migrate"):
+    for command in ("import", "ingest", "search", "ask", "open", "tree", "node", "stats", "serve", "key", "migrate"):
         assert command in done.stdout
 
 

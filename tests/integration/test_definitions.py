@@ -125,6 +125,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "retention_job",
         "storage_audit_job",
         "upload_job",
+        "vector_index_job",
     ]
     assert {key.to_user_string() for key in repository.assets_defs_by_key} == {
         "dormant_files",
@@ -134,6 +135,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "record_embeddings",
         "storage_report",
         "stuck_rehydrations",
+        "vector_indexes",
     }
     assert {key.to_user_string() for key in repository.asset_checks_defs_by_key} == {
         "pending_embeddings:no_embedding_is_overdue",
@@ -156,6 +158,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "recompression_schedule",
         "retention_job_schedule",
         "storage_audit_job_schedule",
+        "vector_index_schedule",
     ]
     assert all(s.default_status is dg.DefaultScheduleStatus.RUNNING for s in repository.schedule_defs)
     assert conversation_end_sensor.default_status is dg.DefaultSensorStatus.RUNNING

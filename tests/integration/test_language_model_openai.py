@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.model import ConceptKind, Outline, OutlineNode
+from neurigraph_pipelines.model import ConceptKind, Evidence, Outline, OutlineNode
 from resources.model_transcript import condensed_transcript, outline_text, transcript_windows
 from resources.provider_retries import UNUSABLE_RETRIES, ProviderClient
-from tests.support.model_clients import TALK, TOKENS, make_client, make_model, make_segment
+from tests.support.model_clients import NOON, TALK, TOKENS, make_client, make_model, make_segment
 from tests.support.model_provider import Fault, ModelProvider
 
 
@@ -55,6 +55,7 @@ def test_schemas_keep_to_what_structured_outputs_accept(provider: ModelProvider,
     model = make_model(client)
     model.extract_keywords(TALK)
     model.place(TALK, Outline())
+    model.answer("When is the marathon?", NOON, [Evidence(TALK.messages[1].content, "Caroline", NOON)])
 
     def check(schema: Any) -> None:
         if isinstance(schema, dict):

@@ -20,6 +20,7 @@ from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import new_user, node_rows, rows
+from tests.support.older_nodes import take_back
 
 
 @pytest.fixture
@@ -459,17 +460,8 @@ def test_a_message_is_read_without_waking_its_file(file: StoredFile) -> None:
 def test_a_file_of_an_older_node_is_opened_and_has_its_digest(shared_installation: Installation) -> None:
     file = store_file(shared_installation)
     text, before = file.open().content, file.row
-    schema = sql.Identifier(file.place.schema_name)
-    with shared_installation.database.owner() as tx:  # back to the version before
-        for statement in (
-            "DROP TRIGGER state_guarded ON {schema}.file_manifest",
-            "DROP TRIGGER state_logged ON {schema}.file_manifest",
-            "DROP TRIGGER states_summed ON {schema}.file_manifest",
-            "ALTER TABLE {schema}.file_manifest DROP COLUMN content_sha256, DROP COLUMN lease, "
-            "DROP COLUMN lease_holder, DROP COLUMN last_failure",
-        ):
-            tx.execute(sql.SQL(statement).format(schema=schema))
-        tx.execute("UPDATE neurigraph.graph_index SET node_ddl_version = 2 WHERE node_id = %s", [file.place.node_id])
+    with shared_installation.database.owner() as tx:
+        take_back(tx, file.place.node_id, file.place.schema_name, 2)
     assert control.file_state(file.here.database, file.claims, file.file_id).last_failure is None
     assert sweep_days(file, dry_run=True) == 0
     assert file.open().content == text

@@ -110,7 +110,7 @@ def test_a_keyword_finds_its_message(memory: Memory) -> None:
 def test_a_question_that_names_nothing_goes_by_the_meaning_of_nodes(memory: Memory) -> None:
     answer = memory.ask("stairs")
     assert answer.anchors[0]["node_path"].endswith("Health/Knee")
-    assert answer.anchors[0]["reason"] == "centroid"
+    assert answer.anchors[0]["reason"] == "words"
     assert answer.hits[0]["title"].startswith("#Health/Knee")
 
 
@@ -158,16 +158,15 @@ def test_every_component_of_a_score_is_told(memory: Memory) -> None:
     answer = memory.ask("Where does Dave live?", explain=True)
     for hit in answer.hits:
         parts = hit["explain"]
-        assert set(parts) == {"passage", "summary_dense", "summary_lexical", "boost"}
-        assert hit["score"] <= 1 + parts["boost"] + 1e-6
+        assert set(parts) == {"passage", "summary_dense", "summary_lexical", "boost", "period"}
     assert answer.hits[0]["explain"]["boost"] > 0
     assert answer.hits[-1]["explain"]["boost"] == 0
+    signals = ("window_lexical", "dense", "window_dense")
     for message in answer.messages:
         parts = message["explain"]
-        mixed = sum(WEIGHTS[f"{name}_weight"] * value for name, value in parts.items())
-        assert all(0 <= value <= 1 + 1e-6 for value in parts.values())
-        # The best passage of a message counts: no part is above its own best, and together they are not below it.
-        assert message["score"] <= mixed + 1e-6
+        mixed = sum(WEIGHTS[name] * parts[name] for name in signals)
+        assert all(0 <= parts[name] <= 1 for name in signals)
+        assert message["score"] == pytest.approx(mixed + parts["speaker"] + parts["user"] + parts["period"], abs=1e-5)
     assert "explain" not in memory.ask("Dave").hits[0]
 
 

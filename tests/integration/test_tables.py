@@ -144,7 +144,7 @@ graph_index | btree (parent_node_id)
 graph_index | gin (path)
 graph_index | UNIQUE btree (user_id) WHERE (layer_depth = 0)
 metadata_records | gin (kw_entities, kw_topics, kw_dates, kw_relationships)
-metadata_records | gin (tsv)
+metadata_records | gin (tsv) WITH (fastupdate='false')
 metadata_records | btree (created_at)
 metadata_records | btree (content_type)
 file_manifest | btree (record_id)
@@ -161,7 +161,7 @@ permission_grants | btree (subject_id)
 permission_grants | btree (target_node_id)
 permission_grants | btree (subject_type)
 permission_grants | btree (revoked_at)
-passages | gin (lexemes)
+passages | gin (lexemes) WITH (fastupdate='false')
 """.split("\n")[1:-1]
 
 ENUMS = {

@@ -25,6 +25,7 @@ from neurigraph_pipelines.ingestion.records import BatchResult, Committed
 from neurigraph_pipelines.model import (
     Claims,
     ConceptKind,
+    Evidence,
     Keywords,
     NewConversation,
     NewMessage,
@@ -34,6 +35,7 @@ from neurigraph_pipelines.model import (
     Relation,
     Role,
     Segment,
+    Statement,
     Summary,
 )
 from neurigraph_pipelines.ports import Adapters
@@ -87,6 +89,15 @@ class PlainModel:
     def extract_keywords(self, segment: Segment) -> Keywords:
         text = " ".join(message.content for message in segment.messages)
         return Keywords(entities=tuple(dict.fromkeys(_NAME.findall(text))), topics=("testing",), dates=("2025-03",))
+
+    def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
+        """Everything that shares a word with the question, word for word."""
+        asked = set(re.findall(r"\w+", question.lower()))
+        return [
+            Statement(one.text, (number,))
+            for number, one in enumerate(evidence, start=1)
+            if asked & set(re.findall(r"\w+", one.text.lower()))
+        ]
 
 
 class WordEmbedder:

@@ -1,4 +1,4 @@
-"""A model provider on loopback: speaks the OpenAI protocol, in Voyage's dialect too, and fails on command.
+"""A model provider on loopback: speaks the OpenAI protocol, reranks as Cohere and Voyage do, and fails on command.
 
 Belongs here: the protocol, faults, and counting. The rules that its answers follow are in ``model_rules``.
 Start it in a test with ``ModelProvider()`` as a context manager, or by itself with ``python -m
@@ -290,6 +290,11 @@ class _Handler(BaseHTTPRequestHandler):
             if complaint:
                 return 400, {"detail": complaint} if voyage else _error(complaint, None)
             return 200, _embedding_answer(body, voyage)
+        if self.path in ("/v1/rerank", "/v2/rerank"):
+            complaint = _rerank_complaint(body)
+            if complaint:
+                return 400, {"detail": complaint} if "top_k" in body else {"message": complaint}
+            return 200, _rerank_answer(body)
         return 404, _error(f"no such path: {self.path}", None)
 
     def _send(self, status: int, answer: Any, retry_after: str | None = None) -> None:
@@ -345,6 +350,31 @@ def _embedding_answer(body: dict[str, Any], voyage: bool) -> dict[str, Any]:
     return {"object": "list", "data": data[::-1], "model": body["model"], "usage": usage}
 
 
+def _rerank_answer(body: dict[str, Any]) -> dict[str, Any]:
+    """Scores of the texts, best first: a client must go by ``index``."""
+    asked = embed_text(body["query"], 512)
+    scored = [
+        {"index": index, "relevance_score": sum(a * b for a, b in zip(asked, embed_text(text, 512), strict=True))}
+        for index, text in enumerate(body["documents"])
+    ]
+    scored.sort(key=lambda item: -item["relevance_score"])
+    if "top_k" in body:
+        return {"object": "list", "data": scored[: body["top_k"]], "model": body["model"], "usage": {"total_tokens": 1}}
+    return {"id": "rerank-1", "results": scored[: body["top_n"]], "meta": {"api_version": {"version": "2"}}}
+
+
+def _rerank_complaint(body: dict[str, Any]) -> str | None:
+    """Why Cohere or Voyage would answer 400."""
+    allowed = {"model", "query", "documents", "top_n", "max_tokens_per_doc", "top_k", "truncation", "return_documents"}
+    if unknown := set(body) - allowed:
+        return f"unknown field: {min(unknown)}"
+    if not body["query"].strip():
+        return "query must not be empty"
+    if not body["documents"] or "" in body["documents"]:
+        return "documents must not be empty"
+    return "too many documents" if len(body["documents"]) > 1000 else None
+
+
 def _openai_complaint(body: dict[str, Any]) -> str | None:
     """Why OpenAI would answer 400."""
     if not body["input"] or "" in body["input"]:
@@ -378,7 +408,7 @@ def _broken(good: dict[str, Any], fault: Fault) -> Any:
     """A well-formed answer that is not what was asked for."""
     chat = "choices" in good
     if fault.kind == "no_choices":
-        return {**good, "choices": []} if chat else {**good, "data": []}
+        return {**good, "choices": []} if chat else {**good, "data": [], "results": []}
     if fault.kind == "refusal":
         good["choices"][0]["message"] = {"role": "assistant", "content": None, "refusal": "I can't help with that."}
         return good

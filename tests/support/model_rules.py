@@ -1,6 +1,6 @@
 """The rules by which the provider on loopback answers: deterministic, and sensible enough to search by.
 
-Belongs here: bag-of-words vectors, and summaries, keywords and placements made from a transcript's own lines.
+Belongs here: bag-of-words vectors, and summaries, keywords, placements and answers made from a transcript's own lines.
 Not here: the protocol (``model_provider``).
 """
 
@@ -61,6 +61,8 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
     if shape == "SummaryAnswer":
         parts = _block(question, "PARTS")
         return _summary(_lines(_block(question, "TRANSCRIPT"))) if parts is None else _merged(parts)
+    if shape == "StatementsAnswer":
+        return _statements(_block(question, "QUESTION") or "", _lines(_block(question, "PASSAGES")))
     lines = _lines(_block(question, "TRANSCRIPT"))
     if shape == "KeywordsAnswer":
         return _keywords(lines)
@@ -92,6 +94,13 @@ def _summary(lines: list[_Line]) -> dict[str, Any]:
     kept = sorted(sorted(lines, key=lambda line: -len(line.text))[:8], key=lambda line: line.seq)
     text = " ".join(f"{line.speaker.split(' (')[0]}: {line.text[:300]}" for line in kept) or "Nothing was said."
     return {"title": text[:60], "summary": text}
+
+
+def _statements(question: str, passages: list[_Line]) -> dict[str, Any]:
+    """The passages that share a word with the question, each under its number."""
+    asked = set(_WORD.findall(question.partition(": ")[2].lower())) - _STOP_WORDS
+    told = [line for line in passages if asked.intersection(_WORD.findall(line.text.lower()))]
+    return {"statements": [{"text": line.text[:200], "passages": [line.seq]} for line in told]}
 
 
 def _merged(parts: str) -> dict[str, Any]:

@@ -18,11 +18,12 @@ written = st.text("aeiknstv'’ -_.漢字かなé🦊\u200d0", max_size=200)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("running runs RAN", ["run", "run", "ran"]),
+        ("running runs RAN", ["run", "run", "run"]),
         ("Dave's knees", ["dave", "knee"]),
         ("Dave’s knees", ["dave", "knee"]),
         ("The parents' house", ["parent", "hous"]),
-        ("O'Brien said", ["o'brien", "said"]),
+        ("O'Brien said", ["o'brien", "say"]),
+        ("I don't think they've bought it, we’ll see what Dave’ll take", ["think", "buy", "see", "dave", "take"]),
         ("What did we do there?", []),
         ("it's", []),
         ("2025-11-03", ["2025", "11", "03"]),
@@ -53,7 +54,7 @@ def test_an_unknown_language_is_refused_with_those_that_are_known() -> None:
 
 
 def test_counting_gives_distinct_lexemes_in_order_with_their_numbers() -> None:
-    assert LEXER.count("Dave met Ana; Ana met DAVE's Dave") == (["ana", "dave", "met"], [2, 3, 2], 7)
+    assert LEXER.count("Dave met Ana; Ana met DAVE's Dave") == (["ana", "dave", "meet"], [2, 3, 2], 7)
     assert LEXER.count("") == ([], [], 0)
 
 

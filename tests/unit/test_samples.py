@@ -67,6 +67,21 @@ def test_questions_point_at_messages(conversations: dict[str, NewConversation]) 
             assert evidence["messages"]
 
 
+def test_hard_questions_point_at_messages_or_at_none(conversations: dict[str, NewConversation]) -> None:
+    (meeting,) = read_conversations(SAMPLES / "allotment-meeting.json", "qmsum")
+    assert isinstance(meeting, NewConversation)
+    sources = {**conversations, meeting.external_id: meeting}
+    questions: list[dict[str, Any]] = json.loads((SAMPLES / "hard_questions.json").read_text(encoding="utf-8"))
+    kinds = {question["kind"] for question in questions}
+    assert kinds == {"cold", "two_branches", "long_meeting", "time", "nothing"}
+    for question in questions:
+        assert bool(question["evidence"]) == (question["kind"] != "nothing")
+        for evidence in question["evidence"]:
+            ids = {message.external_id for message in sources[evidence["conversation"]].messages}
+            assert set(evidence["messages"]) <= ids
+            assert evidence["messages"]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_example_of_the_documentation_can_be_imported(name: str, tmp_path: Path) -> None:
     section = DOCUMENTATION.read_text(encoding="utf-8").split(f"\n## {name}\n")[1]

@@ -1,0 +1,103 @@
+"""What an application does: hand in what was said and ask about it, over HTTP, to a server process on loopback.
+
+Storing what was handed in is the pipeline's work, and the caller's to run.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from neurigraph_pipelines.api.requests import MAX_MESSAGES
+from neurigraph_pipelines.model import NewConversation, NewMessage
+
+_ADMIN_KEY = "who makes the users of a benchmark"
+_SECONDS = 60.0
+
+
+class Application:
+    """A program with the API key of one user.
+
+    Raises:
+        httpx.HTTPStatusError: From every method, when the server refuses.
+    """
+
+    def __init__(self, client: httpx.Client, user: str) -> None:
+        self._client = client
+        made = self._post("users", {"slug": user}, _ADMIN_KEY)
+        self._key: str = made["api_key"]
+
+    def remember(self, conversation: NewConversation) -> None:
+        """Hand in a whole conversation or event and end it."""
+        about = {"title": conversation.title, "external_id": conversation.external_id}
+        if conversation.started_at is not None:
+            about["started_at"] = conversation.started_at.isoformat()
+        if conversation.event_kind is None:
+            kind, source_id = "conversations", self._post("conversations", about)["conversation_id"]
+        else:
+            about |= {"kind": conversation.event_kind.value, "title": conversation.title or conversation.external_id}
+            kind, source_id = "events", self._post("events", about)["event_id"]
+        for start in range(0, len(conversation.messages), MAX_MESSAGES):
+            messages = [_as_json(message) for message in conversation.messages[start : start + MAX_MESSAGES]]
+            self._post(f"{kind}/{source_id}/messages", {"messages": messages})
+        self._post(f"{kind}/{source_id}/end", {})
+
+    def search(self, query: str, messages: int) -> list[str]:
+        """External ids of the best messages, best first."""
+        answer = self._post("search", {"query": query, "message_limit": messages})
+        return [message["external_id"] for message in answer["messages"]]
+
+    def _post(self, path: str, body: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {key or self._key}"}
+        response = self._client.post(f"/v1/{path}", json=body, headers=headers)
+        response.raise_for_status()
+        answer: dict[str, Any] = response.json()
+        return answer
+
+
+@contextmanager
+def server(environment: Mapping[str, str], log: Path) -> Iterator[httpx.Client]:
+    """The HTTP API in a process of its own, on a free port, until the context ends.
+
+    Args:
+        environment: Says which installation it serves.
+        log: Where the server writes what it has to say.
+    """
+    program = str(Path(sys.executable).with_name("neurigraph"))
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen(
+            [program, "serve", "--host", "127.0.0.1", "--port", "0", "--json"],
+            env={**environment, "NEURIGRAPH_ADMIN_KEY": _ADMIN_KEY},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            started = process.stdout.readline()
+            assert started, log.read_text(encoding="utf-8", errors="replace")
+            with httpx.Client(base_url=json.loads(started)["url"], timeout=_SECONDS) as client:
+                yield client
+        finally:
+            process.terminate()
+
+
+def _as_json(message: NewMessage) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "role": message.role.value,
+        "content": message.content,
+        "author": message.author,
+        "external_id": message.external_id,
+    }
+    if message.occurred_at is not None:
+        body["occurred_at"] = message.occurred_at.isoformat()
+    return body

@@ -1,0 +1,171 @@
+"""How long a search takes as memories grow, in turns with a flat table and with other memory systems."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import psycopg
+from pgvector import Vector
+from pgvector.psycopg import register_vector
+
+from benchmarks.bench import Bench
+from benchmarks.report import Section, number, percentile, table
+from benchmarks.retrieval.peer_process import BY_API
+from benchmarks.retrieval.peers import PEERS, PeerUnavailableError, RunningPeer, hand_over, start
+from benchmarks.retrieval.synthetic import DIMENSIONS, Asked, Graph, SyntheticEmbedder, make_graph
+from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
+from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.wiring import Installation
+
+NODES = {1_000: 10, 10_000: 50, 100_000: 500}
+"""Nodes of our graph, by its memories."""
+
+LARGE_NODES = {1_000_000: 5_000}
+LIMIT = 10
+WARM_UP = 40
+ASKED = 100
+
+_METHOD = f"""A graph of one user, made of vectors around topics ({DIMENSIONS} dimensions) and of words by Zipf's law;
+the same memories with the same vectors in one table of pgvector with one HNSW index, and in each peer, in databases of
+their own on the same server. All look the vectors of questions up: embedding is in nobody's time. {WARM_UP} questions
+to warm up, then {ASKED} others, asked of each in turns for {LIMIT} memories of that user (ours: {LIMIT} records and
+{LIMIT} messages, answers not kept), timed around the search call in the process that makes it. *Found* is the share of
+questions whose message is among the {LIMIT}: a fast answer that misses it is worth little. Peers run in environments of
+their own with an HNSW index, their default; their first {BY_API:,} memories are added through their own calls (*add*),
+the others copied into their tables and the index built again, since row by row would take hours. mem0 runs without
+spaCy's models: less work than with them. All tables are vacuumed and analysed."""
+
+
+@dataclass(slots=True)
+class Contestant:
+    """Who is asked in turns, and what came of it.
+
+    Attributes:
+        ask: Gives the seconds of the search, and whether the message asked about was found.
+    """
+
+    name: str
+    ask: Callable[[Asked], tuple[float, bool]]
+    add_ms: float | None = None
+    seconds: list[float] = field(default_factory=list)
+    found: list[bool] = field(default_factory=list)
+
+
+def run(bench: Bench) -> Section:
+    """Measure at each size in turn."""
+    rows: list[list[str]] = []
+    missing: dict[str, None] = {}
+    sizes = {1_000: 10} if bench.quick else NODES | (LARGE_NODES if bench.large else {})
+    for memories, nodes in sizes.items():
+        bench.say(f"{memories:,} memories")
+        with ExitStack() as opened:
+            contestants = _contestants(bench, opened, memories, nodes, missing)
+            rows.extend(_rows(f"{memories:,}", f"{nodes:,}", contestants))
+    header = ("memories", "our nodes", "", "p50 ms", "p95 ms", "÷ flat table (p50)", "found", "add ms")
+    return Section("How long a search takes", _METHOD, "\n\n".join([table(header, rows), *missing]))
+
+
+def _contestants(
+    bench: Bench, opened: ExitStack, memories: int, nodes: int, missing: dict[str, None]
+) -> list[Contestant]:
+    """All that hold the same memories, already asked; why a peer is not among them goes to ``missing``."""
+    installation = opened.enter_context(bench.installation())
+    graph = make_graph(installation, "speed", memories, nodes)
+    questions = graph.questions[: WARM_UP + (20 if bench.quick else ASKED)]
+    folder = bench.folder / f"corpus_{memories}"
+    hand_over(folder, graph.texts, graph.vectors, {asked.text: asked.vector for asked in questions})
+    contestants = [
+        _flat_table(opened, bench.database(f"flat_{memories}"), graph),
+        _ours(installation, graph),
+    ]
+    for kind in PEERS:
+        bench.say(f"{kind.title} loads")
+        try:
+            contestants.append(_peer(opened.enter_context(start(bench, kind, folder))))
+        except PeerUnavailableError as reason:
+            bench.say(str(reason))
+            missing[f"Left out: {reason}."] = None
+    _ask_in_turns(contestants, questions)
+    return contestants
+
+
+def _ask_in_turns(contestants: Sequence[Contestant], questions: Sequence[Asked]) -> None:
+    """Each question of all, each time another one first; the first ``WARM_UP`` are not counted."""
+    for index, asked in enumerate(questions):
+        first = index % len(contestants)
+        for contestant in (*contestants[first:], *contestants[:first]):
+            seconds, found = contestant.ask(asked)
+            if index >= WARM_UP:
+                contestant.seconds.append(seconds)
+                contestant.found.append(found)
+
+
+def _ours(installation: Installation, graph: Graph) -> Contestant:
+    settings = installation.settings.model_copy(update={"answer_cache_entries": 0})
+    embedder = SyntheticEmbedder(graph.questions)
+    while build_vector_indexes(installation.database, settings):
+        pass
+    with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+
+    def ask(asked: Asked) -> tuple[float, bool]:
+        question = Question(asked.text, limit=LIMIT, message_limit=LIMIT)
+        started = time.perf_counter()
+        answer = search(installation.database, embedder, settings, graph.claims, question)
+        seconds = time.perf_counter() - started
+        wanted = (str(asked.record_id), asked.seq)
+        return seconds, any((message["record_id"], message["seq"]) == wanted for message in answer.messages)
+
+    return Contestant("**Neurigraph**", ask)
+
+
+def _flat_table(opened: ExitStack, database_url: str, graph: Graph) -> Contestant:
+    connection = opened.enter_context(psycopg.connect(database_url, autocommit=True))
+    connection.execute("CREATE EXTENSION vector")
+    register_vector(connection)
+    connection.execute(
+        f"CREATE TABLE memories (id int PRIMARY KEY, user_id uuid, text text, embedding vector({DIMENSIONS}))"
+    )
+    with connection.cursor().copy("COPY memories FROM STDIN") as copy:
+        for row, (text, vector) in enumerate(zip(graph.texts, graph.vectors, strict=True)):
+            copy.write_row((row, graph.claims.user_id, text, Vector(vector)))
+    connection.execute("SET maintenance_work_mem = '1GB'")
+    connection.execute("CREATE INDEX ON memories USING hnsw (embedding vector_cosine_ops)")
+    connection.execute("VACUUM ANALYZE memories")
+
+    def ask(asked: Asked) -> tuple[float, bool]:
+        started = time.perf_counter()
+        rows = connection.execute(
+            "SELECT id, text FROM memories WHERE user_id = %s ORDER BY embedding <=> %s LIMIT %s",
+            [graph.claims.user_id, Vector(asked.vector), LIMIT],
+        ).fetchall()
+        return time.perf_counter() - started, asked.number in {row[0] for row in rows}
+
+    return Contestant("one flat table, HNSW", ask)
+
+
+def _peer(peer: RunningPeer) -> Contestant:
+    def ask(asked: Asked) -> tuple[float, bool]:
+        found = peer.search(asked.text, LIMIT)
+        return found.seconds, asked.number in found.numbers
+
+    return Contestant(peer.kind.title, ask, peer.add_seconds / peer.by_api * 1_000)
+
+
+def _rows(memories: str, nodes: str, contestants: Sequence[Contestant]) -> list[list[str]]:
+    flat = percentile(contestants[0].seconds, 50)
+    return [
+        [
+            memories,
+            nodes,
+            contestant.name,
+            *(number(percentile(contestant.seconds, p) * 1_000) for p in (50, 95)),
+            number(percentile(contestant.seconds, 50) / flat),
+            f"{sum(contestant.found) / len(contestant.found):.2f}",
+            number(contestant.add_ms) if contestant.add_ms is not None else "",
+        ]
+        for contestant in contestants
+    ]

@@ -1,0 +1,236 @@
+"""Graphs of any size, written straight into the tables: vectors around topics, lexemes by Zipf's law.
+
+No model and no pipeline: what is measured on them is the search alone. The tables' own triggers keep the registries and
+the statistics, so a graph made here is one as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from pgvector import HalfVector, Vector
+from pgvector.psycopg import register_vector
+from psycopg import sql
+
+from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
+from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
+from neurigraph_pipelines.wiring import Installation
+
+MODEL = "synthetic"
+DIMENSIONS = 384
+MESSAGES_OF_RECORD = 20
+WORDS_OF_MESSAGE = 15
+VOCABULARY = 30_000
+"""Words that anybody uses; each topic has some more of its own."""
+
+TOPIC_VOCABULARY = 300
+SPREAD = 1.2
+"""How far messages lie from their topic: the length of the noise that is added to its unit vector."""
+
+_START = datetime(2020, 1, 1, tzinfo=UTC)
+_RECORD_COLUMNS = (
+    "record_id, title, summary, embedding, embedding_model, content_type, trigger_type, source_kind, source_id, "
+    "first_message, last_message, content_hash, occurred_at"
+)
+_PASSAGE_COLUMNS = (
+    "record_id, seq, first_message, last_message, byte_offset, byte_length, embedding, window_embedding, lexemes, "
+    "frequencies, lexeme_count"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about one message: its words, its vector, and the message that it is about.
+
+    Attributes:
+        number: The row of the message in the graph's ``vectors`` and ``texts``.
+    """
+
+    text: str
+    vector: NDArray[np.float32]
+    record_id: UUID
+    seq: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A user with memories, and questions about them."""
+
+    claims: Claims
+    memories: int
+    nodes: int
+    vectors: NDArray[np.float32]
+    texts: list[str]
+    questions: list[Asked]
+
+
+class SyntheticEmbedder:
+    """Implements ``ports.Embedder`` for questions whose vectors are known."""
+
+    model = MODEL
+    dimensions = DIMENSIONS
+    prefix_trained = False
+    max_tokens = 1_000
+
+    def __init__(self, questions: Sequence[Asked]) -> None:
+        self._vectors = {question.text: question.vector for question in questions}
+
+    def embed(self, texts: Sequence[str], kind: str = "document") -> NDArray[np.float32]:
+        """The vectors of questions."""
+        return np.stack([self._vectors[text] for text in texts])
+
+
+def make_graph(installation: Installation, slug: str, memories: int, nodes: int, questions: int = 200) -> Graph:
+    """A user of ``nodes`` topics, whose sizes fall off as one over their rank, with ``memories`` messages in all."""
+    random = np.random.default_rng(memories)
+    user, _ = create_user(installation.database, slug)
+    sizes = 1 / np.arange(1, nodes + 1) ** 0.7
+    records = np.maximum(1, np.round(sizes / sizes.sum() * memories / MESSAGES_OF_RECORD)).astype(int)
+    everything: list[NDArray[np.float32]] = []
+    texts: list[str] = []
+    asked: list[Asked] = []
+    with psycopg.connect(installation.administrator_url) as connection:
+        register_vector(connection)
+        connection.execute("SET synchronous_commit = off")
+        for number, count in enumerate(records):
+            with installation.database.owner() as tx:
+                name = f"Area{number % 20}" if number < 20 else f"Topic{number}"
+                path = (name,) if number < 20 else (f"Area{number % 20}", name)
+                planned = [PlannedNode(path[: depth + 1], ConceptKind.TOPIC, 1.0) for depth in range(len(path))]
+                node = resolve_path(tx, user.user_id, slug, path, planned)
+            topic = _Topic(random, number)
+            share = max(1, round(questions * count / records.sum()))
+            vectors = _fill(connection, node.schema_name, topic, int(count), texts, asked, share)
+            centroid = np.pad(vectors.mean(axis=0), (0, 1536 - DIMENSIONS))
+            connection.execute(
+                "UPDATE neurigraph.graph_index SET record_count = %s, embedded_count = %s, centroid = %s "
+                "WHERE node_id = %s",
+                [int(count), int(count), Vector(centroid), node.node_id],
+            )
+            connection.commit()
+            everything.append(vectors)
+        connection.execute("UPDATE neurigraph.users SET embedding_model = %s WHERE user_id = %s", [MODEL, user.user_id])
+    random.shuffle(asked)
+    return Graph(
+        Claims.of_user(user.user_id), sum(map(len, everything)), nodes, np.concatenate(everything), texts, asked
+    )
+
+
+class _Topic:
+    """What messages about one topic are like."""
+
+    def __init__(self, random: np.random.Generator, number: int) -> None:
+        self._random = random
+        self._center = _unit(random.standard_normal(DIMENSIONS, dtype=np.float32))
+        self._own = np.array([f"topic{number}word{i}" for i in range(TOPIC_VOCABULARY)])
+
+    def vectors(self, count: int) -> NDArray[np.float32]:
+        """``(count, DIMENSIONS)`` unit vectors around the topic's."""
+        noise = self._random.standard_normal((count, DIMENSIONS), dtype=np.float32) / np.sqrt(DIMENSIONS)
+        return _unit(self._center + np.float32(SPREAD) * noise)
+
+    def words(self, count: int) -> list[list[str]]:
+        """The words of messages: four of five from everybody's vocabulary, the others from the topic's own."""
+        common = (self._random.zipf(1.2, (count, WORDS_OF_MESSAGE)) - 1) % VOCABULARY
+        own = (self._random.zipf(1.3, (count, WORDS_OF_MESSAGE)) - 1) % TOPIC_VOCABULARY
+        is_own = self._random.random((count, WORDS_OF_MESSAGE)) < 0.2
+        return [
+            [self._own[o] if mine else f"word{c}" for c, o, mine in zip(*row, strict=True)]
+            for row in zip(common, own, is_own, strict=True)
+        ]
+
+
+def _fill(
+    connection: psycopg.Connection[Any],
+    schema_name: str,
+    topic: _Topic,
+    records: int,
+    texts: list[str],
+    asked: list[Asked],
+    share: int,
+) -> NDArray[np.float32]:
+    """Write the records of one node, add their texts, and ask about some messages; gives the vectors."""
+    schema = sql.Identifier(schema_name)
+    count = records * MESSAGES_OF_RECORD
+    vectors, words = topic.vectors(count), topic.words(count)
+    around = _unit(vectors + np.roll(vectors, 1, axis=0) + np.roll(vectors, -1, axis=0))
+    ids = [uuid4() for _ in range(records)]
+    with connection.cursor() as cursor:
+        with cursor.copy(sql.SQL(f"COPY {{}}.metadata_records ({_RECORD_COLUMNS}) FROM STDIN").format(schema)) as copy:
+            for number, record_id in enumerate(ids):
+                rows = slice(number * MESSAGES_OF_RECORD, (number + 1) * MESSAGES_OF_RECORD)
+                summary = " ".join(word for message in words[rows] for word in message[:5])
+                vector = np.pad(_unit(vectors[rows].mean(axis=0)), (0, 1536 - DIMENSIONS))
+                when = _START + timedelta(hours=number)
+                copy.write_row(
+                    (
+                        record_id,
+                        summary[:60],
+                        summary,
+                        Vector(vector),
+                        MODEL,
+                        "conversation",
+                        "conversation_end",
+                        "conversation",
+                        uuid4(),
+                        1,
+                        MESSAGES_OF_RECORD,
+                        record_id.bytes * 2,
+                        when,
+                    )
+                )
+        with cursor.copy(sql.SQL(f"COPY {{}}.passages ({_PASSAGE_COLUMNS}) FROM STDIN").format(schema)) as copy:
+            for row in _passages(ids, vectors, around, words):
+                copy.write_row(row)
+    random = np.random.default_rng(count)
+    for index in random.choice(count, min(share, count), replace=False):
+        chosen = sorted(set(words[index]), key=len)[-5:]
+        noise = random.standard_normal(DIMENSIONS).astype(np.float32) / np.float32(np.sqrt(DIMENSIONS))
+        asked.append(
+            Asked(
+                f"what about {' '.join(chosen)} in {index}",
+                _unit(vectors[index] + np.float32(0.7) * noise),
+                ids[index // MESSAGES_OF_RECORD],
+                int(index) % MESSAGES_OF_RECORD + 1,
+                len(texts) + int(index),
+            )
+        )
+    texts.extend(" ".join(message) for message in words)
+    return vectors
+
+
+def _passages(
+    ids: Sequence[UUID], vectors: NDArray[np.float32], around: NDArray[np.float32], words: Sequence[Sequence[str]]
+) -> Iterator[tuple[Any, ...]]:
+    padding = ((0, 0), (0, 512 - DIMENSIONS))
+    own, window = np.pad(vectors, padding), np.pad(around, padding)
+    for index, message in enumerate(words):
+        seq = index % MESSAGES_OF_RECORD + 1
+        distinct = sorted(set(message))
+        counts = [message.count(word) for word in distinct]
+        yield (
+            ids[index // MESSAGES_OF_RECORD],
+            seq,
+            seq,
+            seq,
+            0,
+            0,
+            HalfVector(own[index]),
+            HalfVector(window[index]),
+            distinct,
+            counts,
+            len(message),
+        )
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return unit

@@ -1,0 +1,52 @@
+"""Vector indexes as an asset: built in the background for nodes that have outgrown exact search."""
+
+import dagster as dg
+from pydantic import Field
+
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes, count_due
+
+
+class IndexConfig(dg.Config):
+    """How much one run builds."""
+
+    limit: int = Field(default=10, ge=1, description="Most nodes that one run indexes.")
+
+
+@dg.asset(group_name="maintenance", owners=["team:data-engineering"], kinds={"postgres"})
+def vector_indexes(config: IndexConfig, installation: InstallationResource) -> dg.MaterializeResult[None]:
+    """Indexes the passages' vectors of nodes that are too big to be searched exactly."""
+    opened = installation.opened
+    built = build_vector_indexes(opened.database, opened.settings, config.limit)
+    rows = [dg.TableRecord({"node": index.schema_name, "passages": index.passages}) for index in built]
+    return dg.MaterializeResult(
+        metadata={
+            "method": opened.settings.vector_index_method,
+            "from passages": opened.settings.vector_index_passages,
+            "nodes indexed": len(built),
+            "nodes still waiting": count_due(opened.database, opened.settings),
+            "indexed": dg.MetadataValue.table(rows) if rows else "none",
+        }
+    )
+
+
+vector_index_job = dg.define_asset_job(
+    "vector_index_job",
+    selection=[vector_indexes],
+    executor_def=dg.in_process_executor,
+    description="Builds vector indexes for nodes that have outgrown exact search.",
+)
+
+
+@dg.schedule(
+    job=vector_index_job,
+    cron_schedule="*/10 * * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Looks every ten minutes, and launches a run only when a node has outgrown exact search.",
+)
+def vector_index_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+    """Launches a run when a node waits for its index."""
+    opened = installation.opened
+    if not count_due(opened.database, opened.settings):
+        return dg.SkipReason("no node has outgrown exact search")
+    return dg.RunRequest()

@@ -1,0 +1,76 @@
+"""Vector indexes of nodes that have outgrown exact search, built while everybody goes on reading and writing.
+
+Which nodes those are follows from the statistics of the corpus. That a node has an index is written down once both of
+its vectors have one, and searches go by that; how they use it is in ``sql/shared``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import Connection, sql
+
+from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.statements import statements
+
+VECTORS = ("embedding", "window_embedding")
+ROWS_OF_LIST = 1_000
+"""Rows to one list of an IVFFlat index (as pgvector advises, up to a million rows)."""
+
+_QUERIES = statements("vector_indexes")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIndex:
+    """A node whose vectors have an index now."""
+
+    node_id: UUID
+    schema_name: str
+    passages: int
+
+
+def build_vector_indexes(database: Database, settings: Settings, limit: int = 10) -> list[BuiltIndex]:
+    """Index up to ``limit`` nodes of at least ``settings.vector_index_passages`` passages, biggest first.
+
+    A build that was cut off leaves an index that Postgres does not use; it is dropped and built again.
+    """
+    built: list[BuiltIndex] = []
+    with database.maintenance() as connection:
+        method = settings.vector_index_method
+        due = connection.execute(
+            _QUERIES["due"], {"passages": settings.vector_index_passages, "method": method, "limit": limit}
+        ).fetchall()
+        for row in due:
+            for column in VECTORS:
+                _build(connection, row, column, method)
+            connection.execute(_QUERIES["note_index"], {"node_id": row["node_id"], "method": method})
+            built.append(BuiltIndex(row["node_id"], row["schema_name"], row["passages"]))
+    return built
+
+
+def count_due(database: Database, settings: Settings) -> int:
+    """How many nodes wait for an index."""
+    with database.pipeline() as tx:
+        row = tx.execute(
+            _QUERIES["count_due"],
+            {"passages": settings.vector_index_passages, "method": settings.vector_index_method},
+        ).fetchone()
+    assert row is not None
+    return int(row["due"])
+
+
+def _build(connection: Connection[dict[str, Any]], row: dict[str, Any], column: str, method: str) -> None:
+    name = f"passages_{column}_{method}"
+    places = {
+        "schema": sql.Identifier(row["schema_name"]),
+        "name": sql.Identifier(name),
+        "vector": sql.Identifier(column),
+        "lists": sql.Literal(max(1, row["passages"] // ROWS_OF_LIST)),
+    }
+    found = connection.execute(_QUERIES["is_valid"], {"schema_name": row["schema_name"], "index_name": name}).fetchone()
+    if found is not None and not found["is_valid"]:
+        connection.execute(_QUERIES["drop_index"].format(**places))
+    connection.execute(_QUERIES[f"create_{method}"].format(**places))

@@ -1,0 +1,244 @@
+"""A question answered in words, with citations: phase one, then only the bytes of the messages that it found.
+
+The answer rests on the messages read here and on nothing else. What a language model cites is checked against what it
+was given; where it has no answer that can be checked, the messages themselves are the answer. How messages are found
+is for ``find``, how they are read for ``open``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import accumulate
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.errors import NeurigraphError, NotFoundError, StorageError
+from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.model import Claims, Evidence, Statement
+from neurigraph_pipelines.ports import Adapters, LanguageModel, Reranker, TokenCounter
+from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.find import checked, find, reranked
+from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+from neurigraph_pipelines.retrieval.search import Answer, Question
+from neurigraph_pipelines.settings import Settings
+
+HITS = 50
+MESSAGES = 200
+"""What is asked of phase one: messages of few records often lead the ranking, and files are bounded by themselves."""
+
+EVIDENCE_CHARACTERS = 4_000
+"""Of one message that a language model is given."""
+
+CITED_CHARACTERS = 1_000
+"""Of one message that a citation shows."""
+
+STATED_CHARACTERS = 300
+"""Of one message that stands for an answer where no language model gives one."""
+
+MAX_STATEMENTS = 5
+
+CANDIDATES = 3
+"""Times as many messages are read for a reranker to choose from."""
+
+NOTHING_FOUND = "Nothing that is remembered answers this."
+
+_LIKE_A_CITATION = re.compile(r"\[(\d{1,3})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A message that an answer rests on; of a record whose messages are not indexed, its summary.
+
+    Attributes:
+        number: Under which the answer names it.
+        seq: Of the message in its conversation, event or file; None for a summary.
+        text: What was said, or the part of it that the question is about.
+    """
+
+    number: int
+    record_id: str
+    node_path: str
+    title: str
+    file_id: str | None
+    seq: int | None
+    external_id: str | None
+    author: str | None
+    occurred_at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer in words.
+
+    Attributes:
+        answer: Statements, one a line, each followed by the numbers of its citations.
+        found: False when nothing that is remembered answers the question.
+        citations: In the order in which the answer names them.
+        model: Who worded the answer.
+        notes: What the answer had to do without, one sentence each.
+    """
+
+    answer: str
+    found: bool
+    citations: list[Citation]
+    model: str
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """What was read, cut to what a model is given, and the hit of phase one that led there."""
+
+    hit: dict[str, Any]
+    text: str
+    occurred_at: datetime
+    message: OpenedMessage | None = None
+
+    def as_evidence(self) -> Evidence:
+        """What a language model sees of it."""
+        speaker = (self.message.author or self.message.role.value) if self.message else "summary"
+        return Evidence(self.text, speaker, self.occurred_at, self.hit["title"])
+
+
+def ask(
+    adapters: Adapters,
+    settings: Settings,
+    claims: Claims,
+    question: Question,
+    *,
+    asked_at: datetime | None = None,
+    reranker: Reranker | None = None,
+) -> Reply:
+    """Answer a question from what the claims may see.
+
+    At most ``ask_passages`` messages out of ``ask_files`` files are read, and at most ``ask_tokens`` tokens of them
+    are given to the language model. A reranker reads ``CANDIDATES`` times as many and says which are best.
+
+    Args:
+        question: Its limits are not used; everything else narrows the search as it does there.
+
+    Raises:
+        InvalidInputError: As ``find``.
+        NotFoundError: As ``find``.
+    """
+    question = checked(question)
+    moment = asked_at or question.at or datetime.now(UTC)
+    wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
+    found = find(adapters.database, adapters.embedder, settings, claims, wide, asked_at=moment)
+    notes = list(found.notes)
+    lexer = Lexer(settings.language)
+    asked = frozenset(lexer.lexemes(question.query))
+    most = settings.ask_passages * (CANDIDATES if reranker else 1)
+    passages = [
+        replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
+        for passage in _read(adapters, claims, found, most, settings.ask_files, notes)
+    ]
+    order, said = reranked(reranker, question.query, [passage.text for passage in passages])
+    notes += said
+    passages = [passages[place] for place in order][: settings.ask_passages]
+    evidence = _within([passage.as_evidence() for passage in passages], settings.ask_tokens, adapters.tokens)
+    statements = _statements(adapters.language_model, question.query, moment, evidence, notes)
+    cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
+    numbers = {place: number for number, place in enumerate(cited, start=1)}
+    return Reply(
+        "\n".join(_worded(statement, numbers) for statement in statements) or NOTHING_FOUND,
+        bool(statements),
+        [
+            _citation(number, passages[place - 1], excerpt(passages[place - 1].text, asked, lexer, CITED_CHARACTERS))
+            for place, number in numbers.items()
+        ],
+        adapters.language_model.name,
+        notes,
+    )
+
+
+def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[Evidence]:
+    """As much of the evidence as fits, but always the best."""
+    sizes = accumulate(tokens.count(one.text) for one in evidence)
+    return evidence[: max(1, sum(size <= most for size in sizes))]
+
+
+def _read(adapters: Adapters, claims: Claims, found: Answer, most: int, files: int, notes: list[str]) -> list[_Passage]:
+    """The best messages of phase one with their words, best first; only their bytes are read."""
+    hits = {hit["record_id"]: hit for hit in found.hits if hit["file"]["file_id"]}
+    if not found.messages:
+        return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
+    wanted: dict[str, list[int]] = {}
+    places: list[tuple[str, int]] = []
+    for message in found.messages:
+        record_id, seq = message["record_id"], message["seq"]
+        if record_id in hits and (record_id in wanted or len(wanted) < files) and len(places) < most:
+            wanted.setdefault(record_id, []).append(seq)
+            places.append((record_id, seq))
+    read: dict[tuple[str, int], _Passage] = {}
+    for record_id, numbers in wanted.items():
+        try:
+            opened = open_messages(
+                adapters.database, adapters.objects, claims, UUID(hits[record_id]["file"]["file_id"]), numbers
+            )
+        except (NotFoundError, StorageError):
+            notes.append(f"The file of the memory {hits[record_id]['title']!r} could not be read.")
+            continue
+        read |= {(record_id, one.seq): _Passage(hits[record_id], one.text, one.occurred_at, one) for one in opened}
+    return [read[place] for place in places if place in read]
+
+
+def _statements(
+    model: LanguageModel, query: str, asked_at: datetime, evidence: Sequence[Evidence], notes: list[str]
+) -> list[Statement]:
+    """What the language model says of the evidence, checked; or the evidence itself."""
+    if not evidence:
+        return []
+    try:
+        given = model.answer(query, asked_at, evidence)
+    except NeurigraphError as error:
+        notes.append(f"{model.name} gave no answer, so these are the messages found. {error}")
+        return _verbatim(evidence)
+    usable = list(_usable(given, len(evidence)))
+    if sum(len(s.evidence) for s in usable) < sum(len(s.evidence) for s in given):
+        notes.append(f"{model.name} cited what it was not given: those citations were dropped.")
+    if len(usable) < len(given):
+        notes.append(f"{model.name} said something without a citation: it was left out.")
+    return usable if usable or not given else _verbatim(evidence)
+
+
+def _usable(given: Sequence[Statement], most: int) -> Iterator[Statement]:
+    """Statements that cite something that was given, with those citations alone."""
+    for statement in given:
+        cited = tuple(number for number in statement.evidence if 1 <= number <= most)
+        if cited:
+            yield replace(statement, evidence=cited)
+
+
+def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
+    """The best evidence, as it was said."""
+    return [
+        Statement(f"{one.speaker}: {' '.join(one.text.split())[:STATED_CHARACTERS]}", (number,))
+        for number, one in enumerate(evidence[:MAX_STATEMENTS], start=1)
+    ]
+
+
+def _worded(statement: Statement, numbers: dict[int, int]) -> str:
+    # Words in brackets would pass for citations: those are ours alone to make.
+    text = _LIKE_A_CITATION.sub(r"(\1)", " ".join(statement.text.split()))
+    return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.evidence)}"
+
+
+def _citation(number: int, passage: _Passage, text: str) -> Citation:
+    hit, message = passage.hit, passage.message
+    return Citation(
+        number,
+        hit["record_id"],
+        hit["node_path"],
+        hit["title"],
+        hit["file"]["file_id"],
+        message.seq if message else None,
+        message.external_id if message else None,
+        message.author if message else None,
+        passage.occurred_at,
+        text,
+    )

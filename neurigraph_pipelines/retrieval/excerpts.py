@@ -1,0 +1,39 @@
+"""The part of a long text that a question is about. Pure functions of text."""
+
+from __future__ import annotations
+
+import re
+
+from neurigraph_pipelines.lexemes import Lexer
+
+LEFT_OUT = "…"
+MAX_SCANNED = 400_000
+"""Characters of a text in which the best sentence is sought."""
+
+_SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
+
+
+def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> str:
+    """At most ``characters`` of a text, around the sentence that has most of the lexemes asked for.
+
+    Args:
+        asked: Lexemes of the question.
+        characters: Without the marks that say where something is left out.
+    """
+    if len(text) <= characters:
+        return text
+    spans = [(match.start(), match.end()) for match in _SENTENCE.finditer(text, 0, MAX_SCANNED)]
+    best_start, best_end = max(spans, key=lambda span: len(asked.intersection(lexer.lexemes(text[slice(*span)]))))
+    middle = (best_start + min(best_end, best_start + characters)) // 2
+    start = min(max(0, middle - characters // 2), len(text) - characters)
+    end = start + characters
+    # A sentence is begun at its beginning where that costs little room, and a word is never cut.
+    start = next((first for first, _ in spans if start <= first <= best_start), start)
+    if start > 0 and not text[start - 1].isspace():
+        space = text.find(" ", start, start + 40)
+        start = space + 1 if space >= 0 else start
+    if end < len(text):
+        space = text.rfind(" ", end - 40, end)
+        end = space if space > start else end
+    head, tail = LEFT_OUT if start > 0 else "", LEFT_OUT if end < len(text) else ""
+    return f"{head}{text[start:end].strip()}{tail}"

@@ -1,0 +1,108 @@
+"""Answers without a model: the sentences of the evidence that say most of what was asked, as they were said.
+
+Lexical overlap weighed by how rare a word is among the evidence, nearness in meaning where there is an embedder, and
+the order in which the evidence came. What counts as a sentence or a word comes from ``prose``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.model import Evidence, Statement
+from neurigraph_pipelines.ports import Embedder
+from resources.offline.prose import Reader, sentences
+
+MAX_STATEMENTS = 5
+MAX_SENTENCES = 64
+"""Sentences that are embedded for one answer."""
+
+QUOTED_CHARACTERS = 300
+"""Length up to which a message is quoted whole."""
+
+LEAST_OVERLAP = 0.15
+"""Of the question's words by weight, what a sentence must hold to count as being about it."""
+
+LEAST_MEANING = 0.45
+"""Cosine from which a sentence counts as being about the question whatever its words."""
+
+LEAST_SHARE = 0.5
+"""Of the best sentence's score, what another must have to be quoted beside it."""
+
+_QUESTION_WEIGHT = 0.4
+_MEANING_WEIGHT = 1.0
+_ORDER_WEIGHT = 0.5
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """One sentence; ``evidence`` counts from 0."""
+
+    evidence: int
+    text: str
+    stems: frozenset[str]
+    overlap: float = 0.0
+    meaning: float = 0.0
+    score: float = 0.0
+
+
+def answer(
+    question: str, evidence: Sequence[Evidence], embedder: Embedder | None, language: str = "english"
+) -> list[Statement]:
+    """The best sentence of each piece of evidence that has a good one, best first."""
+    reader = Reader(language)
+    asked = _stems(reader, question)
+    candidates = [
+        _Candidate(number, text, _stems(reader, text))
+        for number, one in enumerate(evidence)
+        for text in sentences(one.text)
+    ]
+    spread = Counter(stem for candidate in candidates for stem in candidate.stems & asked)
+    weights = {stem: math.log(1 + (len(candidates) + 1) / (spread[stem] + 0.5)) for stem in asked}
+    total = sum(weights.values()) or 1.0
+    for candidate in candidates:
+        candidate.overlap = sum(weights[stem] for stem in candidate.stems & asked) / total
+    candidates.sort(key=lambda candidate: (-candidate.overlap, candidate.evidence))
+    del candidates[MAX_SENTENCES:]
+    _add_meaning(question, candidates, embedder)
+    told = [one for one in candidates if one.overlap >= LEAST_OVERLAP or one.meaning >= LEAST_MEANING]
+    for candidate in told:
+        candidate.score = (
+            candidate.overlap
+            + _MEANING_WEIGHT * candidate.meaning
+            + _ORDER_WEIGHT * (1 - candidate.evidence / len(evidence))
+        ) * (_QUESTION_WEIGHT if candidate.text.rstrip(" \"')").endswith("?") else 1.0)
+    best: dict[int, _Candidate] = {}
+    for candidate in sorted(told, key=lambda one: -one.score):
+        best.setdefault(candidate.evidence, candidate)
+    chosen = [one for one in best.values() if one.score >= LEAST_SHARE * next(iter(best.values())).score]
+    return [
+        Statement(_quoted(evidence[one.evidence], one.text), (one.evidence + 1,)) for one in chosen[:MAX_STATEMENTS]
+    ]
+
+
+def _stems(reader: Reader, text: str) -> frozenset[str]:
+    return frozenset(word.stem for word in reader.words(text) if not word.empty)
+
+
+def _add_meaning(question: str, candidates: Sequence[_Candidate], embedder: Embedder | None) -> None:
+    """How near each sentence is to the question; all are equally far where the embedder cannot be asked."""
+    if embedder is None or not candidates:
+        return
+    try:
+        asked = embedder.embed([question], kind="query")[0]
+        told = embedder.embed([candidate.text for candidate in candidates])
+    except NeurigraphError:
+        return
+    for candidate, meaning in zip(candidates, (told @ asked).tolist(), strict=True):
+        candidate.meaning = meaning
+
+
+def _quoted(one: Evidence, sentence: str) -> str:
+    """A sentence with who said it and when; a short message whole."""
+    whole = " ".join(one.text.split())
+    day = one.occurred_at
+    return f"{one.speaker}, {day.day} {day:%B %Y}: {whole if len(whole) <= QUOTED_CHARACTERS else sentence}"

@@ -1,0 +1,231 @@
+"""What is counted of a user's corpus is what the passages hold, whoever writes, moves or erases them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg import sql
+
+from neurigraph_pipelines.graph.provisioning import User, resolve_path, upgrade_nodes
+from neurigraph_pipelines.model import ConceptKind, PlannedNode
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import converse, ingest, new_user, node_rows, plain_adapters, rows, schemas_of
+from tests.support.older_nodes import take_back
+
+WORDS = ("walnut", "boat", "cello", "oil", "東京")
+AUTHORS = (None, "Dave", "ÀNA")
+
+
+def node_of(installation: Installation, user: User, name: str) -> tuple[UUID, str]:
+    with installation.database.owner() as tx:
+        planned = [PlannedNode((name,), ConceptKind.TOPIC, 1.0)]
+        node = resolve_path(tx, user.user_id, user.slug, (name,), planned)
+    return node.node_id, node.schema_name
+
+
+def counted(installation: Installation, user: User) -> dict[str, Any]:
+    """What the statistics say."""
+    (totals,) = rows(
+        installation, "SELECT passages, lexemes FROM neurigraph.user_statistics WHERE user_id = %s", user.user_id
+    ) or [{"passages": 0, "lexemes": 0}]
+    per_node = "SELECT node_id, passages, lexemes FROM neurigraph.node_statistics WHERE user_id = %s AND passages > 0"
+    lexemes = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s"
+    node_lexemes = "SELECT node_id, lexeme, passages FROM neurigraph.node_lexemes WHERE user_id = %s"
+    return {
+        "totals": (totals["passages"], totals["lexemes"]),
+        "nodes": {
+            row["node_id"]: (row["passages"], row["lexemes"]) for row in rows(installation, per_node, user.user_id)
+        },
+        "lexemes": {row["lexeme"]: row["passages"] for row in rows(installation, lexemes, user.user_id)},
+        "node lexemes": {
+            (row["node_id"], row["lexeme"]): row["passages"] for row in rows(installation, node_lexemes, user.user_id)
+        },
+    }
+
+
+def held(installation: Installation, user: User) -> dict[str, Any]:
+    """The same from the passages themselves."""
+    nodes: dict[UUID, tuple[int, int]] = {}
+    of_node: Counter[tuple[UUID, str]] = Counter()
+    for row in rows(
+        installation, "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s", user.user_id
+    ):
+        query = sql.SQL("SELECT author, lexemes, lexeme_count FROM {}.passages").format(
+            sql.Identifier(row["schema_name"])
+        )
+        with installation.database.pipeline() as tx:
+            found = tx.execute(query).fetchall()
+        if found:
+            nodes[row["node_id"]] = (len(found), sum(passage["lexeme_count"] for passage in found))
+        for passage in found:
+            speaker = [f"@{passage['author'].lower()}"] if passage["author"] else []
+            of_node.update((row["node_id"], lexeme) for lexeme in (*passage["lexemes"], *speaker))
+    of_user: Counter[str] = Counter()
+    for (_, lexeme), number in of_node.items():
+        of_user[lexeme] += number
+    return {
+        "totals": (sum(n for n, _ in nodes.values()), sum(n for _, n in nodes.values())),
+        "nodes": nodes,
+        "lexemes": dict(of_user),
+        "node lexemes": dict(of_node),
+    }
+
+
+def add_record(tx: psycopg.Connection[Any], schema: str, passages: list[tuple[str | None, list[str]]]) -> UUID:
+    """A record with passages, each an author and distinct lexemes."""
+    record_id = uuid4()
+    tx.execute(
+        sql.SQL(
+            "INSERT INTO {}.metadata_records (record_id, title, summary, embedding, embedding_pending, content_type, "
+            "trigger_type, source_kind, source_id, first_message, last_message, content_hash, occurred_at) VALUES "
+            "(%s, 't', 's', array_fill(0, ARRAY[1536])::vector, true, 'other', 'event_boundary', 'event', %s, 1, 1, "
+            "sha256(%s::bytea), now())"
+        ).format(sql.Identifier(schema)),
+        [record_id, uuid4(), record_id.bytes],
+    )
+    if passages:
+        tx.execute(
+            sql.SQL(
+                "INSERT INTO {}.passages (record_id, seq, first_message, last_message, author, byte_offset, "
+                "byte_length, lexemes, frequencies, lexeme_count) "
+                "SELECT %s, p.seq, 1, 1, p.author, 0, 0, string_to_array(p.lexemes, ' '), "
+                "array_fill(1::smallint, ARRAY[p.number]), p.number FROM unnest(%s::int[], %s::text[], %s::text[], "
+                "%s::int[]) AS p (seq, author, lexemes, number)"
+            ).format(sql.Identifier(schema)),
+            [
+                record_id,
+                list(range(1, len(passages) + 1)),
+                [author for author, _ in passages],
+                [" ".join(lexemes) for _, lexemes in passages],
+                [len(lexemes) for _, lexemes in passages],
+            ],
+        )
+    return record_id
+
+
+passage = st.tuples(st.sampled_from(AUTHORS), st.lists(st.sampled_from(WORDS), unique=True))
+step = st.one_of(
+    st.tuples(st.just("add"), st.sampled_from("AB"), st.lists(passage, max_size=4)),
+    st.tuples(st.just("erase record"), st.integers(0, 9), st.none()),
+    st.tuples(st.just("erase passage"), st.integers(0, 9), st.none()),
+    st.tuples(st.just("move"), st.integers(0, 9), st.none()),
+    st.tuples(st.just("undone"), st.sampled_from("AB"), st.lists(passage, min_size=1, max_size=2)),
+    st.tuples(st.just("drop node"), st.just("B"), st.none()),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(step, max_size=8))
+def test_any_sequence_of_writes_and_erasures_is_counted(
+    shared_installation: Installation, steps: list[tuple[str, Any, Any]]
+) -> None:
+    here = shared_installation
+    user, _ = new_user(here)
+    nodes = {name: node_of(here, user, name) for name in "AB"}
+    stored: list[tuple[str, UUID]] = []
+    for action, what, passages in steps:
+        with here.database.owner() as tx:
+            if action == "add" and what in nodes:
+                stored.append((what, add_record(tx, nodes[what][1], passages)))
+            elif action == "undone" and what in nodes:
+                with tx.transaction(force_rollback=True):
+                    add_record(tx, nodes[what][1], passages)
+            elif action == "drop node" and what in nodes:
+                node_id, schema = nodes.pop(what)
+                stored = [place for place in stored if place[0] != what]
+                tx.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+                tx.execute("DELETE FROM neurigraph.graph_index WHERE node_id = %s", [node_id])
+            elif stored and isinstance(what, int):
+                name, record_id = stored[what % len(stored)]
+                table = sql.Identifier(nodes[name][1], "passages")
+                if action == "erase passage":
+                    tx.execute(sql.SQL("DELETE FROM {} WHERE record_id = %s AND seq = 1").format(table), [record_id])
+                elif action == "erase record":
+                    records = sql.Identifier(nodes[name][1], "metadata_records")
+                    tx.execute(sql.SQL("DELETE FROM {} WHERE record_id = %s").format(records), [record_id])
+                    stored.remove((name, record_id))
+                elif action == "move" and len(nodes) == 2:
+                    other = "B" if name == "A" else "A"
+                    record = add_record(tx, nodes[other][1], [])
+                    tx.execute(
+                        sql.SQL(
+                            "WITH gone AS (DELETE FROM {} WHERE record_id = %s RETURNING *) "
+                            "INSERT INTO {} (record_id, seq, first_message, last_message, author, byte_offset, "
+                            "byte_length, lexemes, frequencies, lexeme_count) "
+                            "SELECT %s, seq, 1, 1, author, 0, 0, lexemes, frequencies, lexeme_count FROM gone"
+                        ).format(table, sql.Identifier(nodes[other][1], "passages")),
+                        [record_id, record],
+                    )
+                    stored.append((other, record))
+        assert counted(here, user) == held(here, user)
+
+
+def test_the_pipeline_counts_what_it_stores(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    converse(here, claims, "#Family/Dave Dave moved to Lisbon.", "When?", "In spring, with his boat.")
+    converse(here, claims, "#Work The desk needs oil.", "Oil for the boat, too.")
+    ingest(plain_adapters(here), here.settings, user)
+    said = counted(here, user)
+    assert said == held(here, user)
+    assert said["totals"][0] == 5
+    assert said["lexemes"]["boat"] == 2
+    (row,) = rows(here, "SELECT records FROM neurigraph.user_statistics WHERE user_id = %s", user.user_id)
+    assert row["records"] == 2
+    for schema in schemas_of(here, user).values():
+        lengths = node_rows(here, schema, "SELECT role::text, window_length, lexeme_count FROM {schema}.passages")
+        assert all(row["window_length"] >= row["lexeme_count"] for row in lengths)
+        assert {row["role"] for row in lengths} <= {"user", "assistant"}
+
+
+def test_a_user_who_goes_leaves_no_word_behind(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    converse(here, claims, "#Family/Dave Dave has a secret.")
+    ingest(plain_adapters(here), here.settings, user)
+    assert counted(here, user)["lexemes"]
+    with here.database.owner() as tx:
+        tx.execute("SELECT set_config('neurigraph.erasing', 'on', true)")
+        for schema in schemas_of(here, user).values():
+            tx.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+        tx.execute(
+            "UPDATE neurigraph.graph_index SET parent_node_id = parent_node_id WHERE user_id = %s", [user.user_id]
+        )
+        for depth in range(5, -1, -1):
+            tx.execute(
+                "DELETE FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth = %s", [user.user_id, depth]
+            )
+        tx.execute("DELETE FROM neurigraph.users WHERE user_id = %s", [user.user_id])
+    for table in ("user_lexemes", "node_lexemes", "node_statistics", "user_statistics", "node_names", "user_changes"):
+        query = sql.SQL("SELECT 1 FROM neurigraph.{} WHERE user_id = %s").format(sql.Identifier(table))
+        with here.database.owner() as tx:
+            assert tx.execute(query, [user.user_id]).fetchall() == [], table
+
+
+def test_lexemes_do_not_change_under_the_counter(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, _ = new_user(here)
+    _, schema = node_of(here, user, "A")
+    with here.database.owner() as tx:
+        add_record(tx, schema, [("Dave", ["boat"])])
+    with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState), here.database.owner() as tx:
+        tx.execute(sql.SQL("UPDATE {}.passages SET lexemes = '{{cello}}'").format(sql.Identifier(schema)))
+
+
+def test_a_node_from_before_is_counted_when_it_is_brought_up_to_date(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, _ = new_user(here)
+    node_id, schema = node_of(here, user, "A")
+    with here.database.owner() as tx:
+        take_back(tx, node_id, schema, 3)
+        add_record(tx, schema, [("Dave", ["boat", "oil"]), (None, ["boat"])])
+    assert counted(here, user)["lexemes"] == {}
+    assert upgrade_nodes(here.database) >= 1
+    assert counted(here, user) == held(here, user)
+    assert counted(here, user)["lexemes"] == {"boat": 2, "oil": 1, "@dave": 1}

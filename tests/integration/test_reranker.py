@@ -1,0 +1,238 @@
+"""Reranking by a server on loopback: both dialects, faults, and a search that does without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pytest
+from pydantic import SecretStr
+
+from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
+from neurigraph_pipelines.retrieval.find import find
+from neurigraph_pipelines.retrieval.search import Answer, Question
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from resources.provider_retries import UNUSABLE_RETRIES
+from resources.reranker_http import EMPTY_TEXT, HttpReranker
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters
+from tests.support.model_clients import make_client
+from tests.support.model_provider import Fault, ModelProvider
+
+TEXTS = ["The weather was mild.", "The knee hurts on stairs.", "The boat has a new keel."]
+DIALECTS: tuple[Literal["cohere", "voyage"], ...] = ("cohere", "voyage")
+
+
+@pytest.fixture(scope="module")
+def running_provider() -> Iterator[ModelProvider]:
+    with ModelProvider() as running:
+        yield running
+
+
+@pytest.fixture
+def provider(running_provider: ModelProvider) -> ModelProvider:
+    running_provider.reset()
+    return running_provider
+
+
+@pytest.fixture(params=DIALECTS)
+def reranker(request: pytest.FixtureRequest, provider: ModelProvider) -> Iterator[HttpReranker]:
+    client = make_client(provider)
+    yield HttpReranker("rerank-test", client, request.param)
+    client.close()
+
+
+def test_texts_are_scored_in_their_order(provider: ModelProvider, reranker: HttpReranker) -> None:
+    scores = reranker.scores("Which knee hurts?", TEXTS)
+    assert scores.index(max(scores)) == 1
+    assert len(scores) == 3
+    (sent,) = provider.requests
+    assert (sent.path, sent.key) == ("/v1/rerank", "sk-secret")
+    assert (sent.body["model"], sent.body["query"], sent.body["documents"]) == (
+        "rerank-test",
+        "Which knee hurts?",
+        TEXTS,
+    )
+    assert (sent.body.get("top_n") or sent.body.get("top_k")) == 3
+    assert reranker.name == "TestService:rerank-test"
+
+
+def test_texts_that_a_service_would_refuse_are_scored_too(provider: ModelProvider, reranker: HttpReranker) -> None:
+    assert len(reranker.scores("\ud800 knee \x00", ["", " \n", "\udfff", "🦊" * 1000])) == 4
+    assert provider.requests[0].body["documents"][:2] == [EMPTY_TEXT, EMPTY_TEXT]
+    assert reranker.scores("knee", []) == []
+
+
+def scored(*pairs: tuple[Any, Any]) -> dict[str, Any]:
+    items = [{"index": index, "relevance_score": score} for index, score in pairs]
+    return {"results": items, "data": items}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("no_choices"),
+        Fault("invalid_json"),
+        Fault("wrong_shape", answer=[]),
+        Fault("wrong_shape", answer={"results": "none", "data": "none"}),
+        Fault("wrong_shape", answer=scored((0, 0.5), (1, 0.5))),
+        Fault("wrong_shape", answer=scored((0, 0.5), (0, 0.5), (1, 0.5))),
+        Fault("wrong_shape", answer=scored((0, 0.5), (1, "high"), (2, 0.1))),
+        Fault("wrong_shape", answer=scored((0, 0.5), (1, float("nan")), (2, 0.1))),
+    ],
+    ids=lambda fault: f"{fault.kind} {fault.answer}",
+)
+def test_an_unusable_answer_is_asked_for_again_and_then_final(
+    provider: ModelProvider, reranker: HttpReranker, fault: Fault
+) -> None:
+    provider.fail_next(fault)
+    assert len(reranker.scores("knee", TEXTS)) == 3
+    provider.reset()
+    provider.fail_next(*[fault] * 10)
+    with pytest.raises(ProviderError):
+        reranker.scores("knee", TEXTS)
+    assert len(provider.requests) == 1 + UNUSABLE_RETRIES
+
+
+def test_faults_that_may_pass_are_tried_again(provider: ModelProvider, reranker: HttpReranker) -> None:
+    provider.fail_next(Fault("status", status=429), Fault("reset"), Fault("status", status=503))
+    assert len(reranker.scores("knee", TEXTS)) == 3
+    assert len(provider.requests) == 4
+    provider.fail_next(*[Fault("status", status=500)] * 20)
+    with pytest.raises(TransientError):
+        reranker.scores("knee", TEXTS)
+    provider.reset()
+    provider.fail_next(Fault("status", status=401))
+    with pytest.raises(ProviderError, match="API key"):
+        reranker.scores("knee", TEXTS)
+    assert len(provider.requests) == 1
+
+
+# In a search
+
+
+class Backwards:
+    """A reranker that likes best what the search liked least; ``fault`` is raised instead of an answer."""
+
+    name = "backwards"
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.fault = fault
+        self.read: list[str] = []
+
+    def scores(self, question: str, texts: Any) -> list[float]:
+        self.read = list(texts)
+        if self.fault is not None:
+            raise self.fault
+        return [float(place) for place in range(len(texts))]
+
+
+class Memory:
+    def __init__(self, here: Installation) -> None:
+        self.here = here
+        self.user, self.claims = new_user(here)
+        for text in ("#One The boat leaks.", "#Two The boat sails.", "#Three The boat sank.", "#Four The boat is new."):
+            converse(here, self.claims, text)
+            ingest(plain_adapters(here), here.settings, self.user)
+
+    def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Answer:
+        settings = self.here.settings.model_copy(update={"reranker_top_n": most})
+        question = Question("the boat", **more)
+        return find(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
+
+
+@pytest.fixture(scope="module")
+def memory(shared_installation: Installation) -> Memory:
+    return Memory(shared_installation)
+
+
+def ids(answer: Answer) -> list[str]:
+    return [hit["record_id"] for hit in answer.hits]
+
+
+def test_the_rerankers_order_is_the_answers(memory: Memory) -> None:
+    plain, backwards = memory.find(), Backwards()
+    answer = memory.find(backwards)
+    assert ids(answer) == ids(plain)[::-1]
+    assert backwards.read == [f"{hit['title']}\n{hit['summary']}" for hit in plain.hits]
+    assert {hit["record_id"]: hit["score"] for hit in answer.hits} == {h["record_id"]: h["score"] for h in plain.hits}
+    assert answer.notes == []
+
+
+def test_what_the_reranker_did_not_read_follows(memory: Memory) -> None:
+    first, second, *rest = ids(memory.find())
+    assert ids(memory.find(Backwards(), most=2)) == [second, first, *rest]
+
+
+def test_a_small_answer_is_chosen_from_many(memory: Memory) -> None:
+    assert ids(memory.find(Backwards(), limit=1)) == ids(memory.find())[-1:]
+
+
+@pytest.mark.parametrize("fault", [TransientError("busy"), ProviderError("refused")])
+def test_without_the_reranker_the_order_stays_and_a_note_says_so(memory: Memory, fault: Exception) -> None:
+    answer = memory.find(Backwards(fault), limit=2)
+    assert ids(answer) == ids(memory.find())[:2]
+    assert answer.notes == ["backwards could not rerank: the order is that of the search."]
+
+
+def test_a_real_server_that_is_down_costs_no_answer(memory: Memory, provider: ModelProvider) -> None:
+    client = make_client(provider, max_retries=1)
+    reranker = HttpReranker("rerank-test", client)
+    assert memory.find(reranker).notes == []
+    provider.fail_next(*[Fault("reset")] * 4)
+    answer = memory.find(reranker)
+    client.close()
+    assert ids(answer) == ids(memory.find())
+    assert len(answer.notes) == 1
+
+
+# Which one is chosen
+
+
+def chosen_by(settings: Settings, chosen: dict[str, str]) -> Installation:
+    without_keys = {"OPENAI_API_KEY": None, "VOYAGE_API_KEY": None, "COHERE_API_KEY": None}
+    given = settings.model_dump(include={"home", "database_url", "secret"})
+    return Installation(Settings.model_validate({**given, **without_keys, **chosen}))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name"),
+    [
+        ({}, None),
+        ({"reranker": "auto"}, None),
+        ({"reranker": "none", "COHERE_API_KEY": "key"}, None),
+        ({"reranker": "auto", "COHERE_API_KEY": "key", "VOYAGE_API_KEY": "key"}, "Cohere:rerank-v3.5"),
+        ({"reranker": "auto", "VOYAGE_API_KEY": "key"}, "Voyage AI:rerank-2.5"),
+        ({"reranker": "voyage", "VOYAGE_API_KEY": "key", "reranker_model": "other"}, "Voyage AI:other"),
+        (
+            {"reranker": "compatible", "reranker_base_url": "http://127.0.0.1:1/v1", "reranker_model": "own"},
+            "The reranker:own",
+        ),
+    ],
+)
+def test_settings_choose(settings: Settings, chosen: dict[str, str], name: str | None) -> None:
+    with chosen_by(settings, chosen) as here:
+        assert (here.reranker.name if here.reranker else None) == name
+
+
+@pytest.mark.parametrize("chosen", [{"reranker": "cohere"}, {"reranker": "voyage"}, {"reranker": "compatible"}])
+def test_a_choice_without_its_key_or_address_is_refused(settings: Settings, chosen: dict[str, str]) -> None:
+    with (
+        chosen_by(settings, chosen) as here,
+        pytest.raises(ConfigurationError, match=r"set [A-Z_]+"),
+    ):
+        _ = here.reranker
+
+
+@pytest.mark.parametrize("chosen", DIALECTS)
+def test_a_chosen_reranker_reaches_its_server(settings: Settings, provider: ModelProvider, chosen: str) -> None:
+    update = {
+        "reranker": chosen,
+        "cohere_api_key": SecretStr("cohere-key"),
+        "voyage_api_key": SecretStr("voyage-key"),
+        "reranker_base_url": provider.base_url,
+    }
+    with Installation(settings.model_copy(update=update)) as here:
+        assert here.reranker is not None
+        assert len(here.reranker.scores("knee", TEXTS)) == 3
+    assert provider.requests[0].key == f"{chosen}-key"

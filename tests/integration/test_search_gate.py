@@ -1,0 +1,156 @@
+"""The functions that search with the owner's rights: nobody reaches through them what their claims do not open."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.retrieval.search import Question, _as_json
+from neurigraph_pipelines.wiring import Installation
+from tests.integration.test_row_level_security import claim, sign
+from tests.support.memories import schemas_of
+from tests.support.two_users import World, new_world
+
+QUERY = "SELECT neurigraph.search(%s, array_fill(0.1, ARRAY[1536])::vector, array_fill(0.1, ARRAY[512])::halfvec) AS a"
+DEFINERS = ("search", "before_search", "bring_in")
+OWNERS_TABLES = ("user_lexemes", "node_lexemes", "user_statistics", "node_statistics", "node_names", "user_changes")
+
+
+@pytest.fixture(scope="module")
+def world(shared_installation: Installation) -> World:
+    return new_world(shared_installation)
+
+
+def asked(world: World, /, **more: Any) -> Jsonb:
+    query = "I met Dave"
+    said = _as_json(Question(query, limit=50, explain=True), query, Lexer(), "words", world.installation.settings)
+    return Jsonb(said | {"asked_speakers": []} | more)
+
+
+def found(connection: psycopg.Connection[Any], question: Jsonb) -> Any:
+    row = connection.execute(QUERY, [question]).fetchone()
+    assert row is not None
+    return row["a"]
+
+
+def test_a_search_answers_from_the_askers_nodes_alone(world: World) -> None:
+    payload = claim(world)
+    bobs = {str(world.bob.root_node_id), str(world.bob.user_id)}
+    with world.agent(payload, sign(payload)) as connection:
+        answer = found(connection, asked(world))
+        text = json.dumps(answer)
+        assert answer["hits"]
+        assert "Ana" in text
+        assert "I met Dave" not in text
+        assert not any(one in text for one in bobs)
+        assert found(connection, asked(world, node_id=str(world.bob.root_node_id))) is None
+        assert found(connection, asked(world, node_id=str(uuid4()))) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"exp": 0},
+        {"role": "persona"},
+        {"role": "third_party"},
+        {"role": None},
+        {"user_id": None},
+        {"user_id": str(uuid4())},
+    ],
+)
+def test_claims_that_open_nothing_find_nothing(world: World, changes: dict[str, object]) -> None:
+    payload = claim(world, **changes)
+    for signature in (sign(payload), None):
+        with world.agent(payload, signature) as connection:
+            assert found(connection, asked(world)) is None
+            for row in connection.execute("SELECT * FROM neurigraph.before_search()"):
+                assert row["speakers"] == []
+            assert connection.execute("SELECT neurigraph.bring_in(50) AS n").fetchone() == {"n": 0}
+
+
+def test_forged_claims_find_nothing(world: World) -> None:
+    payload = claim(world)
+    others = claim(world, user_id=str(world.bob.user_id))
+    for said, signature in [(payload, None), (others, sign(payload)), (payload, "0" * 64), (None, None)]:
+        with world.agent(said, signature) as connection:
+            assert found(connection, asked(world)) is None
+            assert connection.execute("SELECT * FROM neurigraph.before_search()").fetchall() == []
+
+
+def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> None:
+    payload = claim(world)
+    (schema, *_) = schemas_of(world.installation, world.bob).values()
+    hostile = "'; DROP TABLE neurigraph.users; -- %I %s $1 {}"
+    with world.agent(payload, sign(payload)) as connection:
+        for more in (
+            {"asking": {"role": "user", "user_id": str(world.bob.user_id)}, "is_moving": True},
+            {"schema_name": schema, "anchors": [{"schema_name": schema}]},
+            {"query": hostile, "lexemes": [hostile, "", "\\", "'"], "speaker": hostile, "asked_speakers": [hostile]},
+            {"lexemes": [], "query": ""},
+        ):
+            answer = found(connection, asked(world, **more))
+            assert "I met Dave" not in json.dumps(answer)
+        for field in ("at", "occurred_after", "occurred_before", "source_kinds"):
+            value: Any = [hostile] if field == "source_kinds" else hostile
+            with pytest.raises(psycopg.DataError), connection.transaction():
+                found(connection, asked(world, **{field: value}))
+        assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
+
+
+def test_a_search_path_and_objects_of_the_asker_change_nothing(world: World) -> None:
+    payload = claim(world)
+    with world.agent(payload, sign(payload)) as connection:
+        plain = found(connection, asked(world))
+        for table in ("graph_index", "users", "user_lexemes", "node_names", "unnest"):
+            connection.execute(sql.SQL("CREATE TEMP TABLE {} (a int)").format(sql.Identifier(table)))
+        connection.execute("CREATE FUNCTION pg_temp.lower(text) RETURNS text LANGUAGE sql AS 'SELECT null::text'")
+        connection.execute("CREATE FUNCTION pg_temp.claims() RETURNS jsonb LANGUAGE sql AS 'SELECT null::jsonb'")
+        connection.execute("SET search_path = pg_temp, neurigraph, public, pg_catalog")
+        again = found(connection, asked(world))
+    assert [hit["record_id"] for hit in again["hits"]] == [hit["record_id"] for hit in plain["hits"]]
+
+
+def test_faces_read_no_statistics_and_call_nothing_behind_the_gate(world: World) -> None:
+    payload = claim(world)
+    with world.agent(payload, sign(payload)) as connection:
+        for table in OWNERS_TABLES:
+            with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
+                connection.execute(sql.SQL("SELECT * FROM neurigraph.{}").format(sql.Identifier(table)))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
+            connection.execute("SET ROLE neurigraph_owner")
+        functions = connection.execute(
+            "SELECT p.oid::regprocedure::text AS name, n.nspname = 'neurigraph_private' AS private, p.proname, "
+            "has_function_privilege('neurigraph_agent', p.oid, 'EXECUTE') AND "
+            "has_schema_privilege('neurigraph_agent', n.oid, 'USAGE') AS may "
+            "FROM pg_proc AS p JOIN pg_namespace AS n ON p.pronamespace = n.oid "
+            "WHERE n.nspname IN ('neurigraph', 'neurigraph_private')"
+        ).fetchall()
+    assert [row["name"] for row in functions if row["private"] and row["may"]] == []
+    assert {row["proname"] for row in functions if row["may"]} >= set(DEFINERS)
+    assert "visible_nodes" not in {row["proname"] for row in functions if row["may"]}
+
+
+def test_every_definer_function_pins_its_search_path(world: World) -> None:
+    with psycopg.connect(world.installation.administrator_url) as connection:
+        loose = connection.execute(
+            "SELECT p.oid::regprocedure::text FROM pg_proc AS p JOIN pg_namespace AS n ON p.pronamespace = n.oid "
+            "WHERE n.nspname IN ('neurigraph', 'neurigraph_private') AND p.prosecdef "
+            "AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY(p.proconfig), false)"
+        ).fetchall()
+    assert loose == []
+
+
+def test_claims_are_checked_when_the_question_is_asked(world: World) -> None:
+    payload = claim(world, exp=time.time() + 1.0)
+    with world.agent(payload, sign(payload)) as connection:
+        assert found(connection, asked(world)) is not None
+        time.sleep(1.1)
+        assert found(connection, asked(world)) is None

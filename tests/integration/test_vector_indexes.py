@@ -1,0 +1,113 @@
+"""Big nodes: what the index finds is what exact search finds, whatever is filtered, and building it stops nobody."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg import sql
+
+from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
+from neurigraph_pipelines.lifecycle.vector_indexes import VECTORS, build_vector_indexes, count_due
+from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import rows
+
+MEMORIES = 3_000
+
+
+@pytest.fixture(scope="module")
+def graph(shared_installation: Installation) -> Graph:
+    return make_graph(shared_installation, "big", MEMORIES, 2, questions=60)
+
+
+@pytest.fixture(scope="module")
+def settings(shared_installation: Installation) -> Settings:
+    changed = {"vector_index_passages": 1_000, "answer_cache_entries": 0, "max_searched_passages": 100_000}
+    return shared_installation.settings.model_copy(update=changed)
+
+
+def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Answer:
+    embedder = SyntheticEmbedder(graph.questions)
+    question = Question(graph.questions[number].text, limit=10, message_limit=10, **more)
+    return search(here.database, embedder, settings, graph.claims, question)
+
+
+def found(answer: Answer) -> set[tuple[str, int]]:
+    return {(message["record_id"], message["seq"]) for message in answer.messages}
+
+
+def test_the_indexed_path_finds_what_the_exact_one_finds(
+    shared_installation: Installation, settings: Settings, graph: Graph
+) -> None:
+    here = shared_installation
+    numbers = range(len(graph.questions))
+    exact = [found(ask(here, settings, graph, number)) for number in numbers]
+    assert count_due(here.database, settings) == 2
+    built = build_vector_indexes(here.database, settings)
+    assert [index.passages for index in built] == sorted((index.passages for index in built), reverse=True)
+    assert count_due(here.database, settings) == 0
+    assert build_vector_indexes(here.database, settings) == []
+    assert {
+        row["vector_index"]
+        for row in rows(here, "SELECT vector_index FROM neurigraph.node_statistics WHERE passages > 1000")
+    } == {"hnsw"}
+    indexed = [found(ask(here, settings, graph, number)) for number in numbers]
+    recall = np.mean([len(a & b) / len(a) for a, b in zip(exact, indexed, strict=True)])
+    assert recall >= 0.99
+    # Asking for k gives k, whatever is left out.
+    for more in (
+        {"occurred_after": datetime(2020, 1, 3, tzinfo=UTC)},
+        {"occurred_before": datetime(2020, 1, 1, 2, tzinfo=UTC)},
+        {"at": datetime.now(UTC)},
+    ):
+        assert len(ask(here, settings, graph, 0, **more).messages) == 10
+    assert ask(here, settings, graph, 0, occurred_before=datetime(2019, 1, 1, tzinfo=UTC)).messages == []
+
+
+def test_the_vectors_of_an_indexed_node_are_found_by_their_index(
+    shared_installation: Installation, settings: Settings, graph: Graph
+) -> None:
+    build_vector_indexes(shared_installation.database, settings)
+    schema = rows(shared_installation, "SELECT schema_name FROM neurigraph.graph_index WHERE record_count > 50")[0]
+    with psycopg.connect(shared_installation.administrator_url) as connection:
+        connection.execute("SET ROLE neurigraph_owner")
+        for column in VECTORS:
+            plan = connection.execute(
+                sql.SQL(
+                    "EXPLAIN SELECT p.seq FROM {}.passages AS p "
+                    "ORDER BY neurigraph_private.distance(p.{}, array_fill(0.1, ARRAY[512])::halfvec) LIMIT 10"
+                ).format(sql.Identifier(schema["schema_name"]), sql.Identifier(column))
+            ).fetchall()
+            assert f"passages_{column}_hnsw" in str(plan)
+        plan = connection.execute(
+            sql.SQL("EXPLAIN SELECT p.seq FROM {}.passages AS p WHERE p.lexemes @> ARRAY['word9999']").format(
+                sql.Identifier(schema["schema_name"])
+            )
+        ).fetchall()
+        assert "passages_lexemes_idx" in str(plan)
+
+
+def test_a_build_that_was_cut_off_is_made_good(
+    shared_installation: Installation, settings: Settings, graph: Graph
+) -> None:
+    here = shared_installation
+    build_vector_indexes(here.database, settings)
+    (node,) = rows(
+        here,
+        "SELECT node_id, schema_name FROM neurigraph.graph_index JOIN neurigraph.node_statistics USING (node_id) "
+        "WHERE passages > 1000 ORDER BY passages DESC LIMIT 1",
+    )
+    with psycopg.connect(here.administrator_url, autocommit=True) as connection:
+        index = f"{node['schema_name']}.passages_embedding_hnsw"
+        connection.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", [index])
+        connection.execute(
+            "UPDATE neurigraph.node_statistics SET vector_index = NULL WHERE node_id = %s", [node["node_id"]]
+        )
+        assert [built.node_id for built in build_vector_indexes(here.database, settings)] == [node["node_id"]]
+        row = connection.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = %s::regclass", [index]).fetchone()
+    assert row == (True,)

@@ -1,0 +1,93 @@
+"""Predictive warming: two edges out, then stop; only for whoever asked; free when it was wrong."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.retrieval.warming import bring_in
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
+
+CHAIN = ("One", "Two", "Three", "Four", "Five")
+
+
+@pytest.fixture
+def claims(shared_installation: Installation) -> Claims:
+    """Somebody whose nodes hang together in a row."""
+    here = shared_installation
+    user, claims = new_user(here)
+    for text in ("#One first", *(f"#{name} next @{before}:after" for before, name in pairwise(CHAIN))):
+        converse(here, claims, text)
+        ingest(plain_adapters(here), here.settings, user)
+    return claims
+
+
+def ask(here: Installation, claims: Claims, text: str) -> int:
+    settings = here.settings.model_copy(update={"answer_cache_entries": 0})
+    return search(here.database, WordEmbedder(), settings, claims, Question(text, limit=1)).warmed
+
+
+def staged(here: Installation, claims: Claims) -> set[str]:
+    query = """SELECT g.node_name FROM neurigraph.warm_nodes AS w JOIN neurigraph.graph_index AS g USING (node_id)
+    WHERE w.user_id = %s AND w.expires_at > now()"""
+    return {row["node_name"] for row in rows(here, query, claims.user_id)}
+
+
+def states(here: Installation, claims: Claims) -> list[dict[str, Any]]:
+    return rows(
+        here, "SELECT * FROM neurigraph.compression_state_log WHERE user_id = %s ORDER BY log_id", claims.user_id
+    )
+
+
+def test_warming_stops_at_the_third_layer(shared_installation: Installation, claims: Claims) -> None:
+    here = shared_installation
+    before = states(here, claims)
+    assert ask(here, claims, "One") == 3
+    assert staged(here, claims) == {"One", "Two", "Three"}
+    assert bring_in(here.database, here.settings, claims) == 3
+    assert staged(here, claims) == {"One", "Two", "Three"}, "bringing in stages nothing further"
+    assert ask(here, claims, "Two") == 4
+    assert staged(here, claims) == {"One", "Two", "Three", "Four"}, "only an explicit move warms further"
+    assert states(here, claims) == before, "no file was opened"
+
+
+def test_only_what_is_staged_for_whoever_asks_is_brought_in(shared_installation: Installation, claims: Claims) -> None:
+    here = shared_installation
+    _, stranger = new_user(here)
+    ask(here, claims, "One")
+    assert bring_in(here.database, here.settings, stranger) == 0
+    assert bring_in(here.database, here.settings, claims) == 3
+    few = here.settings.model_copy(update={"warming_nodes": 2})
+    assert bring_in(here.database, few, claims) == 2
+    off = here.settings.model_copy(update={"warming_nodes": 0})
+    assert bring_in(here.database, off, claims) == 0
+    with here.database.agent(None) as tx:
+        assert tx.execute("SELECT neurigraph.bring_in(50) AS nodes").fetchone() == {"nodes": 0}
+
+
+def test_an_unused_warming_expires_by_itself(shared_installation: Installation, claims: Claims) -> None:
+    here = shared_installation
+    ask(here, claims, "One")
+    with here.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.warm_nodes SET expires_at = now() WHERE user_id = %s", [claims.user_id])
+    assert staged(here, claims) == set()
+    assert bring_in(here.database, here.settings, claims) == 0
+    assert ask(here, claims, "Five") == 3
+    assert staged(here, claims) == {"Three", "Four", "Five"}
+
+
+def test_warming_is_nobodys_error(shared_installation: Installation, claims: Claims) -> None:
+    here = shared_installation
+    ask(here, claims, "One")
+    with here.database.owner() as tx:
+        tx.execute("ALTER FUNCTION neurigraph.bring_in(integer) RENAME TO gone")
+    try:
+        assert bring_in(here.database, here.settings, claims) == 0
+    finally:
+        with here.database.owner() as tx:
+            tx.execute("ALTER FUNCTION neurigraph.gone(integer) RENAME TO bring_in")

@@ -1,0 +1,40 @@
+"""Nodes as an earlier version left them: what each step of ``sql/node`` added is taken away again."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.ports import Transaction
+
+_LIFECYCLE = (
+    "DROP TRIGGER state_guarded ON {schema}.file_manifest",
+    "DROP TRIGGER state_logged ON {schema}.file_manifest",
+    "DROP TRIGGER states_summed ON {schema}.file_manifest",
+    "ALTER TABLE {schema}.file_manifest DROP COLUMN content_sha256, DROP COLUMN lease, DROP COLUMN lease_holder, "
+    "DROP COLUMN last_failure",
+    "DROP INDEX {schema}.passages_record_id_first_message_idx",
+)
+_SEARCH = (
+    "DROP TRIGGER count_added ON {schema}.passages",
+    "DROP TRIGGER count_removed ON {schema}.passages",
+    "DROP TRIGGER refuse_recount ON {schema}.passages",
+    "DROP TRIGGER note_change ON {schema}.passages",
+    "DROP TRIGGER note_change ON {schema}.metadata_records",
+    "DROP TRIGGER note_change ON {schema}.file_manifest",
+    "ALTER TABLE {schema}.passages DROP COLUMN role, DROP COLUMN window_length",
+)
+_UNDO = {3: _LIFECYCLE, 4: _SEARCH}
+
+
+def take_back(tx: Transaction, node_id: UUID, schema_name: str, version: int) -> None:
+    """Make a node of today one of ``version``, with all its rows; as the owner."""
+    for number in sorted(_UNDO, reverse=True):
+        if number > version:
+            for statement in _UNDO[number]:
+                tx.execute(sql.SQL(statement).format(schema=sql.Identifier(schema_name)))
+    tx.execute(
+        "UPDATE neurigraph.graph_index SET node_ddl_version = %s WHERE node_id = %s",
+        [version, node_id],
+    )

@@ -1,0 +1,98 @@
+"""Answers without a model, and the parts of long texts that questions are about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neurigraph_pipelines.errors import ProviderError
+from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.model import Evidence
+from neurigraph_pipelines.retrieval.excerpts import LEFT_OUT, excerpt
+from resources.language_model_offline import OfflineLanguageModel
+from resources.offline.answers import MAX_STATEMENTS
+from tests.support.memories import WordEmbedder
+
+AT = datetime(2025, 5, 4, 10, tzinfo=UTC)
+MODEL = OfflineLanguageModel(None)
+
+
+def said(*texts: str) -> list[Evidence]:
+    return [Evidence(text, "Bob", AT) for text in texts]
+
+
+def test_the_sentence_that_answers_comes_first_with_who_said_it_and_when() -> None:
+    evidence = said("How is the weather?", "Who fell into the lake?", "It rained. Dave fell into the lake on Tuesday.")
+    first, *_ = MODEL.answer("Who fell into the lake?", AT, evidence)
+    assert first.text == "Bob, 4 May 2025: It rained. Dave fell into the lake on Tuesday."
+    assert first.evidence == (3,)
+
+
+def test_of_a_long_message_the_sentence_alone_is_quoted() -> None:
+    filler = "Nothing of note was said in this sentence at all. " * 20
+    (statement,) = MODEL.answer("Where is the treasure?", AT, said(f"{filler}The treasure is in the well. {filler}"))
+    assert statement.text == "Bob, 4 May 2025: The treasure is in the well."
+
+
+def test_what_says_nothing_of_the_question_is_no_answer() -> None:
+    evidence = said("The desk needs oil.", "It ships on Friday.")
+    assert MODEL.answer("What is the capital of Mongolia?", AT, evidence) == []
+    assert MODEL.answer("What?", AT, evidence) == []
+    assert MODEL.answer("desk", AT, []) == []
+    assert MODEL.answer("desk", AT, said("", "🦊", "\n")) == []
+
+
+def test_meaning_finds_what_words_do_not_and_its_absence_costs_no_answer() -> None:
+    evidence = said("The desk needs three coats of oil.")
+    for embedder in (WordEmbedder(), WordEmbedder(fault=ProviderError("down"))):
+        model = OfflineLanguageModel(embedder)
+        assert model.answer("coats of oil for the desk", AT, evidence)[0].evidence == (1,)
+        assert model.answer("airspeed of swallows", AT, evidence) == []
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.text(max_size=80), st.lists(st.text(max_size=200), max_size=12))
+def test_any_question_of_any_texts(question: str, texts: list[str]) -> None:
+    statements = MODEL.answer(question, AT, said(*texts))
+    assert len(statements) <= MAX_STATEMENTS
+    for statement in statements:
+        (number,) = statement.evidence
+        assert 1 <= number <= len(texts)
+
+
+# Excerpts
+
+
+LEXER = Lexer()
+
+
+def asked(question: str) -> frozenset[str]:
+    return frozenset(LEXER.lexemes(question))
+
+
+def test_a_short_text_stays_whole() -> None:
+    assert excerpt("The boat.", asked("boat"), LEXER, 9) == "The boat."
+
+
+@pytest.mark.parametrize("place", [0, 3, 500, 999])
+def test_an_excerpt_is_around_what_was_asked_for(place: int) -> None:
+    sentences = ["Nothing of note was said in this sentence."] * 1_000
+    sentences[place] = "The treasure lies under the tree."
+    found = excerpt(" ".join(sentences), asked("Where is the treasure?"), LEXER, 300)
+    assert "The treasure lies under the tree." in found
+    assert len(found) <= 300 + 2 * len(LEFT_OUT)
+    assert found.startswith(LEFT_OUT) == (place > 3)
+    assert found.endswith(LEFT_OUT) == (place < 999)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=2_000), st.text(max_size=50), st.integers(1, 200))
+def test_an_excerpt_is_never_longer_than_it_may_be(text: str, question: str, characters: int) -> None:
+    assert len(excerpt(text, asked(question), LEXER, characters)) <= max(len(text), characters + 2 * len(LEFT_OUT))
+
+
+def test_a_wall_without_sentences_is_cut() -> None:
+    assert len(excerpt("x" * 1_000_000, asked("x"), LEXER, 100)) == 101
