@@ -401,16 +401,7 @@ SELECT
     ) AS messages;
 
 -- name: touch_nodes
--- Once a minute is often enough for a clock of days. A node that is being written to is passed over: its writer moves
--- the clock itself, and a question neither waits for it nor stands in its way.
-UPDATE neurigraph.graph_index AS g SET last_accessed_at = now()
-FROM (
-    SELECT i.node_id
-    FROM neurigraph.graph_index AS i
-    WHERE i.node_id = ANY(%(node_ids)s) AND i.last_accessed_at < now() - interval '1 minute'
-    FOR NO KEY UPDATE SKIP LOCKED
-) AS idle
-WHERE g.node_id = idle.node_id;
+SELECT neurigraph.touch_nodes(%(node_ids)s::uuid []);
 
 -- name: locate_record
 SELECT
@@ -421,16 +412,9 @@ FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE i.record_id = %(record_id)s;
 
--- name: passages_of_message
-SELECT
-    p.seq,
-    p.author,
-    p.byte_offset,
-    p.byte_length
-FROM {schema}.passages AS p
-INNER JOIN {schema}.file_manifest AS f ON p.record_id = f.record_id
-WHERE f.file_id = %(file_id)s AND p.first_message = %(message)s
-ORDER BY p.seq;
+-- name: open_message
+SELECT o.*
+FROM neurigraph.open_message(%(file_id)s, %(message)s, %(ttl_seconds)s) AS o;
 
 -- name: transcript_beside
 -- The transcript of the record that a file belongs to, which may be that file itself.

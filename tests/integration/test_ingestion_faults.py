@@ -247,7 +247,7 @@ class CutDatabase:
         self.url = administrator_url
         self.moment = moment
         self.cuts = 0
-        self.owner, self.agent = inner.owner, inner.agent
+        self.owner, self.agent, self.ask = inner.owner, inner.agent, inner.ask
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
         return self._pipeline()

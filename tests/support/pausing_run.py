@@ -112,7 +112,7 @@ class PausingDatabase:
 
     def __init__(self, inner: Database, moments: Moments, table: str) -> None:
         self._inner, self._moments, self._table = inner, moments, table
-        self.owner, self.agent = inner.owner, inner.agent
+        self.owner, self.agent, self.ask = inner.owner, inner.agent, inner.ask
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
         return self._pipeline()
