@@ -97,8 +97,7 @@ def authenticate(database: Database, key: str) -> Claims:
     Raises:
         UnauthenticatedError: The key is unknown, expired or revoked.
     """
-    with database.agent(None) as tx:
-        row = tx.execute(_QUERIES["owner_of_key"], {"key_hash": api_key_hash(key)}).fetchone()
-    if row is None or row["user_id"] is None:
+    (row,) = database.ask(None, _QUERIES["owner_of_key"], {"key_hash": api_key_hash(key)})
+    if row["user_id"] is None:
         raise UnauthenticatedError("this API key is not valid")
     return Claims.of_user(row["user_id"])

@@ -6,13 +6,14 @@ raises ``TransientError`` when another attempt may help and ``ProviderError`` or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from psycopg import Connection
+from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.model import (
     Claims,
@@ -53,6 +54,12 @@ class Database(Protocol):
 
     def agent(self, claims: Claims | None) -> AbstractContextManager[Transaction]:
         """A transaction as ``neurigraph_agent`` with signed claims; without claims nothing is visible."""
+        ...
+
+    def ask(
+        self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]
+    ) -> list[dict[str, Any]]:
+        """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
         ...
 
 

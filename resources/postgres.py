@@ -7,7 +7,7 @@ domain's affair.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -83,9 +83,20 @@ class PostgresDatabase:
         """A transaction as ``neurigraph_agent``, with signed claims or none."""
         with self._transaction("neurigraph_agent") as connection:
             if claims is not None:
-                payload, signature = self._secret.sign(claims)
-                connection.execute(_QUERIES["set_claims"], {"payload": payload, "signature": signature})
+                with connection.pipeline():  # the transaction begins in the same trip
+                    self._set_claims(connection, claims)
             yield connection
+
+    def ask(
+        self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]
+    ) -> list[dict[str, Any]]:
+        """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
+        with self._transaction("neurigraph_agent") as connection, connection.pipeline():
+            if claims is not None:
+                self._set_claims(connection, claims)
+            answer = connection.execute(statement, parameters)
+            connection.commit()
+            return answer.fetchall()
 
     def close(self) -> None:
         """Close all pools; the object may be used again and opens new ones."""
@@ -93,6 +104,10 @@ class PostgresDatabase:
             pools, self._pools = list(self._pools.values()), {}
         for pool in pools:
             pool.close()
+
+    def _set_claims(self, connection: Transaction, claims: Claims) -> None:
+        payload, signature = self._secret.sign(claims)
+        connection.execute(_QUERIES["set_claims"], {"payload": payload, "signature": signature})
 
     @contextmanager
     def _transaction(self, role: str) -> Iterator[Transaction]:

@@ -14,6 +14,7 @@ import dagster as dg
 from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.run_metadata import table
 from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
@@ -22,7 +23,6 @@ from neurigraph_pipelines.ingestion.records import Committed
 FIRST_DAY = "2026-01-01"
 """The first partition; it also holds whatever claims to be older."""
 
-MAX_TABLE_ROWS = 200
 GROUP = "embeddings"
 OWNERS = ["team:data-engineering"]
 
@@ -140,8 +140,8 @@ def record_embeddings(
             "passages": done.passages,
             "had them already": done.complete,
             "failed": _failures(done.failed),
-            "embedded by day": _table([{"day": day, "records": count} for day, count in sorted(done.days.items())]),
-            "moves": _table([_move_row(move) for move in done.moves]),
+            "embedded by day": table([{"day": day, "records": count} for day, count in sorted(done.days.items())]),
+            "moves": table([_move_row(move) for move in done.moves]),
             "users switched": sum(not move.missing for move in done.moves),
             "users not done yet": sum(bool(move.missing) for move in done.moves),
         }
@@ -229,10 +229,4 @@ def _waiting(found: healing.Waiting) -> dict[str, int | float]:
 
 
 def _failures(failed: list[tuple[Any, str]]) -> dg.MetadataValue[Any] | str:
-    return _table([{"record": str(record_id), "error": error} for record_id, error in failed])
-
-
-def _table(rows: list[dict[str, Any]]) -> dg.MetadataValue[Any] | str:
-    if not rows:
-        return "none"
-    return dg.MetadataValue.table([dg.TableRecord(row) for row in rows[:MAX_TABLE_ROWS]])
+    return table([{"record": str(record_id), "error": error} for record_id, error in failed])

@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 from psycopg import sql
 
 from neurigraph_pipelines.errors import LostObjectError, NeurigraphError, RehydratingError, StorageError, TransientError
+from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.lifecycle.stored_bytes import (
@@ -141,6 +142,7 @@ def revert_stuck(
 def read_failed(database: Database, place: FilePlace, error: LostObjectError) -> None:
     """Put on record that a file could not be read."""
     with database.pipeline() as tx:
+        upgrade_node(tx, place.node_id, place.schema_name)
         transitions.note_failure(tx, place.schema, place.file_id, str(error), CompressionCause.RETRIEVAL)
 
 

@@ -25,7 +25,6 @@ Manifest = dict[str, Any]
 """A row of ``file_manifest``."""
 
 _QUERIES = statements("lifecycle")
-_SEARCH = statements("search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
         tx: Of the pipeline, here and below; here with nothing in it that must survive a crash.
 
     Returns:
-        What reading the whole of it needs of its row.
+        Its row, as it was before.
 
     Raises:
         NotFoundError: The file is gone.
@@ -81,16 +80,19 @@ def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
     upgrade_node(tx, place.node_id, place.schema_name)
     with tx.pipeline():  # one way to the server and back
         tx.execute(_QUERIES["forget_on_crash"])
-        touched = tx.execute(
-            _QUERIES["touch_file"].format(schema=place.schema),
-            {"file_id": place.file_id, "ttl_seconds": settings.recompress_ttl_minutes * 60},
+        locked = tx.execute(_QUERIES["lock_file"].format(schema=place.schema), {"file_id": place.file_id})
+        tx.execute(
+            _QUERIES["touch_file"],
+            {
+                "file_id": place.file_id,
+                "node_id": place.node_id,
+                "schema_name": place.schema_name,
+                "ttl_seconds": settings.recompress_ttl_minutes * 60,
+            },
         )
-        tx.execute(_SEARCH["touch_nodes"], {"node_ids": [place.node_id]})
-    manifest = touched.fetchone()
+    manifest = locked.fetchone()
     if manifest is None:
         raise NotFoundError
-    if manifest["set_back"]:
-        tx.execute(_QUERIES["sum_file_states"], {"node_id": place.node_id, "schema_name": place.schema_name})
     return manifest
 
 

@@ -20,7 +20,7 @@ from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.lifecycle.stored_text import members_of, passage_text, read_text
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of, touch
+from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
@@ -115,24 +115,20 @@ def open_message(
         LostObjectError: The bytes are gone or damaged; they are not served.
         StorageError: The object store refused.
     """
-    with database.agent(claims) as tx:
-        place = locate(tx, file_id)
-        passages = tx.execute(
-            _QUERIES["passages_of_message"].format(schema=place.schema), {"file_id": file_id, "message": message}
-        ).fetchall()
-        if not passages:
-            raise NotFoundError
-        transcript = _transcript_beside(tx, place)
-    with database.pipeline() as tx:
-        touch(tx, settings, place)
-    start = passages[0]["byte_offset"]
-    length = passages[-1]["byte_offset"] + passages[-1]["byte_length"] - start
+    found = database.ask(
+        claims,
+        _QUERIES["open_message"],
+        {"file_id": file_id, "message": message, "ttl_seconds": settings.recompress_ttl_minutes * 60},
+    )
+    if not found:
+        raise NotFoundError
+    (place,) = found
     try:
-        text = text_at(objects, transcript, start, length)
+        text = text_at(objects, place, place["byte_offset"], place["byte_length"])
     except LostObjectError as error:
-        read_failed(database, replace(place, file_id=transcript["file_id"]), error)
+        read_failed(database, FilePlace(place["file_id"], place["node_id"], place["schema_name"]), error)
         raise
-    return OpenedMessage(file_id, message, passages[0]["author"], text)
+    return OpenedMessage(file_id, message, place["author"], text)
 
 
 def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:

@@ -24,7 +24,6 @@ FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE i.record_id = %(record_id)s;
 
-
 -- name: transcript_beside
 -- The transcript of the record that a file belongs to, which may be that file itself.
 SELECT t.*

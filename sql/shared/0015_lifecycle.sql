@@ -126,11 +126,131 @@ BEGIN
 END
 $$;
 
+-- Once a minute is often enough for a clock of days. A node that is being written to is passed over: its writer moves
+-- the clock itself, and a question neither waits for it nor stands in its way.
+CREATE FUNCTION neurigraph.touch_nodes(wanted uuid []) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    UPDATE neurigraph.graph_index AS g SET last_accessed_at = now()
+    FROM (
+        SELECT i.node_id
+        FROM neurigraph.graph_index AS i
+        WHERE i.node_id = ANY(wanted) AND i.last_accessed_at < now() - interval '1 minute'
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS idle
+    WHERE g.node_id = idle.node_id
+$$;
+
+-- The clocks of a file that is opened, of its record and of its node. Only a file that was rehydrated is awake for a
+-- while; one that has been since its commit has until it goes dormant. Its time is put off, unless the clock was set
+-- back: then that of its node may be too late. A file that somebody else holds is passed over: it is being opened, or
+-- put to sleep, at this moment.
+CREATE FUNCTION neurigraph.touch_file(wanted uuid, in_node uuid, in_schema name, ttl_seconds double precision)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    set_back boolean;
+BEGIN
+    EXECUTE format(
+        $query$
+        WITH before AS (
+            SELECT f.file_id, f.recompress_after
+            FROM %1$I.file_manifest AS f
+            WHERE f.file_id = $1
+            FOR NO KEY UPDATE SKIP LOCKED
+        ),
+
+        touched AS (
+            UPDATE %1$I.file_manifest AS f SET
+                last_accessed_at = clock_timestamp(),
+                recompress_after = CASE
+                    WHEN b.recompress_after IS NOT NULL THEN clock_timestamp() + make_interval(secs => $2)
+                END
+            FROM before AS b
+            WHERE f.file_id = b.file_id
+            RETURNING f.record_id, f.recompress_after < b.recompress_after AS set_back
+        ),
+
+        of_record AS (
+            UPDATE %1$I.metadata_records AS r SET last_accessed_at = now()
+            FROM touched AS t
+            WHERE r.record_id = t.record_id
+                AND r.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
+        )
+
+        SELECT t.set_back FROM touched AS t
+        $query$,
+        in_schema
+    ) INTO set_back USING wanted, ttl_seconds;
+    PERFORM neurigraph.touch_nodes(ARRAY[in_node]);
+    IF set_back THEN
+        PERFORM neurigraph.sum_file_states(in_node, in_schema);
+    END IF;
+END
+$$;
+
+-- Where one message of a transcript lies, for whoever may read its node, in one trip to the server: no row for the
+-- absent and for what belongs to others. Sets the clocks, and commits without waiting for the disk: a crash may lose
+-- the last of them. Works with the rights of the owner, since a face may not write; takes any file of the record.
+CREATE FUNCTION neurigraph.open_message(wanted_file uuid, wanted_message bigint, ttl_seconds double precision)
+RETURNS TABLE (
+    node_id uuid,
+    schema_name text,
+    file_id uuid,
+    storage_path text,
+    stored_bytes bigint,
+    member_offsets bigint [],
+    member_text_offsets bigint [],
+    author text,
+    byte_offset bigint,
+    byte_length bigint
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    place record;
+BEGIN
+    SELECT i.node_id, g.schema_name INTO place
+    FROM neurigraph.file_index AS i
+    INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+    WHERE i.file_id = wanted_file AND neurigraph.may_read_node(i.node_id);
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    RETURN QUERY EXECUTE format(
+        $query$
+        SELECT
+            $1, $2, t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
+            p.author, p.first_byte, p.last_byte - p.first_byte
+        FROM %1$I.file_manifest AS f
+        INNER JOIN %1$I.file_manifest AS t ON f.record_id = t.record_id AND t.file_type = 'transcript'
+        CROSS JOIN LATERAL (
+            SELECT
+                min(m.author) AS author,
+                min(m.byte_offset) AS first_byte,
+                max(m.byte_offset + m.byte_length) AS last_byte
+            FROM %1$I.passages AS m
+            WHERE m.record_id = f.record_id AND m.first_message = $4
+            HAVING count(*) > 0
+        ) AS p
+        WHERE f.file_id = $3
+        $query$,
+        place.schema_name
+    ) USING place.node_id, place.schema_name, wanted_file, wanted_message;
+    IF FOUND THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+        PERFORM neurigraph.touch_file(wanted_file, place.node_id, place.schema_name, ttl_seconds);
+    END IF;
+END
+$$;
+
 REVOKE ALL ON FUNCTION neurigraph.guard_file_state(), neurigraph.log_file_state(),
-neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states()
+neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states(),
+neurigraph.touch_nodes(uuid []), neurigraph.touch_file(uuid, uuid, name, double precision),
+neurigraph.open_message(uuid, bigint, double precision)
 FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name)
+GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name),
+neurigraph.touch_nodes(uuid []), neurigraph.touch_file(uuid, uuid, name, double precision)
 TO neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.open_message(uuid, bigint, double precision) TO neurigraph_agent;
 REVOKE INSERT ON neurigraph.compression_state_log FROM neurigraph_pipeline;
 
 -- Which nodes a sweep has to look at: none whose files all sleep, and none without files.

@@ -79,7 +79,7 @@ def test_a_file_that_stays_awake_is_said(file: StoredFile, ask: Ask) -> None:
     file.here.objects.delete(file.key)
     done = ask("compress", code=1)
     assert list(done["failures"]) == [str(file.file_id)]
-    assert ask("compress", file.file_id, code=1)["error"] == "StorageError"
+    assert ask("compress", file.file_id, code=1)["error"] == "AbsentObjectError"
     assert file.state == "active"
 
 

@@ -231,7 +231,7 @@ class CutDatabase:
         self.url = administrator_url
         self.moment = moment
         self.cuts = 0
-        self.owner, self.agent, self.maintenance = inner.owner, inner.agent, inner.maintenance
+        self.owner, self.agent, self.ask, self.maintenance = inner.owner, inner.agent, inner.ask, inner.maintenance
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
         return self._pipeline()

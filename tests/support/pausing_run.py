@@ -117,7 +117,7 @@ class PausingDatabase:
 
     def __init__(self, inner: Database, moments: Moments, table: str) -> None:
         self._inner, self._moments, self._table = inner, moments, table
-        self.owner, self.agent, self.maintenance = inner.owner, inner.agent, inner.maintenance
+        self.owner, self.agent, self.ask, self.maintenance = inner.owner, inner.agent, inner.ask, inner.maintenance
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
         return self._pipeline()
