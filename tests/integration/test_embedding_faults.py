@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -53,8 +54,10 @@ def test_the_real_adapter_against_a_provider_that_is_down(
 ) -> None:
     user, claims = bob
     converse(here, claims, "the walnut desk")
-    with ModelProvider() as provider:
-        client = ProviderClient("OpenAI", "key", provider.base_url, 5.0, 0, 2)
+    with (
+        ModelProvider() as provider,
+        closing(ProviderClient("OpenAI", "key", provider.base_url, 5.0, 0, 2)) as client,
+    ):
         embedder = OpenAiEmbedder("text-embedding-3-small", client, here.tokens)
         provider.fail_next(*[Fault("status", status=503)] * 20)
         (record,) = stored(ingest(replace(adapters, embedder=embedder), here.settings, user))
