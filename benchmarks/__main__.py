@@ -22,7 +22,7 @@ from benchmarks import (
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
-from benchmarks.retrieval import comparison, evidence
+from benchmarks.retrieval import comparison, evidence, nodes
 
 
 def measure_embedding(_: Bench) -> Section:
@@ -47,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "quality": quality.run,
     "retrieval": evidence.run,
     "search_speed": comparison.run,
+    "search_nodes": nodes.run,
     "embedding": measure_embedding,
 }
 
