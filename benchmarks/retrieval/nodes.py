@@ -19,11 +19,11 @@ ASKED = 60
 LIMIT = 10
 COLD_NODES = 40
 
-_METHOD = f"""One node of so many passages (384 dimensions in columns of 512, twenty messages a record), {ASKED} questions
-through `retrieval.search`, first exactly, then after `vector_indexes` has built HNSW over both of its vectors; recall
-is the share of the exact search's first {LIMIT} messages that the indexed one has among its own. Below: a question
-about one of {COLD_NODES} nodes, each asked once over a new connection, and once over a new connection that had brought
-the staged nodes in before (`retrieval.warming`); answers are not kept."""
+_METHOD = f"""One node of so many passages (384 dimensions in columns of 512, twenty messages a record), {ASKED}
+questions through `retrieval.search`, first exactly, then after `vector_indexes` has built HNSW over both of its
+vectors; recall is the share of the exact search's first {LIMIT} messages that the indexed one has among its own. Below:
+a question about one of {COLD_NODES} nodes, each asked once over a new connection, and once over a new connection that
+had brought the staged nodes in before (`retrieval.warming`); answers are not kept."""
 
 
 def run(bench: Bench) -> Section:
