@@ -24,7 +24,7 @@ from benchmarks import (
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
-from benchmarks.retrieval import comparison, evidence
+from benchmarks.retrieval import comparison, evidence, nodes
 
 
 def measure_embedding(_: Bench) -> Section:
@@ -50,6 +50,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "quality": quality.run,
     "retrieval": evidence.run,
     "search_speed": comparison.run,
+    "search_nodes": nodes.run,
     "lifecycle": lifecycle.run,
     "embedding": measure_embedding,
 }

@@ -246,7 +246,7 @@ class Settings(BaseSettings):
         description="Nodes searched for one question; the first touch of each costs about 3 ms.",
     )
     vector_index_passages: int = Field(
-        default=5_000, ge=100, description="Passages from which a node's vectors are indexed; below, search is exact."
+        default=3_000, ge=100, description="Passages from which a node's vectors are indexed; below, search is exact."
     )
     vector_index_method: Literal["hnsw", "ivfflat"] = Field(
         default="hnsw", description="Kind of index: hnsw finds more, ivfflat is built faster and takes less room."

@@ -1,0 +1,228 @@
+"""Answers that are kept: the same while nothing changes, and never stale once something has."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.cache import AnswerCache
+from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, schemas_of
+
+
+class CountingEmbedder(WordEmbedder):
+    """Says how often it was asked: a kept answer asks nobody."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def embed(self, *arguments: Any, **named: Any) -> Any:
+        self.asked += 1
+        return super().embed(*arguments, **named)
+
+
+class Asker:
+    def __init__(self, here: Installation) -> None:
+        self.here, self.embedder = here, CountingEmbedder()
+        self.user, self.claims = new_user(here)
+
+    def remember(self, *contents: str) -> None:
+        converse(self.here, self.claims, *contents)
+        ingest(plain_adapters(self.here), self.here.settings, self.user)
+
+    def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Answer:
+        asked = Question(text, limit=50, **more)
+        return search(self.here.database, self.embedder, self.here.settings, claims or self.claims, asked)
+
+    def kept(self) -> bool:
+        """Whether the answer comes from memory this time."""
+        before = self.embedder.asked
+        self.ask()
+        return self.embedder.asked == before
+
+
+@pytest.fixture
+def asker(shared_installation: Installation) -> Asker:
+    made = Asker(shared_installation)
+    made.remember("#Boats The boat needs oil.", "#Boats A boat floats.")
+    return made
+
+
+def test_an_answer_is_kept_while_nothing_changes(asker: Asker) -> None:
+    first = asker.ask()
+    again = asker.ask()
+    assert asker.embedder.asked == 1
+    assert again == first
+    again.hits.clear()
+    assert asker.ask() == first, "what is kept is nobody's to change"
+
+
+def test_another_question_asker_or_setting_has_another_answer(asker: Asker) -> None:
+    asker.ask()
+    others: tuple[Callable[[], Answer], ...] = (
+        lambda: asker.ask("oil"),
+        lambda: asker.ask(explain=True),
+        lambda: asker.ask(speaker="Dave"),
+        lambda: asker.ask(claims=replace(asker.claims, role="persona")),
+        lambda: asker.ask(claims=Asker(asker.here).claims),
+    )
+    for ask in others:
+        before = asker.embedder.asked
+        ask()
+        assert asker.embedder.asked == before + 1
+    off = asker.here.settings.model_copy(update={"answer_cache_entries": 0})
+    for _ in range(2):
+        search(asker.here.database, asker.embedder, off, asker.claims, Question("boat", limit=50))
+    assert asker.embedder.asked == 8
+
+
+def in_node(statement: str) -> Callable[[Asker], None]:
+    def change(asker: Asker) -> None:
+        schema = sql.Identifier(schemas_of(asker.here, asker.user)["Boats"])
+        with asker.here.database.owner() as tx:
+            tx.execute(sql.SQL(statement).format(schema=schema))
+
+    return change
+
+
+def at_the_root(statement: str) -> Callable[[Asker], None]:
+    def change(asker: Asker) -> None:
+        with asker.here.database.owner() as tx:
+            tx.execute(sql.SQL(statement), [asker.user.user_id])
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        in_node("UPDATE {schema}.metadata_records SET title = 'Another'"),
+        in_node("UPDATE {schema}.metadata_records SET summary = summary"),
+        in_node("UPDATE {schema}.file_manifest SET compression_state = 'dormant'"),
+        in_node("UPDATE {schema}.passages SET window_embedding = NULL"),
+        in_node("DELETE FROM {schema}.passages WHERE seq = 2"),
+        in_node("SELECT set_config('neurigraph.erasing', 'on', true); DELETE FROM {schema}.metadata_records"),
+        at_the_root("UPDATE neurigraph.graph_index SET aliases = '{Ships}' WHERE user_id = %s AND layer_depth = 1"),
+        at_the_root("UPDATE neurigraph.graph_index SET node_summary = 'About boats.' WHERE user_id = %s"),
+        at_the_root("UPDATE neurigraph.users SET embedding_model = 'another' WHERE user_id = %s"),
+        at_the_root("UPDATE neurigraph.node_statistics SET vector_index = NULL WHERE user_id = %s"),
+        lambda asker: asker.remember("#Boats Another boat."),
+    ],
+)
+def test_whatever_an_answer_depends_on_ends_it(asker: Asker, change: Callable[[Asker], None]) -> None:
+    assert not asker.kept()
+    assert asker.kept()
+    change(asker)
+    assert not asker.kept()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        in_node("UPDATE {schema}.metadata_records SET last_accessed_at = now()"),
+        in_node("UPDATE {schema}.file_manifest SET last_accessed_at = now(), recompress_after = now()"),
+        at_the_root("UPDATE neurigraph.graph_index SET last_accessed_at = now() WHERE user_id = %s"),
+        at_the_root("UPDATE neurigraph.warm_nodes SET expires_at = now() WHERE user_id = %s"),
+        lambda asker: Asker(asker.here).remember("#Boats Of somebody else."),
+        lambda asker: undone(asker),
+    ],
+)
+def test_what_an_answer_does_not_depend_on_leaves_it(asker: Asker, change: Callable[[Asker], None]) -> None:
+    asker.ask()
+    change(asker)
+    assert asker.kept()
+
+
+def undone(asker: Asker) -> None:
+    """A change that its writer takes back."""
+    with asker.here.database.owner() as tx, tx.transaction(force_rollback=True):
+        tx.execute("UPDATE neurigraph.graph_index SET node_summary = 'x' WHERE user_id = %s", [asker.user.user_id])
+
+
+def test_a_change_shows_when_it_is_committed_whoever_commits_first(asker: Asker) -> None:
+    """Two writers at once: the one that began first ends last, and its change shows all the same."""
+    titles = [in_title(asker, "begun first"), in_title(asker, "begun second")]
+    (early, first), (late, second) = titles
+    with early.here.database.owner() as one:
+        one.execute(first)
+        with late.here.database.owner() as two:
+            two.execute(second)
+        assert "begun second" in shown(asker)
+        assert asker.kept()
+    assert {"begun first", "begun second"} <= shown(asker)
+
+
+def in_title(asker: Asker, title: str) -> tuple[Asker, sql.Composed]:
+    """A statement that renames one of the records; each call takes another."""
+    schema = schemas_of(asker.here, asker.user)["Boats"]
+    asker.remember(f"#Boats A boat to be {title}.")
+    statement = sql.SQL("UPDATE {}.metadata_records SET title = {} WHERE summary LIKE {}").format(
+        sql.Identifier(schema), sql.Literal(title), sql.Literal(f"%to be {title}.")
+    )
+    return asker, statement
+
+
+def shown(asker: Asker) -> set[str]:
+    return {hit["title"] for hit in asker.ask().hits}
+
+
+def test_writers_at_work_are_never_followed_by_a_stale_answer(asker: Asker) -> None:
+    here = asker.here
+    schema = sql.Identifier(schemas_of(here, asker.user)["Boats"])
+    written, stale = [0], []
+    done = threading.Event()
+
+    def write() -> None:
+        for number in range(1, 60):
+            with here.database.owner() as tx:
+                tx.execute(sql.SQL("UPDATE {}.metadata_records SET title = %s").format(schema), [str(number)])
+            written[0] = number
+        done.set()
+
+    def read() -> None:
+        reader = Asker.__new__(Asker)
+        reader.here, reader.embedder, reader.user, reader.claims = here, CountingEmbedder(), asker.user, asker.claims
+        while not done.is_set():
+            before = written[0]
+            titles = [hit["title"] for hit in reader.ask().hits]
+            if before and int(titles[0]) < before:
+                stale.append((titles[0], before))
+
+    threads = [threading.Thread(target=work) for work in (write, read, read)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert stale == []
+    assert shown(asker) == {"59"}
+
+
+def test_what_notes_changes_does_not_grow(asker: Asker) -> None:
+    for number in range(40):
+        at_the_root(f"UPDATE neurigraph.graph_index SET node_summary = '{number}' WHERE user_id = %s")(asker)
+    with asker.here.database.owner() as tx:
+        row = tx.execute(
+            "SELECT count(*) AS n FROM neurigraph.user_changes WHERE user_id = %s", [asker.user.user_id]
+        ).fetchone()
+    assert row is not None
+    assert row["n"] < 10
+
+
+def test_the_cache_keeps_what_was_used_last_and_nothing_old() -> None:
+    cache: AnswerCache[str] = AnswerCache()
+    for key in "abc":
+        cache.put(key, key.upper(), 3)
+    assert cache.get("a") == "A"
+    cache.put("d", "D", 3)
+    assert [cache.get(key) for key in "abcd"] == ["A", None, "C", "D"]
+    past: AnswerCache[str] = AnswerCache(seconds=0.0)
+    past.put("a", "A", 3)
+    assert past.get("a") is None

@@ -1,0 +1,151 @@
+"""The ranking in SQL beside a slow and obvious one in Python, over the same passages."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS, Lexer
+from neurigraph_pipelines.retrieval.search import WEIGHTS, Question, search
+from neurigraph_pipelines.retrieval.speakers import speakers_named, without_names
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import (
+    START,
+    WordEmbedder,
+    converse,
+    ingest,
+    new_user,
+    node_rows,
+    plain_adapters,
+    schemas_of,
+)
+
+SAID = (
+    ("#Boats The walnut boat needs oil.", "Which oil?", "Walnut oil, three coats.", "And then?", "Then it floats."),
+    ("#Boats We sailed the boat on Sunday.", "How was it?", "Windy. The boat leaked."),
+    ("#Music/Cello The cello is made of walnut too.", "Does it need oil?", "No oil, never."),
+    ("#Music Sunday is for the cello.",),
+)
+QUESTIONS = ("Which oil for the walnut boat?", "my cello on Sunday", "What did you say about coats?", "zebra", "wind")
+K1, B, MEAN_WEIGHT = 0.9, 0.75, 3.25
+
+
+class Reference:
+    """All passages of a user, ranked with a loop for everything."""
+
+    def __init__(self, passages: list[dict[str, Any]]) -> None:
+        self.passages = passages
+        self.at = {(p["record_id"], p["seq"]): p for p in passages}
+        self.counts = {
+            key: Counter(dict(zip(p["lexemes"], p["frequencies"], strict=True))) for key, p in self.at.items()
+        }
+        self.mean = MEAN_WEIGHT * sum(p["lexeme_count"] for p in passages) / len(passages)
+
+    def rarity(self, lexeme: str) -> float:
+        holding = sum(lexeme in counts for counts in self.counts.values())
+        return math.log(1 + (len(self.passages) - holding + 0.5) / (holding + 0.5))
+
+    def window(self, key: tuple[Any, int], lexemes: list[str]) -> float:
+        record, seq = key
+        around = [
+            (weight, (record, seq + step)) for step, weight in WINDOW_WEIGHTS.items() if (record, seq + step) in self.at
+        ]
+        length = sum(weight * self.at[near]["lexeme_count"] for weight, near in around)
+        score = 0.0
+        for lexeme in lexemes:
+            frequency = sum(weight * self.counts[near][lexeme] for weight, near in around)
+            score += self.rarity(lexeme) * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length / self.mean))
+        return score
+
+    def lexical(self, lexemes: list[str]) -> dict[tuple[Any, int], float]:
+        scores = {key: self.window(key, lexemes) for key in self.at}
+        best = max(scores.values()) or 1.0
+        return {key: score / best for key, score in scores.items()}
+
+    def rank(self, lexemes: list[str], vector: np.ndarray[Any, Any], role: str | None) -> dict[tuple[Any, int], float]:
+        lexical = self.lexical(lexemes)
+        dense = {key: self.likeness(p["embedding"], vector) for key, p in self.at.items()}
+        window = {key: self.likeness(p["window_embedding"], vector) for key, p in self.at.items()}
+        return {
+            key: WEIGHTS["window_lexical"] * lexical[key]
+            + WEIGHTS["dense"] * dense[key] / max(0.3, *dense.values())
+            + WEIGHTS["window_dense"] * window[key] / max(0.3, *window.values())
+            + WEIGHTS["speaker"] * (p["role"] == role)
+            + WEIGHTS["user"] * (p["role"] == "user")
+            for key, p in self.at.items()
+        }
+
+    @staticmethod
+    def likeness(embedding: Any, vector: np.ndarray[Any, Any]) -> float:
+        return max(0.0, float(embedding.to_numpy().astype(np.float32)[: len(vector)] @ vector))
+
+
+@pytest.mark.parametrize("asked", QUESTIONS)
+def test_messages_are_ranked_as_the_formula_says(shared_installation: Installation, asked: str) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    for contents in SAID:
+        converse(here, claims, *contents)
+        ingest(plain_adapters(here), here.settings, user)
+    query = (
+        "SELECT record_id, seq, lexemes, frequencies, lexeme_count, embedding, window_embedding, role::text "
+        "FROM {schema}.passages"
+    )
+    passages = [row for schema in schemas_of(here, user).values() for row in node_rows(here, schema, query)]
+    embedder, lexer = WordEmbedder(), Lexer()
+    role = {"my cello on Sunday": "user", "What did you say about coats?": "assistant"}.get(asked)
+    vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
+    reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
+    expected = reference.rank(lexemes, vector, role)
+    answer = search(here.database, embedder, here.settings, claims, Question(asked, message_limit=100, explain=True))
+    lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
+    bm25 = {(str(record), seq): score for (record, seq), score in reference.lexical(lexemes).items()}
+    assert lexical == pytest.approx(bm25, abs=1e-5)
+    found = {(message["record_id"], message["seq"]): message["score"] for message in answer.messages}
+    assert found == pytest.approx({(str(record), seq): score for (record, seq), score in expected.items()}, abs=2e-4)
+    assert [m["score"] for m in answer.messages] == sorted(found.values(), reverse=True)
+
+
+def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    converse(here, claims, "#Boats The boat needs oil.")
+    ingest(plain_adapters(here), here.settings, user)
+
+    def boost(first: datetime, days: float) -> float:
+        asked = Question("boat", explain=True, periods=((first, first + timedelta(days=days)),))
+        found = search(here.database, WordEmbedder(), here.settings, claims, asked)
+        return float(found.messages[0]["explain"]["period"])
+
+    day = START.replace(hour=0)
+    assert boost(day, 1) == pytest.approx(WEIGHTS["period"])
+    assert boost(day + timedelta(days=1), 1) == pytest.approx(WEIGHTS["period"]), "a day does not count"
+    assert boost(day + timedelta(days=9), 1) == pytest.approx(
+        WEIGHTS["period"] * math.exp(-(8 - 9.0166 / 24) / 7), abs=0.02
+    )
+    assert boost(day + timedelta(days=400), 1) < 1e-6
+    assert boost(day - timedelta(days=50), 40) > boost(day - timedelta(days=50), 30)
+    wide = Question("boat", explain=True, periods=((datetime(1, 1, 1, tzinfo=UTC), day - timedelta(days=30)),))
+    found = search(here.database, WordEmbedder(), here.settings, claims, wide).messages
+    assert found[0]["explain"]["period"] > 0.9 * WEIGHTS["period"], "far from nothing in an endless period"
+
+
+@pytest.mark.parametrize(
+    ("query", "named", "rest"),
+    [
+        ("What did Caroline's sister research?", {"caroline", "caroline smith"}, "What did sister research?"),
+        ("CAROLINE?", {"caroline", "caroline smith"}, "CAROLINE?"),
+        ("What did they research?", set(), "What did they research?"),
+        ("Where is Smith now?", {"caroline smith"}, "Where is now?"),
+        ("What will Zoë do?", {"zoë"}, "What will do?"),
+    ],
+)
+def test_a_question_is_embedded_without_the_names_of_speakers(query: str, named: set[str], rest: str) -> None:
+    found = speakers_named(query, ["caroline", "caroline smith", "will", "zoë", "", "🦊"], Lexer())
+    assert found.keys() == named
+    assert without_names(query, set().union(*found.values())) == rest
