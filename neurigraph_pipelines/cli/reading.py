@@ -129,13 +129,9 @@ def _question(
     """What the options of ``search`` and ``ask`` say together."""
     from neurigraph_pipelines.retrieval.search import Question
 
-    node_id = None
-    if node is not None:
-        with installation.database.agent(claims) as tx:
-            node_id = _node_id(tx, claims.user_id, node)
     return Question(
         argument(query),
-        node_id=node_id,
+        node_id=None if node is None else node_id_of(installation, claims, node),
         at=_moment("--at", at),
         occurred_after=_moment("--after", after),
         occurred_before=_moment("--before", before),

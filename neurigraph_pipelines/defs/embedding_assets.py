@@ -14,7 +14,7 @@ import dagster as dg
 from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.run_metadata import table
+from neurigraph_pipelines.defs.run_metadata import MAX_TABLE_ROWS, table
 from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
@@ -86,7 +86,7 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
             "overdue": found.overdue,
             **_waiting(found),
             "why others wait": _OTHERS_WAIT if found.of_other_models else "none do",
-            "waiting longest": _table(
+            "waiting longest": table(
                 [
                     {
                         "record": str(each.record_id),

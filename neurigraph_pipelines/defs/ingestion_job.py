@@ -7,7 +7,7 @@ who only load definitions do without numpy.
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,7 @@ import dagster as dg
 
 from neurigraph_pipelines.defs.embedding_assets import materializations
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.run_metadata import table
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -26,9 +27,6 @@ from neurigraph_pipelines.ingestion.records import (
 from neurigraph_pipelines.model import ItemFailure
 
 LOCATION_NAME = "neurigraph"
-MAX_TABLE_ROWS = 200
-"""Rows of a metadata table; a longer one only makes the page slow."""
-
 RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=2, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 
 RUN_TAGS = {
@@ -68,7 +66,7 @@ def assign_nodes(
             "tokens": sum(ref.token_count for ref in segments),
             "token counter": adapters.tokens.name + ("" if adapters.tokens.exact else " (not exact)"),
             "language model": adapters.language_model.name,
-            "items": _table(_plan_row(plan) for plan in assigned.plans),
+            "items": table(_plan_row(plan) for plan in assigned.plans),
             **_common(started, assigned.failures),
         },
     )
@@ -88,7 +86,7 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
             "summaries": len(summarized.summaries),
             "tokens": _tokens(plans[record_id] for record_id in summarized.summaries),
             "words": sum(len(summary.text.split()) for summary in summarized.summaries.values()),
-            "items": _table(
+            "items": table(
                 {
                     **_plan_row(plans[record_id]),
                     "title": summary.title,
@@ -118,7 +116,7 @@ def extract_keywords(installation: InstallationResource, assigned: Assigned) -> 
             "tokens": _tokens(plans[record_id] for record_id in described.keywords),
             "entities": len(entities),
             "most frequent entities": ", ".join(entity for entity, _ in entities.most_common(15)),
-            "items": _table(
+            "items": table(
                 {
                     **_plan_row(plans[record_id]),
                     "entities": ", ".join(found.entities[:12]),
@@ -153,7 +151,7 @@ def embed(
             "passages": sum(len(vectors.passages) for vectors in embedded.vectors.values()),
             "pending": len(embedded.pending),
             "tokens": _tokens(plans[record_id] for record_id in embedded.vectors),
-            "items": _table(
+            "items": table(
                 {
                     **_plan_row(plans[record_id]),
                     "title": summarized.summaries[record_id].title,
@@ -192,7 +190,7 @@ def commit(
             "passages": sum(record.passages for record in result.stored),
             "embeddings pending": sum(record.pending_embedding for record in result.stored),
             "tokens": sum(tokens[trigger_id] for trigger_id in {record.trigger_id for record in result.stored}),
-            "items": _table(
+            "items": table(
                 {
                     "node": record.node_path,
                     "title": record.title,
@@ -202,7 +200,7 @@ def commit(
                 }
                 for record in result.stored
             ),
-            "given back": _table(
+            "given back": table(
                 {"segment": str(failure.trigger_id), "step": failure.step, "state": state, "error": failure.error}
                 for failure, state in result.returned
             ),
@@ -241,12 +239,5 @@ def _plan_row(plan: RecordPlan) -> dict[str, str | int]:
 def _common(started: float, failures: Sequence[ItemFailure]) -> dict[str, Any]:
     found: dict[str, Any] = {"seconds": round(time.monotonic() - started, 3), "failed": len(failures)}
     if failures:
-        found["failures"] = _table({"segment": str(f.trigger_id), "step": f.step, "error": f.error} for f in failures)
+        found["failures"] = table({"segment": str(f.trigger_id), "step": f.step, "error": f.error} for f in failures)
     return found
-
-
-def _table(rows: Iterable[Mapping[str, str | int | bool]]) -> dg.MetadataValue[Any] | str:
-    listed = list(rows)
-    if not listed:
-        return "none"
-    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in listed[:MAX_TABLE_ROWS]])

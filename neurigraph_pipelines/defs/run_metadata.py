@@ -1,19 +1,20 @@
 """What runs tell of themselves, as Dagster draws it: tables, and seconds. What is told is for the assets and checks."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import dagster as dg
 
 MAX_TABLE_ROWS = 200
+"""A longer table only makes the page slow."""
 
 
-def table(rows: Sequence[dict[str, Any]]) -> dg.MetadataValue[Any] | str:
+def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue[Any] | str:
     """The first rows, or that there are none."""
-    if not rows:
-        return "none"
-    return dg.MetadataValue.table([dg.TableRecord(row) for row in rows[:MAX_TABLE_ROWS]])
+    records = [dg.TableRecord(dict(row)) for row in islice(rows, MAX_TABLE_ROWS)]
+    return dg.MetadataValue.table(records) if records else "none"
 
 
 def seconds_since(started: float) -> float:

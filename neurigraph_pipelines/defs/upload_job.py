@@ -7,8 +7,9 @@ import time
 
 import dagster as dg
 
-from neurigraph_pipelines.defs.ingestion_job import MAX_TABLE_ROWS, RUN_TAGS
+from neurigraph_pipelines.defs.ingestion_job import RUN_TAGS
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.ingestion import drops
 from neurigraph_pipelines.ingestion.drops import Taken
 from neurigraph_pipelines.ingestion.uploads import Read
@@ -41,10 +42,6 @@ def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: In
 
     done = opened.uploads.read_due(opened.text_extractor, on_read=tell)
     cleared = opened.uploads.clear()
-    rows = [
-        dg.TableRecord({"file": one.file_name, "parts": one.parts, "tokens": one.tokens, "error": one.error or ""})
-        for one in done[:MAX_TABLE_ROWS]
-    ]
     return dg.Output(
         len(done),
         metadata={
@@ -52,8 +49,11 @@ def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: In
             "files read": sum(one.error is None for one in done),
             "files failed": sum(one.error is not None for one in done),
             "staged objects removed": cleared,
-            "files": dg.MetadataValue.table(rows) if rows else "none",
-            "seconds": round(time.monotonic() - started, 3),
+            "files": table(
+                {"file": one.file_name, "parts": one.parts, "tokens": one.tokens, "error": one.error or ""}
+                for one in done
+            ),
+            "seconds": seconds_since(started),
         },
     )
 

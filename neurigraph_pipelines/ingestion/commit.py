@@ -6,11 +6,10 @@ invisible and swept later; a row without its object cannot come to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 import numpy as np

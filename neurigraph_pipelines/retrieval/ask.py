@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.errors import NeurigraphError, NotFoundError, StorageError
+from neurigraph_pipelines.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.model import Claims, Evidence, Statement
 from neurigraph_pipelines.ports import Adapters, LanguageModel, Reranker, TokenCounter
@@ -135,7 +135,7 @@ def ask(
     most = settings.ask_passages * (CANDIDATES if reranker else 1)
     passages = [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
-        for passage in _read(adapters, claims, found, most, settings.ask_files, notes)
+        for passage in _read(adapters, settings, claims, found, most, notes)
     ]
     order, said = reranked(reranker, question.query, [passage.text for passage in passages])
     notes += said
@@ -162,8 +162,11 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
     return evidence[: max(1, sum(size <= most for size in sizes))]
 
 
-def _read(adapters: Adapters, claims: Claims, found: Answer, most: int, files: int, notes: list[str]) -> list[_Passage]:
+def _read(
+    adapters: Adapters, settings: Settings, claims: Claims, found: Answer, most: int, notes: list[str]
+) -> list[_Passage]:
     """The best messages of phase one with their words, best first; only their bytes are read."""
+    files = settings.ask_files
     hits = {hit["record_id"]: hit for hit in found.hits if hit["file"]["file_id"]}
     if not found.messages:
         return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
@@ -176,11 +179,10 @@ def _read(adapters: Adapters, claims: Claims, found: Answer, most: int, files: i
             places.append((record_id, seq))
     read: dict[tuple[str, int], _Passage] = {}
     for record_id, numbers in wanted.items():
+        file_id = UUID(hits[record_id]["file"]["file_id"])
         try:
-            opened = open_messages(
-                adapters.database, adapters.objects, claims, UUID(hits[record_id]["file"]["file_id"]), numbers
-            )
-        except (NotFoundError, StorageError):
+            opened = open_messages(adapters.database, adapters.objects, settings, claims, file_id, numbers)
+        except StorageError:
             notes.append(f"The file of the memory {hits[record_id]['title']!r} could not be read.")
             continue
         read |= {(record_id, one.seq): _Passage(hits[record_id], one.text, one.occurred_at, one) for one in opened}

@@ -1,6 +1,6 @@
-"""Phase two: the bytes of exactly one file, or of one message in it.
+"""Phase two: the bytes of exactly one file, or of single messages in it.
 
-The whole is read through ``lifecycle.rehydration``, one message out of the members of the durable object that hold it:
+The whole is read through ``lifecycle.rehydration``, a message out of the members of the durable object that hold it:
 either way what was read is checked against what was written before anybody sees it.
 """
 
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,11 +18,12 @@ from psycopg import sql
 
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
+from neurigraph_pipelines.ingestion.transcript import LINE_END, last_line
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
-from neurigraph_pipelines.lifecycle.stored_text import members_of, passage_text, read_text
+from neurigraph_pipelines.lifecycle.stored_text import members_of, read_text
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
@@ -31,6 +33,7 @@ TRANSCRIPT = "transcript"
 """The file type of one."""
 
 _QUERIES = statements("search")
+_LINES = statements("open")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,10 @@ class OpenedMessage:
 
     file_id: UUID
     seq: int
+    role: Role
     author: str | None
+    external_id: str | None
+    occurred_at: datetime
     text: str
 
 
@@ -103,32 +109,53 @@ def open_file(
 def open_message(
     database: Database, objects: ObjectStore, settings: Settings, claims: Claims, file_id: UUID, message: int
 ) -> OpenedMessage:
-    """One message of a transcript, by the byte ranges of its passages; the rest of the file is not read.
-
-    A dormant file stays dormant: a few kilobytes are read out of the compressed object, whatever its size.
-
-    Args:
-        file_id: Of the transcript, or of the original beside it.
+    """One message of a transcript; as ``open_messages``.
 
     Raises:
         NotFoundError: No such file or message, or not visible to whoever asks.
         LostObjectError: The bytes are gone or damaged; they are not served.
         StorageError: The object store refused.
     """
-    found = database.ask(
-        claims,
-        _QUERIES["open_message"],
-        {"file_id": file_id, "message": message, "ttl_seconds": settings.recompress_ttl_minutes * 60},
-    )
+    found = open_messages(database, objects, settings, claims, file_id, [message])
     if not found:
         raise NotFoundError
-    (place,) = found
+    return found[0]
+
+
+def open_messages(
+    database: Database,
+    objects: ObjectStore,
+    settings: Settings,
+    claims: Claims,
+    file_id: UUID,
+    messages: Sequence[int],
+) -> list[OpenedMessage]:
+    """Single messages of a transcript, by the byte ranges of their lines; the rest of the file is not read.
+
+    A dormant file stays dormant: a few kilobytes are read out of the compressed object, whatever its size.
+
+    Args:
+        file_id: Of the transcript, or of the original beside it.
+        messages: Their numbers.
+
+    Returns:
+        Those that are there and visible to whoever asks, by number. They alone make the file count as accessed.
+
+    Raises:
+        LostObjectError: The bytes are gone or damaged; they are not served.
+        StorageError: The object store refused.
+    """
+    places = database.ask(
+        claims,
+        _LINES["open_messages"],
+        {"file_id": file_id, "messages": list(messages), "ttl_seconds": settings.recompress_ttl_minutes * 60},
+    )
     try:
-        text = text_at(objects, place, place["byte_offset"], place["byte_length"])
+        return [_message(objects, place, file_id) for place in places]
     except LostObjectError as error:
+        (place, *_) = places
         read_failed(database, FilePlace(place["file_id"], place["node_id"], place["schema_name"]), error)
         raise
-    return OpenedMessage(file_id, message, place["author"], text)
 
 
 def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
@@ -157,8 +184,8 @@ def _transcript_beside(tx: Transaction, place: FilePlace) -> Manifest:
     return found
 
 
-def text_at(objects: ObjectStore, manifest: Manifest, start: int, length: int) -> str:
-    """What stands at ``length`` bytes of a transcript from ``start``; only the members that hold them are read.
+def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, length: int) -> bytes:
+    """``length`` bytes of a transcript from ``start``; only the members that hold them are read.
 
     Raises:
         LostObjectError: They are gone or damaged, by the checksum that each member has.
@@ -172,9 +199,27 @@ def text_at(objects: ObjectStore, manifest: Manifest, start: int, length: int) -
         members.append(data[position : position + member_length])
         position += member_length
     try:
-        return passage_text(read_text(members)[start - text_start :][:length])
-    except (ValueError, zlib.error) as error:
+        return read_text(members)[start - text_start :][:length]
+    except zlib.error as error:
         raise damaged(manifest) from error
+
+
+def _message(objects: ObjectStore, place: Mapping[str, Any], file_id: UUID) -> OpenedMessage:
+    start, end = place["line_after"], place["content_end"] + len(LINE_END)
+    text = text_at(objects, place, start, end - start)
+    try:
+        line = last_line(text)
+        return OpenedMessage(
+            file_id,
+            line["seq"],
+            Role(line["role"]),
+            line["author"],
+            line["external_id"],
+            datetime.fromisoformat(line["occurred_at"]),
+            line["content"],
+        )
+    except (ValueError, KeyError) as error:
+        raise damaged(place) from error
 
 
 def speaker_lines(content: bytes) -> list[dict[str, Any]]:

@@ -188,10 +188,11 @@ BEGIN
 END
 $$;
 
--- Where one message of a transcript lies, for whoever may read its node, in one trip to the server: no row for the
--- absent and for what belongs to others. Sets the clocks, and commits without waiting for the disk: a crash may lose
--- the last of them. Works with the rights of the owner, since a face may not write; takes any file of the record.
-CREATE FUNCTION neurigraph.open_message(wanted_file uuid, wanted_message bigint, ttl_seconds double precision)
+-- Where the lines of single messages lie in a transcript, for whoever may read its node, in one trip to the server: no
+-- row for the absent and for what belongs to others. A line ends with its content, and the content before it ends
+-- before it begins. Sets the clocks, and commits without waiting for the disk: a crash may lose the last of them. Works
+-- with the rights of the owner, since a face may not write; takes any file of the record.
+CREATE FUNCTION neurigraph.open_messages(wanted_file uuid, wanted_messages bigint [], ttl_seconds double precision)
 RETURNS TABLE (
     node_id uuid,
     schema_name text,
@@ -200,9 +201,9 @@ RETURNS TABLE (
     stored_bytes bigint,
     member_offsets bigint [],
     member_text_offsets bigint [],
-    author text,
-    byte_offset bigint,
-    byte_length bigint
+    message integer,
+    line_after bigint,
+    content_end bigint
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -219,22 +220,24 @@ BEGIN
         $query$
         SELECT
             $1, $2, t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
-            p.author, p.first_byte, p.last_byte - p.first_byte
+            m.message, coalesce(b.byte_offset + b.byte_length, 0), m.content_end
         FROM %1$I.file_manifest AS f
         INNER JOIN %1$I.file_manifest AS t ON f.record_id = t.record_id AND t.file_type = 'transcript'
         CROSS JOIN LATERAL (
             SELECT
-                min(m.author) AS author,
-                min(m.byte_offset) AS first_byte,
-                max(m.byte_offset + m.byte_length) AS last_byte
-            FROM %1$I.passages AS m
-            WHERE m.record_id = f.record_id AND m.first_message = $4
-            HAVING count(*) > 0
-        ) AS p
+                p.first_message AS message,
+                min(p.seq) AS first_passage,
+                max(p.byte_offset + p.byte_length) AS content_end
+            FROM %1$I.passages AS p
+            WHERE p.record_id = f.record_id AND p.first_message = ANY($4)
+            GROUP BY p.first_message
+        ) AS m
+        LEFT JOIN %1$I.passages AS b ON f.record_id = b.record_id AND m.first_passage - 1 = b.seq
         WHERE f.file_id = $3
+        ORDER BY m.message
         $query$,
         place.schema_name
-    ) USING place.node_id, place.schema_name, wanted_file, wanted_message;
+    ) USING place.node_id, place.schema_name, wanted_file, wanted_messages;
     IF FOUND THEN
         PERFORM set_config('synchronous_commit', 'off', true);
         PERFORM neurigraph.touch_file(wanted_file, place.node_id, place.schema_name, ttl_seconds);
@@ -245,12 +248,12 @@ $$;
 REVOKE ALL ON FUNCTION neurigraph.guard_file_state(), neurigraph.log_file_state(),
 neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name), neurigraph.sum_changed_file_states(),
 neurigraph.touch_nodes(uuid []), neurigraph.touch_file(uuid, uuid, name, double precision),
-neurigraph.open_message(uuid, bigint, double precision)
+neurigraph.open_messages(uuid, bigint [], double precision)
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name),
 neurigraph.touch_nodes(uuid []), neurigraph.touch_file(uuid, uuid, name, double precision)
 TO neurigraph_pipeline;
-GRANT EXECUTE ON FUNCTION neurigraph.open_message(uuid, bigint, double precision) TO neurigraph_agent;
+GRANT EXECUTE ON FUNCTION neurigraph.open_messages(uuid, bigint [], double precision) TO neurigraph_agent;
 REVOKE INSERT ON neurigraph.compression_state_log FROM neurigraph_pipeline;
 
 -- Which nodes a sweep has to look at: none whose files all sleep, and none without files.

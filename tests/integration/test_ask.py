@@ -62,6 +62,12 @@ class CountingObjects:
     def exists(self, key: str) -> bool:
         return self.inner.exists(key)
 
+    def modified_at(self, key: str) -> datetime:
+        return self.inner.modified_at(key)
+
+    def move_to_cold(self, key: str) -> None:
+        self.inner.move_to_cold(key)
+
     def delete(self, key: str) -> None:
         self.inner.delete(key)
 
