@@ -189,8 +189,9 @@ END
 $$;
 
 -- Where one message of a transcript lies, for whoever may read its node, in one trip to the server: no row for the
--- absent and for what belongs to others. Sets the clocks, and commits without waiting for the disk: a crash may lose
--- the last of them. Works with the rights of the owner, since a face may not write; takes any file of the record.
+-- absent and for what belongs to others. Takes any file of the record, and sets its clocks, once a minute, without
+-- waiting for the disk: a crash may lose the last of them. Works with the rights of the owner, since a face may not
+-- write.
 CREATE FUNCTION neurigraph.open_message(wanted_file uuid, wanted_message bigint, ttl_seconds double precision)
 RETURNS TABLE (
     node_id uuid,
@@ -206,20 +207,21 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    place record;
+    idle boolean;
 BEGIN
-    SELECT i.node_id, g.schema_name INTO place
+    SELECT i.node_id, g.schema_name INTO node_id, schema_name
     FROM neurigraph.file_index AS i
     INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
     WHERE i.file_id = wanted_file AND neurigraph.may_read_node(i.node_id);
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    RETURN QUERY EXECUTE format(
+    EXECUTE format(
         $query$
         SELECT
-            $1, $2, t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
-            p.author, p.first_byte, p.last_byte - p.first_byte
+            t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
+            p.author, p.first_byte, p.last_byte - p.first_byte,
+            f.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
         FROM %1$I.file_manifest AS f
         INNER JOIN %1$I.file_manifest AS t ON f.record_id = t.record_id AND t.file_type = 'transcript'
         CROSS JOIN LATERAL (
@@ -228,17 +230,23 @@ BEGIN
                 min(m.byte_offset) AS first_byte,
                 max(m.byte_offset + m.byte_length) AS last_byte
             FROM %1$I.passages AS m
-            WHERE m.record_id = f.record_id AND m.first_message = $4
+            WHERE m.record_id = f.record_id AND m.first_message = $2
             HAVING count(*) > 0
         ) AS p
-        WHERE f.file_id = $3
+        WHERE f.file_id = $1
         $query$,
-        place.schema_name
-    ) USING place.node_id, place.schema_name, wanted_file, wanted_message;
-    IF FOUND THEN
-        PERFORM set_config('synchronous_commit', 'off', true);
-        PERFORM neurigraph.touch_file(wanted_file, place.node_id, place.schema_name, ttl_seconds);
+        schema_name
+    )
+    INTO file_id, storage_path, stored_bytes, member_offsets, member_text_offsets, author, byte_offset, byte_length, idle
+    USING wanted_file, wanted_message;
+    IF file_id IS NULL THEN
+        RETURN;
     END IF;
+    IF idle THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+        PERFORM neurigraph.touch_file(wanted_file, node_id, schema_name::name, ttl_seconds);
+    END IF;
+    RETURN NEXT;
 END
 $$;
 
@@ -250,7 +258,8 @@ FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name),
 neurigraph.touch_nodes(uuid []), neurigraph.touch_file(uuid, uuid, name, double precision)
 TO neurigraph_pipeline;
-GRANT EXECUTE ON FUNCTION neurigraph.open_message(uuid, bigint, double precision) TO neurigraph_agent;
+GRANT EXECUTE ON FUNCTION neurigraph.open_message(uuid, bigint, double precision),
+neurigraph.touch_nodes(uuid []) TO neurigraph_agent;
 REVOKE INSERT ON neurigraph.compression_state_log FROM neurigraph_pipeline;
 
 -- Which nodes a sweep has to look at: none whose files all sleep, and none without files.
