@@ -190,8 +190,8 @@ $$;
 
 -- Where the lines of single messages lie in a transcript, for whoever may read its node, in one trip to the server: no
 -- row for the absent and for what belongs to others. A line ends with its content, and the content before it ends
--- before it begins. Sets the clocks, and commits without waiting for the disk: a crash may lose the last of them. Works
--- with the rights of the owner, since a face may not write; takes any file of the record.
+-- before it begins. Takes any file of the record, and sets its clocks, once a minute, without waiting for the disk: a
+-- crash may lose the last of them. Works with the rights of the owner, since a face may not write.
 CREATE FUNCTION neurigraph.open_messages(wanted_file uuid, wanted_messages bigint [], ttl_seconds double precision)
 RETURNS TABLE (
     node_id uuid,
@@ -207,20 +207,22 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    place record;
+    idle boolean;
 BEGIN
-    SELECT i.node_id, g.schema_name INTO place
+    SELECT i.node_id, g.schema_name INTO node_id, schema_name
     FROM neurigraph.file_index AS i
     INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
     WHERE i.file_id = wanted_file AND neurigraph.may_read_node(i.node_id);
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    RETURN QUERY EXECUTE format(
+    FOR file_id, storage_path, stored_bytes, member_offsets, member_text_offsets, message, line_after, content_end, idle
+    IN EXECUTE format(
         $query$
         SELECT
-            $1, $2, t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
-            m.message, coalesce(b.byte_offset + b.byte_length, 0), m.content_end
+            t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
+            m.message, coalesce(b.byte_offset + b.byte_length, 0), m.content_end,
+            f.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
         FROM %1$I.file_manifest AS f
         INNER JOIN %1$I.file_manifest AS t ON f.record_id = t.record_id AND t.file_type = 'transcript'
         CROSS JOIN LATERAL (
@@ -229,18 +231,22 @@ BEGIN
                 min(p.seq) AS first_passage,
                 max(p.byte_offset + p.byte_length) AS content_end
             FROM %1$I.passages AS p
-            WHERE p.record_id = f.record_id AND p.first_message = ANY($4)
+            WHERE p.record_id = f.record_id AND p.first_message = ANY($2)
             GROUP BY p.first_message
         ) AS m
         LEFT JOIN %1$I.passages AS b ON f.record_id = b.record_id AND m.first_passage - 1 = b.seq
-        WHERE f.file_id = $3
+        WHERE f.file_id = $1
         ORDER BY m.message
         $query$,
-        place.schema_name
-    ) USING place.node_id, place.schema_name, wanted_file, wanted_messages;
-    IF FOUND THEN
+        schema_name
+    )
+    USING wanted_file, wanted_messages
+    LOOP
+        RETURN NEXT;
+    END LOOP;
+    IF idle THEN
         PERFORM set_config('synchronous_commit', 'off', true);
-        PERFORM neurigraph.touch_file(wanted_file, place.node_id, place.schema_name, ttl_seconds);
+        PERFORM neurigraph.touch_file(wanted_file, node_id, schema_name::name, ttl_seconds);
     END IF;
 END
 $$;
@@ -253,7 +259,8 @@ FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.summed_file_states(name), neurigraph.sum_file_states(uuid, name),
 neurigraph.touch_nodes(uuid []), neurigraph.touch_file(uuid, uuid, name, double precision)
 TO neurigraph_pipeline;
-GRANT EXECUTE ON FUNCTION neurigraph.open_messages(uuid, bigint [], double precision) TO neurigraph_agent;
+GRANT EXECUTE ON FUNCTION neurigraph.open_messages(uuid, bigint [], double precision),
+neurigraph.touch_nodes(uuid []) TO neurigraph_agent;
 REVOKE INSERT ON neurigraph.compression_state_log FROM neurigraph_pipeline;
 
 -- Which nodes a sweep has to look at: none whose files all sleep, and none without files.

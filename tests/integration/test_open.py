@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -101,6 +103,38 @@ def test_opening_sets_the_clocks_of_the_file_and_its_record(opened: Opened) -> N
                 f"SELECT last_accessed_at > now() - interval '1 minute' AS new FROM {{schema}}.{table}",
             )
             assert row["new"], table
+
+
+def test_a_message_is_read_while_somebody_holds_its_file(opened: Opened) -> None:
+    here, schema = opened.here, schemas_of(opened.here, opened.user)["Notes"]
+    with here.database.pipeline() as tx:
+        tx.execute(f"UPDATE \"{schema}\".file_manifest SET last_accessed_at = now() - interval '40 days'")
+    with here.database.pipeline() as sweep:
+        lock = f'SELECT FROM "{schema}".file_manifest WHERE file_id = %s FOR NO KEY UPDATE'
+        assert sweep.execute(lock, [opened.file_id]).rowcount == 1
+        assert opened.message(1) == CONTENTS[0]
+
+
+def test_sql_alone_opens_no_message_and_sets_no_clock(opened: Opened) -> None:
+    here, schema = opened.here, schemas_of(opened.here, opened.user)["Notes"]
+    with here.database.pipeline() as tx:
+        tx.execute(f"UPDATE \"{schema}\".file_manifest SET last_accessed_at = now() - interval '40 days'")
+    _, stranger = new_user(here)
+    statement = sql.SQL("SELECT * FROM neurigraph.open_message(%(file_id)s, 1, 900)")
+    for claims in (None, stranger):
+        assert here.database.ask(claims, statement, {"file_id": opened.file_id}) == []
+    clock = "SELECT last_accessed_at < now() - interval '39 days' AS old FROM {schema}.file_manifest"
+    assert node_rows(here, schema, clock) == [{"old": True}]
+    assert len(here.database.ask(opened.claims, statement, {"file_id": opened.file_id})) == 1
+    assert node_rows(here, schema, clock) == [{"old": False}]
+
+
+def test_a_statement_that_fails_leaves_nothing_behind(opened: Opened) -> None:
+    """The connection goes back to its pool without the claims of whoever asked."""
+    database = opened.here.database
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        database.ask(opened.claims, sql.SQL("SELECT 1 / %(zero)s::integer"), {"zero": 0})
+    assert database.ask(None, sql.SQL("SELECT neurigraph.asking_user_id() AS who"), {}) == [{"who": None}]
 
 
 # What is not served
