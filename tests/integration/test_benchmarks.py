@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,10 @@ from benchmarks.report import replace_section
 from tests.conftest import ROOT
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """A run of the benchmarks as a person starts it."""
-    command = [sys.executable, "-m", "benchmarks", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    command, env = [sys.executable, "-m", "benchmarks", *arguments], {**os.environ, **variables}
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
 
 
 def test_a_quick_run_prints_tables_and_writes_the_page_it_is_told_to(tmp_path: Path) -> None:
@@ -55,6 +56,18 @@ def test_quality_is_asked_of_a_server(tmp_path: Path) -> None:
             "MiniLM alone",
             "reciprocal rank fusion",
         }
+
+
+def test_peers_that_cannot_be_installed_are_left_out_and_named(tmp_path: Path) -> None:
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+    done = run("search_speed", "--quick", XDG_CACHE_HOME=str(tmp_path), **offline)
+    assert done.returncode == 0, done.stderr
+    assert "| 1,000 | 10 | one flat table, HNSW | " in done.stdout
+    assert "| 1,000 | 10 | **Neurigraph** | " in done.stdout
+    for peer in ("mem0", "LangGraph PostgresStore"):
+        assert f"| {peer}" not in done.stdout
+        assert f"Left out: {peer}" in done.stdout
+    assert not list(tmp_path.rglob("ready"))
 
 
 def test_an_unknown_benchmark_is_refused() -> None:
