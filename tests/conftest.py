@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
+import hypothesis
 import psycopg
 import pytest
 from psycopg import sql
@@ -22,6 +23,10 @@ from resources.embedded_postgres import EmbeddedPostgres, ServerLease
 
 # Where CI starts us in the background it is ignored, and so it would be in every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# An example that waits its turn on a shared machine is no slow one.
+hypothesis.settings.register_profile("shared machine", deadline=None)
+hypothesis.settings.load_profile("shared machine")
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"

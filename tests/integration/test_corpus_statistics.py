@@ -120,7 +120,7 @@ step = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(step, max_size=8))
 def test_any_sequence_of_writes_and_erasures_is_counted(
     shared_installation: Installation, steps: list[tuple[str, Any, Any]]

@@ -148,7 +148,6 @@ def test_readers_sweepers_and_crashes_in_any_order_lose_nothing(shared_installat
         settings=settings(
             max_examples=8,
             stateful_step_count=12,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
             phases=[Phase.generate],
             database=None,  # what happens at once happens in another order each time

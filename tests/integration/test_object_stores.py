@@ -51,7 +51,7 @@ parts = st.text(
     st.characters(exclude_characters="/\\", exclude_categories=["Cs", "Cc", "Zl", "Zp", "Cn"]), min_size=1, max_size=30
 ).filter(lambda part: part not in {".", "..", ".partial"} and len(part.encode()) <= 255)
 valid_keys = st.lists(parts, min_size=1, max_size=4).map("/".join)
-few_examples = settings(max_examples=15, deadline=None)
+few_examples = settings(max_examples=15)
 
 
 @pytest.fixture(scope="module", params=["folder", "moto", "rclone"])

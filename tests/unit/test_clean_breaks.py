@@ -80,7 +80,6 @@ def assert_calls_stay_with_results(chunks: tuple[Chunk, ...], turns: list[Turn])
         assert not turns[chunk.last_message - 1].calls
 
 
-@settings(deadline=None)
 @given(conversations(tokens | large_tokens), st.booleans())
 def test_chunks_tile_and_never_part_a_call_from_its_result(conversation: list[Exchange], ended: bool) -> None:
     turns = turns_of(conversation)
@@ -96,7 +95,6 @@ def test_chunks_tile_and_never_part_a_call_from_its_result(conversation: list[Ex
         assert sum(turn.tokens for turn in left) <= SIZES.limit, "everything is complete: nothing to wait for"
 
 
-@settings(deadline=None)
 @given(conversations(tokens | large_tokens))
 def test_a_cut_lies_behind_a_completed_response_whenever_one_is_in_reach(conversation: list[Exchange]) -> None:
     turns, ends = turns_of(conversation), ends_of(conversation)
@@ -113,7 +111,6 @@ def test_a_cut_lies_behind_a_completed_response_whenever_one_is_in_reach(convers
             assert chunk.last_message == max(fitting)
 
 
-@settings(deadline=None)
 @given(conversations(st.integers(0, 8)))
 def test_short_exchanges_give_chunks_in_range_that_begin_with_a_user(conversation: list[Exchange]) -> None:
     turns, ends = turns_of(conversation), ends_of(conversation)
@@ -124,7 +121,7 @@ def test_short_exchanges_give_chunks_in_range_that_begin_with_a_user(conversatio
             assert turns[chunk.first_message - 1].role is USER
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(conversations(tokens | large_tokens), st.data())
 def test_looking_after_every_token_stream_cuts_no_response(conversation: list[Exchange], data: st.DataObject) -> None:
     """A conversation as it comes in, its responses streaming, looked at after every change."""
@@ -154,7 +151,6 @@ def test_looking_after_every_token_stream_cuts_no_response(conversation: list[Ex
     assert_tiles((*chunks, *rest.chunks), turns)
 
 
-@settings(deadline=None)
 @given(st.lists(st.builds(Turn, st.just(0), st.sampled_from(Role), large_tokens, st.booleans(), st.booleans())))
 def test_whatever_comes_is_tiled(shapeless: list[Turn]) -> None:
     turns = [replace(turn, seq=seq) for seq, turn in enumerate(shapeless, 1)]

@@ -49,7 +49,7 @@ def as_line(conversation: NewConversation) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     messages=messages_with_ids,
     external_id=texts.filter(lambda text: text and "\x00" not in text),

@@ -225,7 +225,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=json_values, name=st.sampled_from(FORMATS))
 def test_hostile_json_never_breaks_a_reader(value: Any, name: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import InvalidInputError, StorageError
@@ -121,7 +121,6 @@ def test_a_key_has_no_room_below_an_object_or_in_place_of_a_folder(store: Object
 # Keys
 
 
-@settings(deadline=None)
 @given(st.dictionaries(valid_keys, st.binary(max_size=50), max_size=8), st.text(max_size=3))
 def test_keys_are_listed_in_order_and_by_any_prefix(objects: dict[str, bytes], extra: str) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -142,7 +141,6 @@ def test_keys_are_listed_in_order_and_by_any_prefix(objects: dict[str, bytes], e
         assert [path.name for path in Path(name).iterdir()] in ([], [".partial"])
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_a_key_is_refused_or_stays_below_the_folder(key: str) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -53,7 +53,7 @@ def test_meaning_finds_what_words_do_not_and_its_absence_costs_no_answer() -> No
         assert model.answer("airspeed of swallows", AT, evidence) == []
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.text(max_size=80), st.lists(st.text(max_size=200), max_size=12))
 def test_any_question_of_any_texts(question: str, texts: list[str]) -> None:
     statements = MODEL.answer(question, AT, said(*texts))
@@ -88,7 +88,6 @@ def test_an_excerpt_is_around_what_was_asked_for(place: int) -> None:
     assert found.endswith(LEFT_OUT) == (place < 999)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=2_000), st.text(max_size=50), st.integers(1, 200))
 def test_an_excerpt_is_never_longer_than_it_may_be(text: str, question: str, characters: int) -> None:
     assert len(excerpt(text, asked(question), LEXER, characters)) <= max(len(text), characters + 2 * len(LEFT_OUT))

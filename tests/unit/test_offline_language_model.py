@@ -226,7 +226,7 @@ def test_transcript_noise_is_not_shown() -> None:
     assert shown == ["I'm Laura and I run the DVD project."]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["user", "assistant", "Ann", "<b>"]), st.text(max_size=300)), min_size=1, max_size=4

@@ -184,7 +184,6 @@ evidence = st.dictionaries(
 roles = st.lists(st.sampled_from(["user", "assistant", "tool", "system"]), min_size=1, max_size=60)
 
 
-@settings(deadline=None)
 @given(speaking=roles, spoken=evidence, cut=st.booleans())
 def test_parts_tile_whatever_they_are_cut_from(
     *, speaking: list[str], spoken: dict[int, dict[str, float]], cut: bool
@@ -207,7 +206,7 @@ words = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "Ann", "tool"]), words), min_size=1, max_size=40))
 def test_filings_tile_whatever_is_said(turns: list[tuple[str, str]]) -> None:
     segment = conversation(turns, first=5)
