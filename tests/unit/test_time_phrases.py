@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import Period
@@ -161,10 +161,8 @@ _WORDS = st.sampled_from(
 _ZONES = st.sampled_from([UTC, timezone(timedelta(hours=-12))])
 _MOMENTS = st.datetimes(timezones=_ZONES)
 # dateparser takes a second to load, and looks at a word in every language that it knows.
-_patiently = settings(deadline=None)
 
 
-@_patiently
 @given(st.lists(_WORDS, max_size=25).map(" ".join), _MOMENTS)
 def test_any_words_at_any_moment_give_stretches_that_can_be_used(text: str, now: datetime) -> None:
     periods = time_phrases(text, now)
@@ -178,7 +176,6 @@ def test_any_words_at_any_moment_give_stretches_that_can_be_used(text: str, now:
         assert period.words in text
 
 
-@_patiently
 @given(st.text(max_size=200), _MOMENTS)
 def test_no_text_is_too_strange(text: str, now: datetime) -> None:
     time_phrases(text, now)
