@@ -144,6 +144,7 @@ WHERE g.compression_state = 'rehydrating' AND (%(user_id)s::uuid IS NULL OR g.us
 ORDER BY g.node_id;
 
 -- name: stuck_files
+-- All are locked before the first is given up, which locks the node: the order that everybody keeps to.
 SELECT
     f.file_id,
     f.file_name,
@@ -152,7 +153,8 @@ SELECT
 FROM {schema}.file_manifest AS f
 WHERE f.compression_state = 'rehydrating' AND NOT f.lease @> clock_timestamp()
 ORDER BY f.file_id
-LIMIT %(limit)s;
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: history
 -- What befell a file, newest first.

@@ -371,6 +371,23 @@ def damage(file: StoredFile, key: str) -> None:
     file.here.objects.put(key, [b"something else"])
 
 
+def test_reverting_waits_for_no_file_that_somebody_holds(file: StoredFile) -> None:
+    """It holds the node by then, which whoever holds the file may want next."""
+    here = file.here
+    other = store_file(here, "#Notes Another one.", user=(file.user, file.claims))
+    dying = here.settings.model_copy(update={"rehydration_lease_seconds": 0.0})
+    for each in (file, other):
+        compress(each)
+        with here.database.pipeline() as tx:
+            transitions.claim(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
+    first, last = sorted((file, other), key=lambda each: each.file_id)
+    with ThreadPoolExecutor(1) as pool, here.database.pipeline() as holder:
+        transitions.lock(holder, last.place)
+        reverted = pool.submit(revert_stuck, here.database, user_id=file.user.user_id).result(timeout=20)
+    assert [stuck.file_id for stuck in reverted] == [first.file_id]
+    assert [stuck.file_id for stuck in revert_stuck(here.database, user_id=file.user.user_id)] == [last.file_id]
+
+
 @pytest.mark.parametrize("way", ["gone", "damaged"])
 def test_a_working_copy_that_is_lost_is_made_good_by_its_next_reader(file: StoredFile, way: str) -> None:
     text = file.open().content
