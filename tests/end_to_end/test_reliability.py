@@ -19,6 +19,7 @@ import pytest
 
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion import failures
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from resources.embedded_postgres import EmbeddedPostgres
 from tests.support.api_server import serving
 from tests.support.command_line import PROGRAM
@@ -111,6 +112,9 @@ def test_a_run_worker_killed_at_any_step_and_in_the_commit(ground: ProvingGround
     left = orphans(here, list(users.values()))
     assert {key.split("/")[1] for key in left} == {users[moment].slug for moment in COMMITS}
     assert len(left) == 2 * len(COMMITS), "what a killed commit had written, and its working copy"
+    at_once = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
+    assert audit_objects(here.database, here.objects, at_once).removed == len(left)
+    assert orphans(here, list(users.values())) == set(), "no orphan outlives the sweep"
 
 
 def test_a_full_disk_and_a_read_only_one(ground: ProvingGround, disk: SmallDisk | None) -> None:
