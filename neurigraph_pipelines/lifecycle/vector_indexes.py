@@ -21,6 +21,7 @@ ROWS_OF_LIST = 1_000
 """Rows to one list of an IVFFlat index (as pgvector advises, up to a million rows)."""
 
 _QUERIES = statements("vector_indexes")
+_CREATE = {"hnsw": _QUERIES["create_hnsw"], "ivfflat": _QUERIES["create_ivfflat"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +74,4 @@ def _build(connection: Connection[dict[str, Any]], row: dict[str, Any], column: 
     found = connection.execute(_QUERIES["is_valid"], {"schema_name": row["schema_name"], "index_name": name}).fetchone()
     if found is not None and not found["is_valid"]:
         connection.execute(_QUERIES["drop_index"].format(**places))
-    connection.execute(_QUERIES[f"create_{method}"].format(**places))
+    connection.execute(_CREATE[method].format(**places))
