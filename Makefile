@@ -35,7 +35,7 @@ lint: $(READY)  ## ruff, mypy, import-linter, sqlfluff
 	$(BIN)/sqlfluff lint --disable-progress-bar sql
 
 test: lint  ## All checks and all tests, as CI runs them
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 format: $(READY)  ## Put code and SQL into form
 	$(BIN)/ruff check --fix .

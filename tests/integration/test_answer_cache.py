@@ -106,7 +106,10 @@ def at_the_root(statement: str) -> Callable[[Asker], None]:
     [
         in_node("UPDATE {schema}.metadata_records SET title = 'Another'"),
         in_node("UPDATE {schema}.metadata_records SET summary = summary"),
-        in_node("UPDATE {schema}.file_manifest SET compression_state = 'dormant'"),
+        in_node(
+            "SELECT set_config('neurigraph.compression_cause', 'manual', true); "
+            "UPDATE {schema}.file_manifest SET compression_state = 'dormant'"
+        ),
         in_node("UPDATE {schema}.passages SET window_embedding = NULL"),
         in_node("DELETE FROM {schema}.passages WHERE seq = 2"),
         in_node("SELECT set_config('neurigraph.erasing', 'on', true); DELETE FROM {schema}.metadata_records"),
