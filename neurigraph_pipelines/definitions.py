@@ -33,6 +33,8 @@ from neurigraph_pipelines.defs.replay_job import replay_job
 from neurigraph_pipelines.defs.schedules import (
     dormancy_job,
     dormancy_schedule,
+    node_upgrade_job,
+    node_upgrade_schedule,
     recompression_job,
     recompression_schedule,
     retention_job,
@@ -77,6 +79,7 @@ defs = dg.Definitions(
         recompression_job,
         dormancy_job,
         storage_audit_job,
+        node_upgrade_job,
         vector_index_job,
     ],
     sensors=[
@@ -93,6 +96,7 @@ defs = dg.Definitions(
         recompression_schedule,
         dormancy_schedule,
         storage_audit_schedule,
+        node_upgrade_schedule,
         vector_index_schedule,
     ],
     resources={"installation": InstallationResource()},

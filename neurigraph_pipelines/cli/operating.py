@@ -20,16 +20,25 @@ commands = typer.Typer()
 @commands.command()
 def migrate(as_json: Json = False) -> None:
     """Bring the database up to date. With the embedded server every command does so by itself."""
+    from neurigraph_pipelines.graph.provisioning import upgrade_nodes
+
     output = Output(as_json)
     with installed() as installation:
         report = installation.migrate(lambda name: output.note(f"applied {name}"))
+        nodes = 0
+        while done := upgrade_nodes(installation.database):
+            nodes += done
+            output.note(f"{nodes} nodes brought up to date")
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.lines(f"The database is at migration {report.version}; {len(report.applied)} applied now.")
+        return views.lines(
+            f"The database is at migration {report.version}; {len(report.applied)} applied now, "
+            f"{nodes} nodes brought up to date."
+        )
 
-    output.result(asdict(report), view)
+    output.result({**asdict(report), "nodes": nodes}, view)
 
 
 @commands.command()

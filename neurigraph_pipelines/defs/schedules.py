@@ -14,11 +14,15 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
     storage_report,
     stuck_rehydrations,
 )
+from neurigraph_pipelines.graph.provisioning import has_outdated_nodes, upgrade_nodes
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 
 SECONDS_PER_DAY = 86_400
+NODES_UPGRADED = 1_000
+"""Nodes that one run brings up to date, at some 20 ms each; the next goes on."""
+
 RUN_OUTPUT_DAYS = 1.0
 """Days for which a run can still be re-executed from a failed step."""
 
@@ -57,6 +61,33 @@ retention_schedule = dg.ScheduleDefinition(
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Once an hour.",
 )
+
+
+@dg.op
+def upgrade_outdated_nodes(installation: InstallationResource) -> dg.Output[int]:
+    """Brings the tables of nodes that an earlier version made up to date, most recently used first."""
+    done = upgrade_nodes(installation.opened.database, NODES_UPGRADED)
+    return dg.Output(done, metadata={"nodes brought up to date": done, "limit reached": done == NODES_UPGRADED})
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def node_upgrade_job() -> None:
+    """Brings nodes up to date after an upgrade; what is written to before its turn is brought so by its writer."""
+    upgrade_outdated_nodes()
+
+
+@dg.schedule(
+    job=node_upgrade_job,
+    cron_schedule="*/5 * * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="Looks every five minutes, and launches a run only when a node is of an earlier version.",
+)
+def node_upgrade_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
+    """Launches a run when a node is of an earlier version."""
+    if not has_outdated_nodes(installation.opened.database):
+        return dg.SkipReason("all nodes are up to date")
+    return dg.RunRequest()
+
 
 # The instance lets one run of each value go at a time: two sweeps do no harm, and take two places from ingestion.
 LIFECYCLE_TAG = "neurigraph/lifecycle"

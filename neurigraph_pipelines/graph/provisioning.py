@@ -160,6 +160,13 @@ def upgrade_nodes(database: Database, limit: int = 100) -> int:
     return done
 
 
+def has_outdated_nodes(database: Database) -> bool:
+    """Whether a node is there whose DDL is of an earlier version, and nobody is bringing it up to date."""
+    with database.owner() as tx:
+        found = tx.execute(_QUERIES["outdated_nodes"], {"version": len(numbered("node")), "limit": 1}).fetchone()
+    return found is not None
+
+
 def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
     """Bring one node to the current DDL before it is written to; costs one look when it is there."""
     row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node_id}).fetchone()

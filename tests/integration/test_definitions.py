@@ -18,7 +18,7 @@ from dagster import DependencyDefinition
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.schedules import RUN_OUTPUT_DAYS, SECONDS_PER_DAY
+from neurigraph_pipelines.defs.schedules import RUN_OUTPUT_DAYS, SECONDS_PER_DAY, node_upgrade_schedule
 from neurigraph_pipelines.defs.sensors import conversation_end_sensor
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
@@ -30,6 +30,7 @@ from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe
 from tests.support.memories import converse, new_user, plain_adapters, rows
+from tests.support.older_nodes import take_back
 
 # The shape of the job, frozen: op, its inputs with where they come from.
 OPS = {
@@ -120,6 +121,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "dormancy_job",
         "heal_embeddings_job",
         "ingestion_job",
+        "node_upgrade_job",
         "recompression_job",
         "replay_job",
         "retention_job",
@@ -155,6 +157,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "check_embeddings_schedule",
         "dormancy_job_schedule",
         "heal_embeddings_schedule",
+        "node_upgrade_schedule",
         "recompression_schedule",
         "retention_job_schedule",
         "storage_audit_job_schedule",
@@ -342,3 +345,25 @@ def test_bodies_and_old_outputs_are_removed_and_nothing_else(
     assert not (storage / old.run_id).exists()
     assert (storage / young.run_id).exists()
     assert stranger.exists()
+
+
+# Upgrades
+
+
+def test_nodes_of_an_earlier_version_are_brought_up_to_date(
+    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
+) -> None:
+    def tick_upgrades() -> object:
+        with dg.build_schedule_context(
+            instance=instance, resources={"installation": InstallationResource()}
+        ) as context:
+            return node_upgrade_schedule(context)
+
+    assert isinstance(tick_upgrades(), dg.SkipReason)
+    (root,) = rows(here, "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s", bob[0].user_id)
+    with here.database.owner() as tx:
+        take_back(tx, root["node_id"], root["schema_name"], 2)
+    assert isinstance(tick_upgrades(), dg.RunRequest)
+    result = defs.get_job_def("node_upgrade_job").execute_in_process(instance=instance)
+    assert result.output_for_node("upgrade_outdated_nodes") == 1
+    assert isinstance(tick_upgrades(), dg.SkipReason)
