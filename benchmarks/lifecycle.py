@@ -169,30 +169,28 @@ def _store(installation: Installation, user: User, size_bytes: int) -> _Stored:
     record_id, part = uuid4(), _segment(user, size_bytes)
     writer = transcript_writer(installation.adapters, installation.settings)
     file = write_transcript(installation.objects, writer, part, durable_key(user.slug, node.names, record_id, uuid4()))
-    passages: list[dict[str, object]] = [
-        {
-            "record_id": record_id,
-            "seq": passage.seq,
-            "first_message": passage.message.seq,
-            "last_message": passage.message.seq,
-            "author": passage.message.author,
-            "byte_offset": passage.byte_offset,
-            "byte_length": passage.byte_length,
-            "embedding": None,
-            "window_embedding": None,
-            "lexemes": [],
-            "frequencies": [],
-            "lexeme_count": 0,
-        }
-        for passage in writer.passages(part)
-    ]
+    passages = list(writer.passages(part))
+    rows: dict[str, object] = {
+        "record_id": record_id,
+        "seq": [passage.seq for passage in passages],
+        "message": [passage.message.seq for passage in passages],
+        "author": [passage.message.author for passage in passages],
+        "byte_offset": [passage.byte_offset for passage in passages],
+        "byte_length": [passage.byte_length for passage in passages],
+        "role": [passage.message.role.value for passage in passages],
+        "embedding": [],
+        "window_embedding": [],
+        "lexemes": ["" for _ in passages],
+        "frequencies": ["" for _ in passages],
+        "lexeme_count": [0 for _ in passages],
+        "window_length": [0.0 for _ in passages],
+    }
     schema = sql.Identifier(node.schema_name)
     with installation.database.pipeline() as tx:
         tx.execute(_COMMIT["insert_record"].format(schema=schema), _record(record_id, file.durable.key))
         tx.execute(_COMMIT["insert_file"].format(schema=schema), _file(record_id, record_id, file))
-        with tx.cursor() as cursor:
-            cursor.executemany(_COMMIT["insert_passages"].format(schema=schema), passages)
-    middle = next(each for each in writer.passages(part) if each.message.seq == len(part.messages) // 2)
+        tx.execute(_COMMIT["insert_passages"].format(schema=schema), rows)
+    middle = next(each for each in passages if each.message.seq == len(part.messages) // 2)
     return _Stored(record_id, file, middle.message.seq, middle.byte_offset, middle.byte_length)
 
 
