@@ -24,7 +24,7 @@ from benchmarks import (
 )
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError, forget_own_settings
 from benchmarks.report import Section, markdown, write_section
-from benchmarks.retrieval import comparison, evidence, nodes
+from benchmarks.retrieval import comparison, nodes
 
 
 def measure_embedding(_: Bench) -> Section:
@@ -48,7 +48,6 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "code_location": code_location.run,
     "provisioning": provisioning.run,
     "quality": quality.run,
-    "retrieval": evidence.run,
     "search_speed": comparison.run,
     "search_nodes": nodes.run,
     "lifecycle": lifecycle.run,

@@ -1,1 +1,1 @@
-"""Retrieval: what a search finds of real evidence, and how long it takes as memories grow."""
+"""Retrieval: how long a search takes as memories grow. What it finds is for ``benchmarks.quality``."""
