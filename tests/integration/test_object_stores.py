@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, I
 from neurigraph_pipelines.ports import ObjectStore
 from resources.object_store_local import LocalObjectStore
 from resources.object_store_s3 import S3ObjectStore
+from tests.support.busy_stores import put_and_delete_at_once, read
 from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, rclone_server
 
 MEGABYTE = 1 << 20
@@ -75,10 +75,6 @@ def emptied(store: ObjectStore) -> ObjectStore:
     for key in list(store.keys()):
         store.delete(key)
     return store
-
-
-def read(store: ObjectStore, key: str) -> bytes:
-    return b"".join(store.get(key))
 
 
 def pieces(content: bytes, size: int) -> Iterator[bytes]:
@@ -265,22 +261,5 @@ def test_a_source_that_fails_leaves_what_was_there(store: ObjectStore, size: int
 
 
 def test_puts_and_deletes_beside_each_other_lose_nothing(store: ObjectStore) -> None:
-    failures: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            for turn in range(10):
-                store.put(f"a/b/{turn % 3}/{number}", [b"%d" % turn])
-                assert read(store, f"a/b/{turn % 3}/{number}") == b"%d" % turn
-                list(store.keys("a/"))
-                store.delete(f"a/b/{turn % 3}/{number}")
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    put_and_delete_at_once([store] * 4, turns=10)
     assert list(store.keys()) == []

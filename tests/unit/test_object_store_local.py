@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from neurigraph_pipelines.errors import InvalidInputError, StorageError
 from neurigraph_pipelines.ports import ObjectStore
 from resources.object_store_local import LocalObjectStore
+from tests.support.busy_stores import put_and_delete_at_once, read
 
 PROJECT = Path(__file__).parents[2]
 
@@ -41,10 +41,6 @@ def store(folder: Path) -> ObjectStore:
 
 def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if not path.is_dir()]
-
-
-def read(store: ObjectStore, key: str) -> bytes:
-    return b"".join(store.get(key))
 
 
 # What a store does
@@ -298,24 +294,6 @@ def test_the_sweep_spares_a_put_of_another_process(store: ObjectStore, folder: P
 
 def test_puts_and_deletes_beside_each_other_lose_nothing(folder: Path) -> None:
     """Each thread puts and deletes in folders that the others prune all the time."""
-    failures: list[BaseException] = []
-
-    def work(number: int) -> None:
-        store = LocalObjectStore(folder)
-        try:
-            for turn in range(60):
-                store.put(f"a/b/{turn % 3}/{number}", [b"%d" % turn])
-                assert read(store, f"a/b/{turn % 3}/{number}") == b"%d" % turn
-                list(store.keys("a/"))
-                store.delete(f"a/b/{turn % 3}/{number}")
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    put_and_delete_at_once([LocalObjectStore(folder) for _ in range(4)], turns=60)
     assert [path.name for path in folder.iterdir()] == [".partial"]
     assert files(folder) == []

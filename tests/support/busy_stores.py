@@ -1,0 +1,29 @@
+"""Threads that put and delete objects beside each other, in folders that the others prune all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from neurigraph_pipelines.ports import ObjectStore
+
+
+def read(store: ObjectStore, key: str) -> bytes:
+    """The whole of an object."""
+    return b"".join(store.get(key))
+
+
+def put_and_delete_at_once(stores: Sequence[ObjectStore], turns: int) -> None:
+    """A thread for each store; every object reads back as it was put, until it is deleted."""
+
+    def work(number: int, store: ObjectStore) -> None:
+        for turn in range(turns):
+            key = f"a/b/{turn % 3}/{number}"
+            store.put(key, [b"%d" % turn])
+            assert read(store, key) == b"%d" % turn
+            list(store.keys("a/"))
+            store.delete(key)
+
+    with ThreadPoolExecutor(len(stores)) as pool:
+        for done in [pool.submit(work, number, store) for number, store in enumerate(stores)]:
+            done.result()
