@@ -1,5 +1,8 @@
 """Brings the shared schema up to date: numbered, forward, idempotent, safe when two run at once.
 
+After the migrations come the functions of ``sql/routines``, each file as a whole whenever it changed: a function has
+one text that is edited in place. What holds data, and what such a function needs to be there, is a migration.
+
 Node schemas are upgraded by ``graph.provisioning``, in bounded batches and on first write, because one sweep over
 thousands of schemas would hold everything up.
 """
@@ -18,8 +21,8 @@ from psycopg.rows import dict_row
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.statements import Migration, numbered, statements
+from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.statements import Migration, Routine, numbered, routines, statements
 
 MINIMUM_POSTGRES = 150_000
 MINIMUM_VECTOR = (0, 7)
@@ -37,9 +40,10 @@ _ROLE_CONFLICTS = (
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """What a run did: numbers and names it applied, and where the schema stands now."""
+    """What a run did: numbers and names it applied, files of functions it put in, and where the schema stands now."""
 
     applied: tuple[str, ...]
+    routines: tuple[str, ...]
     version: int
 
 
@@ -68,14 +72,16 @@ def migrate(
             applied = _apply_missing(connection, on_applied, up_to)
             _set_logins(connection, secret)
             inner, outer = secret.claims_pads()
+            replaced: list[str] = []
             if len(numbered("shared")) == (up_to or len(numbered("shared"))):
                 with connection.transaction():
                     connection.execute(_QUERIES["become_owner"])
+                    replaced = _replace_routines(connection)
                     connection.execute(_QUERIES["store_claims_key"], {"inner_pad": inner, "outer_pad": outer})
             version = max((row["number"] for row in connection.execute(_QUERIES["applied"])), default=0)
         finally:
             connection.execute(_QUERIES["unlock"])
-    return MigrationReport(applied=tuple(applied), version=version)
+    return MigrationReport(applied=tuple(applied), routines=tuple(replaced), version=version)
 
 
 def require_current(database: Database) -> None:
@@ -90,6 +96,7 @@ def require_current(database: Database) -> None:
         version = (
             max((row["number"] for row in tx.execute(_QUERIES["applied"])), default=0) if journal["present"] else 0
         )
+        outdated = journal["knows_routines"] and _outdated_routines(tx)
     wanted = len(numbered("shared"))
     if version < wanted:
         raise ConfigurationError(
@@ -97,6 +104,10 @@ def require_current(database: Database) -> None:
         )
     if version > wanted:
         raise _newer_database(version)
+    if outdated or not journal["knows_routines"]:
+        raise ConfigurationError(
+            "the functions of the database are not those of this version: run `neurigraph migrate` to replace them"
+        )
 
 
 def _newer_database(version: int) -> ConfigurationError:
@@ -166,6 +177,21 @@ def _apply(connection: Connection[dict[str, Any]], migration: Migration) -> None
             _QUERIES["note_applied"],
             {"number": migration.number, "name": migration.name, "checksum": migration.checksum},
         )
+
+
+def _outdated_routines(tx: Transaction) -> list[Routine]:
+    present = {row["name"]: row["checksum"] for row in tx.execute(_QUERIES["routines"])}
+    return [routine for routine in routines() if present.get(routine.name) != routine.checksum]
+
+
+def _replace_routines(connection: Transaction) -> list[str]:
+    """All in the transaction of the caller: nobody meets functions of two versions."""
+    connection.execute(_QUERIES["create_routines_journal"])
+    outdated = _outdated_routines(connection)
+    for routine in outdated:
+        connection.execute(routine.statement)
+        connection.execute(_QUERIES["note_routine"], {"name": routine.name, "checksum": routine.checksum})
+    return [routine.name for routine in outdated]
 
 
 def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:

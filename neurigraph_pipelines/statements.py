@@ -1,4 +1,4 @@
-"""Reads the SQL of the ``sql`` folder: named queries and numbered migrations.
+"""Reads the SQL of the ``sql`` folder: named queries, numbered migrations, and functions.
 
 No SQL is written in Python; identifiers are composed with ``psycopg.sql`` and values are bound. What a query means
 stands with it, in its file.
@@ -16,6 +16,7 @@ from pathlib import Path
 from psycopg import sql
 
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
+_ROUTINES = SQL_ROOT / "routines"
 
 _NAME_LINE = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE)
 _MIGRATION_FILE = re.compile(r"^(?P<number>\d{4})_(?P<name>[a-z0-9_]+)\.sql$")
@@ -64,7 +65,25 @@ class Migration:
     @property
     def checksum(self) -> str:
         """Says whether an applied file was changed afterwards."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return _checksum(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """One file of functions that are created or replaced; ``checksum`` is the SHA-256 of its text."""
+
+    name: str
+    text: str
+
+    @property
+    def statement(self) -> sql.SQL:
+        """The file as it stands."""
+        return _trusted(self.text)
+
+    @property
+    def checksum(self) -> str:
+        """Says whether the database has the file as it stands."""
+        return _checksum(self.text)
 
 
 @cache
@@ -89,6 +108,16 @@ def numbered(folder: str) -> tuple[Migration, ...]:
     if [m.number for m in found] != list(range(1, len(found) + 1)):
         raise ValueError(f"the migrations of sql/{folder} do not count up from 0001")
     return tuple(found)
+
+
+@cache
+def routines() -> tuple[Routine, ...]:
+    """The files of ``sql/routines``, by name: one may use what an earlier one defines."""
+    return tuple(Routine(path.stem, path.read_text(encoding="utf-8")) for path in sorted(_ROUTINES.glob("*.sql")))
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _trusted(text: str) -> sql.SQL:

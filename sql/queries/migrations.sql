@@ -15,7 +15,9 @@ SELECT
     (SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname = 'vector') AS vector_installed;
 
 -- name: has_journal
-SELECT to_regclass('neurigraph.schema_migrations') IS NOT NULL AS present;
+SELECT
+    to_regclass('neurigraph.schema_migrations') IS NOT NULL AS present,
+    to_regclass('neurigraph.schema_routines') IS NOT NULL AS knows_routines;
 
 -- name: create_journal
 CREATE TABLE IF NOT EXISTS neurigraph.schema_migrations (
@@ -36,6 +38,24 @@ ORDER BY m.number;
 -- name: note_applied
 INSERT INTO neurigraph.schema_migrations (number, name, checksum)
 VALUES (%(number)s, %(name)s, %(checksum)s);
+
+-- name: create_routines_journal
+CREATE TABLE IF NOT EXISTS neurigraph.schema_routines (
+    name text PRIMARY KEY,
+    checksum text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- name: routines
+SELECT
+    r.name,
+    r.checksum
+FROM neurigraph.schema_routines AS r;
+
+-- name: note_routine
+INSERT INTO neurigraph.schema_routines (name, checksum)
+VALUES (%(name)s, %(checksum)s)
+ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum, applied_at = now();
 
 -- name: become_owner
 SET LOCAL ROLE neurigraph_owner;

@@ -15,7 +15,7 @@ from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.ingestion.failures import list_failures, replay
 from neurigraph_pipelines.migrations import migrate, require_current
-from neurigraph_pipelines.statements import numbered
+from neurigraph_pipelines.statements import numbered, routines
 from resources.embedded_postgres import EmbeddedPostgres, ServerLease
 from resources.postgres import PostgresDatabase
 from tests.conftest import ROOT, SECRET
@@ -48,6 +48,7 @@ def test_an_empty_database_gets_everything_and_a_second_run_nothing(empty_databa
     second = migrate(empty_database_url, Secret(SECRET), on_applied=told.append)
     assert (second.applied, second.version) == ((), NEWEST)
     assert len(told) == NEWEST
+    assert (first.routines, second.routines) == (tuple(routine.name for routine in routines()), ())
     assert _catalog(empty_database_url) == before
 
 
@@ -131,6 +132,35 @@ def test_a_file_that_was_changed_after_it_was_applied_is_detected(database_url: 
         connection.execute("UPDATE neurigraph.schema_migrations SET checksum = 'other' WHERE number = 3")
     with pytest.raises(ConfigurationError, match="0003_graph was changed after it was applied"):
         migrate(database_url, Secret(SECRET))
+
+
+def test_functions_that_are_not_those_of_this_version_are_replaced(database_url: str) -> None:
+    before = _catalog(database_url)
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean "
+            "LANGUAGE sql AS 'SELECT true'"
+        )
+        connection.execute("UPDATE neurigraph.schema_routines SET checksum = 'older' WHERE name = 'access'")
+    database = PostgresDatabase(database_url, Secret(SECRET))
+    with pytest.raises(ConfigurationError, match="not those of this version: run `neurigraph migrate`"):
+        require_current(database)
+    assert migrate(database_url, Secret(SECRET)).routines == ("access",)
+    require_current(database)
+    database.close()
+    assert _catalog(database_url) == before
+
+
+def test_functions_that_cannot_be_replaced_stay_all_as_they_were(database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE neurigraph.schema_routines SET checksum = 'older'")
+        connection.execute("DROP FUNCTION neurigraph.bring_in(integer)")
+        connection.execute("SET ROLE neurigraph_owner")
+        connection.execute("CREATE FUNCTION neurigraph.bring_in(most integer) RETURNS text LANGUAGE sql AS 'SELECT 1'")
+    before = _catalog(database_url)
+    with pytest.raises(psycopg.errors.InvalidFunctionDefinition):
+        migrate(database_url, Secret(SECRET))
+    assert _catalog(database_url) == before
 
 
 def test_a_newer_database_is_refused_and_left_alone(database_url: str) -> None:

@@ -22,7 +22,7 @@ from tests.support.memories import converse, ingest, new_user, plain_adapters, s
 
 NODE_TABLES = ("metadata_records", "file_manifest", "passages")
 # The journal of migrations: nobody but the owner has any right on it.
-OWNERS_OWN = {"schema_migrations"}
+OWNERS_OWN = {"schema_migrations", "schema_routines"}
 
 
 @dataclass(frozen=True, slots=True)
