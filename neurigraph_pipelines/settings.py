@@ -307,9 +307,28 @@ class Settings(BaseSettings):
     # Faces
     api_host: str = Field(default="127.0.0.1", description="Address that the HTTP API listens on.")
     api_port: int = Field(default=8400, ge=0, le=65535, description="Port of the HTTP API.")
+    api_requests_per_minute: float = Field(
+        default=6_000.0,
+        gt=0,
+        description="HTTP requests of one key in a minute; after a pause as many may come at once. "
+        "Each process counts for itself: divide it among them.",
+    )
+    api_concurrent_requests: int = Field(
+        default=200, ge=1, description="HTTP requests that a process works on at one time."
+    )
+    api_connections: int = Field(default=500, ge=1, description="Connections to one process of the HTTP API.")
+    api_client_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds for a client to send the head of a request, to begin its body, or to take some of an "
+        "answer.",
+    )
     ui_host: str = Field(default="127.0.0.1", description="Address that the Dagster UI listens on.")
     ui_port: int = Field(default=3000, ge=0, le=65535, description="Port of the Dagster UI.")
     database_pool_size: int = Field(default=4, ge=1, le=100, description="Connections a process keeps in each role.")
+    database_wait_seconds: float = Field(
+        default=10.0, gt=0, description="Longest wait for one of these connections while all are in use."
+    )
     statement_timeout_seconds: float = Field(default=30.0, gt=0, description="Longest statement of a face.")
 
     @field_validator("s3_cold_storage_class", mode="before")

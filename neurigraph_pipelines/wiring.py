@@ -126,6 +126,7 @@ class Installation:
             self.secret,
             pool_size=self.settings.database_pool_size,
             statement_timeout=self.settings.statement_timeout_seconds,
+            pool_wait=self.settings.database_wait_seconds,
         )
         self._open.callback(database.close)
         return database

@@ -43,6 +43,7 @@ class PostgresDatabase:
         secret: Derives the roles' passwords and signs claims.
         pool_size: Most connections a role.
         statement_timeout: Seconds after which a statement of a face is cancelled.
+        pool_wait: Seconds to wait for a connection while all are in use.
     """
 
     def __init__(
