@@ -25,7 +25,11 @@ _SEARCH = (
     "DROP TRIGGER note_change ON {schema}.file_manifest",
     "ALTER TABLE {schema}.passages DROP COLUMN role, DROP COLUMN window_length",
 )
-_UNDO = {3: _LIFECYCLE, 4: _SEARCH}
+_PRIVACY = tuple(
+    f"ALTER POLICY agent_node ON {{schema}}.{table} USING ((SELECT neurigraph.may_read_node({{node_id}})))"
+    for table in ("metadata_records", "file_manifest", "passages")
+)
+_UNDO = {3: _LIFECYCLE, 4: _SEARCH, 5: _PRIVACY}
 
 
 def take_back(tx: Transaction, node_id: UUID, schema_name: str, version: int) -> None:
@@ -33,7 +37,8 @@ def take_back(tx: Transaction, node_id: UUID, schema_name: str, version: int) ->
     for number in sorted(_UNDO, reverse=True):
         if number > version:
             for statement in _UNDO[number]:
-                tx.execute(sql.SQL(statement).format(schema=sql.Identifier(schema_name)))
+                names = {"schema": sql.Identifier(schema_name), "node_id": sql.Literal(str(node_id))}
+                tx.execute(sql.SQL(statement).format(**names))
     tx.execute(
         "UPDATE neurigraph.graph_index SET node_ddl_version = %s WHERE node_id = %s",
         [version, node_id],
