@@ -17,7 +17,10 @@ LANGUAGE sql IMMUTABLE AS $$
             THEN format('r.occurred_at < %L::timestamptz', question ->> 'occurred_before') END,
         CASE WHEN jsonb_array_length(question -> 'source_kinds') > 0
             THEN format('r.source_kind = ANY(%L::neurigraph.source_kind [])',
-                ARRAY(SELECT jsonb_array_elements_text(question -> 'source_kinds'))) END
+                ARRAY(SELECT jsonb_array_elements_text(question -> 'source_kinds'))) END,
+        CASE WHEN jsonb_array_length(question -> 'hidden_sources') > 0
+            THEN format('r.source_id <> ALL(%L::uuid [])',
+                ARRAY(SELECT jsonb_array_elements_text(question -> 'hidden_sources'))) END
     )
 $$;
 

@@ -358,7 +358,9 @@ BEGIN
         embedding := NULL;
         passage_embedding := NULL;
     END IF;
-    question := question || jsonb_build_object('is_moving', in_use.next IS NOT NULL);
+    question := question || jsonb_build_object(
+        'is_moving', in_use.next IS NOT NULL, 'hidden_sources', neurigraph.hidden_sources()
+    );
     SELECT a.chosen, a.visible INTO anchors, found
     FROM neurigraph_private.anchors_of(asking, question, embedding) AS a;
     IF found = 0 THEN
