@@ -17,6 +17,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import set_centroid
+from neurigraph_pipelines.history import authored, pipeline_author
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -134,6 +135,7 @@ def _settle(database: Database, user_id: UUID) -> int:
                     models = tx.execute(_QUERIES["models"], {"user_id": user_id}).fetchone()
                     if models is None or models["embedding_model"] != models["embedding_next_model"]:
                         return settled  # forgotten, or on the way elsewhere
+                    authored(tx, pipeline_author(models["embedding_model"]))
                     settled += tx.execute(
                         _QUERIES["settle_record"].format(schema=schema),
                         {"record_id": row["record_id"], "model": models["embedding_model"]},

@@ -23,6 +23,7 @@ from psycopg import OperationalError, sql
 from neurigraph_pipelines.errors import ConflictError, TransientError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import add_vector
+from neurigraph_pipelines.history import authored, pipeline_author
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, hold_models
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
@@ -253,6 +254,7 @@ def _write(tx: Transaction, place: Place, model: str, vectors: Vectors, seqs: Se
     in_place = record["embedding_pending"] or models.current == model
     of_record = _QUERIES["set_vectors"] if in_place else _QUERIES["set_next_vectors"]
     of_passage = _QUERIES["set_passage_vectors"] if in_place else _QUERIES["set_next_passage_vectors"]
+    authored(tx, pipeline_author(model))
     tx.execute(
         of_record.format(schema=schema),
         {"record_id": place.record_id, "embedding": Vector(vectors.summary), "model": model},

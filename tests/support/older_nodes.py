@@ -29,7 +29,12 @@ _PRIVACY = tuple(
     f"ALTER POLICY agent_node ON {{schema}}.{table} USING ((SELECT neurigraph.may_read_node({{node_id}})))"
     for table in ("metadata_records", "file_manifest", "passages")
 )
-_UNDO = {3: _LIFECYCLE, 4: _SEARCH, 5: _PRIVACY}
+_HISTORY = (
+    "DROP TRIGGER log_change ON {schema}.metadata_records",
+    "DROP TRIGGER note_supersession ON {schema}.metadata_records",
+    "ALTER TABLE {schema}.metadata_records DROP COLUMN superseded_by, DROP COLUMN superseded",
+)
+_UNDO = {3: _LIFECYCLE, 4: _SEARCH, 5: _PRIVACY, 6: _HISTORY}
 
 
 def take_back(tx: Transaction, node_id: UUID, schema_name: str, version: int) -> None:
