@@ -20,3 +20,6 @@ ALTER POLICY agent_node ON {schema}.passages USING (
         OR record_id IN (SELECT r.record_id FROM {schema}.metadata_records AS r)
     )
 );
+
+-- Clocks are set by functions of the owner and by the pipeline alone.
+REVOKE UPDATE (last_accessed_at) ON {schema}.metadata_records, {schema}.file_manifest FROM neurigraph_agent;

@@ -25,9 +25,11 @@ _SEARCH = (
     "DROP TRIGGER note_change ON {schema}.file_manifest",
     "ALTER TABLE {schema}.passages DROP COLUMN role, DROP COLUMN window_length",
 )
-_PRIVACY = tuple(
-    f"ALTER POLICY agent_node ON {{schema}}.{table} USING ((SELECT neurigraph.may_read_node({{node_id}})))"
-    for table in ("metadata_records", "file_manifest", "passages")
+_PRIVACY = (
+    "ALTER POLICY agent_node ON {schema}.metadata_records USING ((SELECT neurigraph.may_read_node({node_id})))",
+    "ALTER POLICY agent_node ON {schema}.file_manifest USING ((SELECT neurigraph.may_read_node({node_id})))",
+    "ALTER POLICY agent_node ON {schema}.passages USING ((SELECT neurigraph.may_read_node({node_id})))",
+    "GRANT UPDATE (last_accessed_at) ON {schema}.metadata_records, {schema}.file_manifest TO neurigraph_agent",
 )
 _HISTORY = (
     "DROP TRIGGER log_change ON {schema}.metadata_records",
