@@ -16,6 +16,7 @@ from psycopg import sql
 from neurigraph_pipelines.access import api_key_hash, new_api_key
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import naming
+from neurigraph_pipelines.graph.exclusion import hold_graph
 from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
@@ -168,17 +169,22 @@ def has_outdated_nodes(database: Database) -> bool:
 
 
 def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
-    """Bring one node to the current DDL before it is written to; costs one look when it is there."""
+    """Bring one node to the current DDL before it is written to; costs one look when it is there.
+
+    Raises:
+        NotFoundError: The node is gone.
+    """
     row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node_id}).fetchone()
-    assert row is not None
-    if row["node_ddl_version"] >= len(numbered("node")):
+    if row is not None and row["node_ddl_version"] >= len(numbered("node")):
         return
     locked = tx.execute(_QUERIES["lock_node_version"], {"node_id": node_id}).fetchone()
-    assert locked is not None
+    if row is None or locked is None:
+        raise NotFoundError
     _apply_ddl(tx, schema_name, node_id, row["user_id"], locked["node_ddl_version"])
 
 
 def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef | None, plan: PlannedNode) -> NodeRef:
+    hold_graph(tx, user_id)
     node_id = uuid4()
     name = display_name(plan.path[-1])
     if not name_key(name):

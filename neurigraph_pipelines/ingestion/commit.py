@@ -18,6 +18,7 @@ from psycopg import OperationalError, sql
 
 from neurigraph_pipelines.graph.candidates import remember, settle
 from neurigraph_pipelines.graph.edges import write_edges
+from neurigraph_pipelines.graph.exclusion import hold_graph
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
@@ -209,6 +210,7 @@ class _AtomicZone:
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
+        hold_graph(tx, ref.user_id)
         for item in written:
             hold(tx, self._adapters.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = hold_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None

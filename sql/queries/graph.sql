@@ -231,6 +231,47 @@ UPDATE neurigraph.graph_index AS g SET
     last_accessed_at = greatest(g.last_accessed_at, now())
 WHERE g.node_id = %(node_id)s;
 
+-- name: set_shell
+UPDATE neurigraph.graph_index SET
+    record_count = %(record_count)s,
+    embedded_count = %(embedded_count)s,
+    centroid = %(centroid)s,
+    node_keywords = %(node_keywords)s,
+    keyword_weights = %(keyword_weights)s,
+    node_summary = %(node_summary)s,
+    aliases = %(aliases)s
+WHERE node_id = %(node_id)s;
+
+-- name: content_of_shell
+-- The centroid is the mean of the vectors that searches of its user compare, wherever a record has them meanwhile.
+SELECT
+    count(r.record_id) AS record_count,
+    count(r.record_id) FILTER (
+        WHERE u.embedding_model IN (r.embedding_model, r.embedding_next_model)
+    ) AS embedded_count,
+    avg(
+        CASE u.embedding_model
+            WHEN r.embedding_model THEN r.embedding
+            WHEN r.embedding_next_model THEN r.embedding_next
+        END
+    ) AS centroid
+FROM neurigraph.graph_index AS g
+INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+LEFT JOIN {schema}.metadata_records AS r ON true
+WHERE g.node_id = %(node_id)s;
+
+-- name: keywords_of_newest
+SELECT
+    r.kw_entities,
+    r.kw_topics,
+    r.kw_dates,
+    r.kw_relationships
+FROM {schema}.metadata_records AS r
+LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+WHERE s.privacy IS DISTINCT FROM 'private'
+ORDER BY r.created_at DESC, r.record_id
+LIMIT %(limit)s;
+
 -- name: set_centroid
 UPDATE neurigraph.graph_index SET embedded_count = %(embedded_count)s, centroid = %(centroid)s
 WHERE node_id = %(node_id)s;

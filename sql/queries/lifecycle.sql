@@ -235,7 +235,10 @@ FOR NO KEY UPDATE;
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
 -- name: take_objects
-SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
+-- Nor does a record move meanwhile: its objects would be named in neither node.
+SELECT
+    pg_advisory_xact_lock(hashtextextended('neurigraph.places', 0)),
+    pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
 -- name: now
 SELECT clock_timestamp() AS now;
