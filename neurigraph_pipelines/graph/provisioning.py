@@ -191,9 +191,7 @@ def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef |
         raise InvalidInputError("the name of a node has no visible character: give it one")
     names = (*parent.names, name) if parent is not None else ()
     depth = parent.layer_depth + 1 if parent is not None else 0
-    schema = naming.schema_name(user_slug, names)
-    if _taken(tx, schema):  # by a node that bore this path before it was renamed or moved
-        schema = naming.schema_name(user_slug, (*names, str(node_id)))
+    schema = free_schema_name(tx, user_slug, names, node_id)
     inserted = tx.execute(
         _QUERIES["insert_node"],
         {
@@ -224,14 +222,25 @@ def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef |
     return NodeRef(node_id, schema, depth, names)
 
 
-def _taken(tx: Transaction, schema: str) -> bool:
+def free_schema_name(tx: Transaction, user_slug: str, names: Sequence[str], node_id: UUID) -> str:
+    """A name for the schema of a node at that path that no other node has."""
+    schema = naming.schema_name(user_slug, names)
     row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema}).fetchone()
-    return row is not None and bool(row["taken"])
+    if row is not None and row["taken"]:  # by a node that bore this path before it was renamed or moved
+        return naming.schema_name(user_slug, (*names, str(node_id)))
+    return schema
 
 
-def _apply_ddl(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:
+def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:
+    """The schema and the empty tables of a node that is registered, as they were in that version of the node DDL."""
+    _apply_ddl(tx, schema, node_id, user_id, 0, version)
+
+
+def _apply_ddl(
+    tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int, up_to: int | None = None
+) -> None:
     """Run the node DDL above ``version`` and note it; nothing happens when there is none."""
-    missing = numbered("node")[version:]
+    missing = numbered("node")[version:up_to]
     if not missing:
         return
     with _as_owner(tx):
