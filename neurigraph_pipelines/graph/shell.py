@@ -257,6 +257,11 @@ def _with_aliases(tx: Transaction, user_id: UUID, shell: Mapping[str, Any], lear
     return list(aliases.values())
 
 
+def definition_in(summary: str | None) -> str:
+    """The part of a node's summary that says what it is, without what follows from its records."""
+    return _GROWTH.sub("", summary or "").strip()
+
+
 def _summary(tx: Transaction, node_id: UUID, user_slug: str, shell: Mapping[str, Any]) -> str:
     """What the node is, as it was proposed or as people say, and from when and about what its memories are."""
     schema = sql.Identifier(shell["schema_name"])
@@ -274,16 +279,16 @@ def _summary(tx: Transaction, node_id: UUID, user_slug: str, shell: Mapping[str,
 
 
 def _definition(tx: Transaction, node_id: UUID, schema: sql.Identifier, shell: Mapping[str, Any]) -> str:
-    name, before = shell["node_name"], _GROWTH.sub("", shell["node_summary"] or "").strip()
+    name, before = shell["node_name"], definition_in(shell["node_summary"])
     if shell["concept_kind"] != ConceptKind.PERSON or not (before == "" or before.startswith(f"{name}: ")):
-        return str(before[:MAX_DEFINITION])
+        return before[:MAX_DEFINITION]
     stated = [row["relationship"] for row in tx.execute(_QUERIES["relationships_of_records"].format(schema=schema))]
     counts = Counter(label for label, _ in _labels(stated, _names(shell)))
     for edge in tx.execute(_QUERIES["edges_to_person"], {"node_id": node_id, "untelling": list(UNTELLING)}):
         of_person = edge["concept_kind"] == ConceptKind.PERSON
         counts[f"{edge['node_name']}'s {edge['relation']}" if of_person else edge["relation"]] += edge["evidence_count"]
     labels = [label for label, _ in counts.most_common(LABELS_SHOWN)]
-    return f"{name}: {_listed(labels)}." if labels else str(before[:MAX_DEFINITION])
+    return f"{name}: {_listed(labels)}." if labels else before[:MAX_DEFINITION]
 
 
 def _period(first: datetime, last: datetime) -> str:
