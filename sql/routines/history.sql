@@ -77,6 +77,88 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.append_delta(uuid, text, jsonb, jsonb, text, jsonb), neurigraph.log_record_change()
-FROM PUBLIC;
+-- What whoever asks may know of values that name other nodes and records: the owner all, even of what is gone.
+CREATE OR REPLACE FUNCTION neurigraph.visible_values(stated jsonb) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN neurigraph.claims() ->> 'role' = 'user' OR NOT stated ?| ARRAY['node_id', 'superseded_by'] THEN stated
+        ELSE stated
+            || CASE WHEN stated ? 'node_id' AND NOT EXISTS (
+                SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = (stated ->> 'node_id')::uuid
+            ) THEN '{"node_id": null, "node_path": null}' ELSE '{}'::jsonb END
+            || CASE WHEN stated ? 'superseded_by' AND NOT EXISTS (
+                SELECT FROM neurigraph.record_index AS i WHERE i.record_id = (stated ->> 'superseded_by')::uuid
+            ) THEN '{"superseded_by": null}' ELSE '{}'::jsonb END
+    END
+$$;
+
+-- Those fields of a record that had other values at a moment than now: what each delta since then replaced, of several
+-- the first. Runs with the rights of whoever asks, as all below: deltas of records they do not see are not there.
+CREATE OR REPLACE FUNCTION neurigraph.values_then(wanted uuid, moment timestamptz) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(b.key, b.value), '{}')
+    FROM (
+        SELECT DISTINCT ON (v.key) v.key, v.value
+        FROM neurigraph.delta_log AS d
+        CROSS JOIN LATERAL jsonb_each(d.delta_payload -> 'before') AS v
+        WHERE d.record_id = wanted AND d.w_coordinate > moment
+        ORDER BY v.key, d.w_coordinate
+    ) AS b
+$$;
+
+-- A record as it was at a moment, with the delta that made it so; null where it is not there for whoever asks, or was
+-- not yet. One snapshot, since the function is stable: the present row and the deltas always fit each other.
+CREATE OR REPLACE FUNCTION neurigraph.record_at(wanted uuid, moment timestamptz) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    node neurigraph.graph_index;
+    state jsonb;
+BEGIN
+    SELECT g.* INTO node
+    FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+    WHERE i.record_id = wanted;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    EXECUTE format(
+        $query$
+        SELECT jsonb_build_object(
+            'record_id', r.record_id, 'title', r.title, 'summary', r.summary, 'kw_entities', r.kw_entities,
+            'kw_topics', r.kw_topics, 'kw_dates', r.kw_dates, 'kw_relationships', r.kw_relationships,
+            'embedding_model', r.embedding_model, 'superseded_by', %2$s, 'content_type', r.content_type,
+            'trigger_type', r.trigger_type, 'source_kind', r.source_kind, 'source_id', r.source_id,
+            'first_message', r.first_message, 'last_message', r.last_message, 'occurred_at', r.occurred_at,
+            'created_at', r.created_at, 'file_id', f.file_id, 'file_name', f.file_name,
+            'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes
+        )
+        FROM %1$I.metadata_records AS r
+        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+        WHERE r.record_id = $1 AND r.created_at <= $2
+        $query$,
+        node.schema_name,
+        CASE WHEN node.node_ddl_version >= 6 THEN 'r.superseded_by' ELSE 'NULL' END
+    ) INTO state USING wanted, moment;
+    RETURN state || neurigraph.visible_values(
+        jsonb_build_object(
+            'node_id', node.node_id,
+            'node_path', (
+                SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth)
+                FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(node.path)
+            ),
+            'superseded_by', state -> 'superseded_by'
+        ) || neurigraph.values_then(wanted, moment)
+    ) || (
+        SELECT jsonb_build_object('delta_id', d.delta_id, 'w', d.w_coordinate)
+        FROM neurigraph.delta_log AS d
+        WHERE d.record_id = wanted AND (d.w_coordinate <= moment OR d.previous_delta_id IS NULL)
+        ORDER BY d.w_coordinate DESC LIMIT 1
+    );
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.append_delta(uuid, text, jsonb, jsonb, text, jsonb), neurigraph.log_record_change(),
+neurigraph.visible_values(jsonb), neurigraph.values_then(uuid, timestamptz),
+neurigraph.record_at(uuid, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.append_delta(uuid, text, jsonb, jsonb, text, jsonb) TO neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.visible_values(jsonb), neurigraph.values_then(uuid, timestamptz),
+neurigraph.record_at(uuid, timestamptz) TO neurigraph_agent;
