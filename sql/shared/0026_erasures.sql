@@ -36,6 +36,13 @@ CREATE TABLE neurigraph.erased_objects (
 );
 CREATE INDEX erased_objects_left ON neurigraph.erased_objects (erasure_id, number) WHERE object_key IS NOT NULL;
 
+-- Whose deltas and entries these are, and which records another one took the place of: what is looked for when one of
+-- them is forgotten.
+CREATE INDEX delta_log_user_id ON neurigraph.delta_log (user_id);
+CREATE INDEX delta_log_superseding ON neurigraph.delta_log ((delta_payload -> 'after' ->> 'superseded_by'))
+WHERE delta_payload ->> 'operation' = 'supersede';
+CREATE INDEX compression_state_log_user_id ON neurigraph.compression_state_log (user_id);
+
 DO $$
 DECLARE
     guarded text;
