@@ -13,7 +13,19 @@ from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 import neurigraph_pipelines
-from neurigraph_pipelines.api import conversations, events, failures, files, health, nodes, search, uploads, users
+from neurigraph_pipelines.api import (
+    conversations,
+    events,
+    exports,
+    failures,
+    files,
+    health,
+    memories,
+    nodes,
+    search,
+    uploads,
+    users,
+)
 from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
@@ -70,7 +82,7 @@ def create_app(installation: Installation) -> FastAPI:
     )
     add_problem_handlers(app)
     version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
-    for subject in (users, conversations, events, uploads, search, files, nodes, failures):
+    for subject in (users, exports, conversations, events, uploads, search, files, nodes, memories, failures):
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router)
