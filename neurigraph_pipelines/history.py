@@ -172,7 +172,13 @@ def diff(
 def values_then(tx: Transaction, record_ids: Sequence[UUID], at: datetime) -> dict[UUID, dict[str, Any]]:
     """By record, those of its fields that had other values at a moment than now."""
     found = tx.execute(_QUERIES["values_then"], {"record_ids": list(record_ids), "at": at})
-    return {row["record_id"]: row["then"] for row in found}
+    return {row["record_id"]: row["earlier"] for row in found}
+
+
+def superseded_of(tx: Transaction, record_ids: Sequence[UUID], at: datetime | None = None) -> set[UUID]:
+    """Those of some records that others have taken the place of, now or at a moment."""
+    found = tx.execute(_QUERIES["superseded_of"], {"record_ids": list(record_ids), "at": at})
+    return {row["record_id"] for row in found if row["superseded"]}
 
 
 def _state_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None) -> dict[str, Any] | None:

@@ -21,6 +21,7 @@ from neurigraph_pipelines.cli import (
     exporting,
     failures,
     lifecycle,
+    memories,
     operating,
     reading,
     stack,
@@ -57,7 +58,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (storing, uploading, exporting, reading, lifecycle, failures, embeddings, operating, stack):
+for subject in (storing, uploading, exporting, reading, memories, lifecycle, failures, embeddings, operating, stack):
     app.add_typer(subject.commands)
 
 

@@ -96,13 +96,13 @@ def revise(
 
 
 def supersede(
-    database: Database, claims: Claims, record_id: UUID, by: UUID, expected_delta: UUID | None = None
+    database: Database, claims: Claims, record_id: UUID, by: UUID | None, expected_delta: UUID | None = None
 ) -> None:
     """Let a newer memory take the place of another, which stays and is left out of searches. Repeatable.
 
     Args:
         record_id: Is superseded.
-        by: Takes its place; visible to whoever asks.
+        by: Takes its place; visible to whoever asks. None lets the memory stand for itself again.
 
     Raises:
         InvalidInputError: A memory cannot take its own place.
@@ -111,20 +111,8 @@ def supersede(
     if record_id == by:
         raise InvalidInputError("a memory cannot take its own place: name another one")
     user_id = _require_write(database, claims, record_id)
-    if not database.ask(claims, _QUERIES["writable"], {"record_id": by}):
+    if by is not None and not database.ask(claims, _QUERIES["writable"], {"record_id": by}):
         raise NotFoundError
-    _set_superseded(database, claims, user_id, record_id, by, expected_delta)
-
-
-def restore(database: Database, claims: Claims, record_id: UUID, expected_delta: UUID | None = None) -> None:
-    """Let a memory that was superseded stand for itself again. Repeating it changes nothing."""
-    user_id = _require_write(database, claims, record_id)
-    _set_superseded(database, claims, user_id, record_id, None, expected_delta)
-
-
-def _set_superseded(
-    database: Database, claims: Claims, user_id: UUID, record_id: UUID, by: UUID | None, expected_delta: UUID | None
-) -> None:
     with database.pipeline() as tx:
         take_graph(tx, user_id)  # or two memories could take each other's place at the same moment
         place = _found(locate(tx, record_id))

@@ -20,9 +20,9 @@ SELECT
     d.delta_id,
     d.previous_delta_id,
     d.delta_payload ->> 'operation' AS operation,
-    neurigraph.visible_values(coalesce(d.delta_payload -> 'before', '{}')) AS before,
+    neurigraph.visible_values(coalesce(d.delta_payload -> 'before', jsonb_build_object())) AS before,
     neurigraph.visible_values(d.delta_payload -> 'after') AS after,
-    coalesce(d.delta_payload -> 'notes', '[]') AS notes,
+    coalesce(d.delta_payload -> 'notes', jsonb_build_array()) AS notes,
     d.authored_by,
     d.w_coordinate AS w
 FROM neurigraph.record_index AS i
@@ -34,8 +34,18 @@ LIMIT %(limit)s OFFSET %(offset)s;
 -- name: values_then
 SELECT
     r.record_id,
-    neurigraph.values_then(r.record_id, %(at)s) AS then
+    neurigraph.values_then(r.record_id, %(at)s) AS earlier
 FROM unnest(%(record_ids)s::uuid []) AS r (record_id);
+
+-- name: superseded_of
+-- By the last delta that says something of it.
+SELECT DISTINCT ON (d.record_id)
+    d.record_id,
+    d.delta_payload -> 'after' ->> 'superseded_by' IS NOT NULL AS superseded
+FROM neurigraph.delta_log AS d
+WHERE d.record_id = ANY(%(record_ids)s) AND d.delta_payload -> 'after' ? 'superseded_by'
+    AND d.w_coordinate <= coalesce(%(at)s::timestamptz, 'infinity')
+ORDER BY d.record_id ASC, d.w_coordinate DESC;
 
 -- name: writable
 -- Whether a record may be changed by whoever asks; no row where it is not there for them.

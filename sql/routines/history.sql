@@ -81,14 +81,22 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.visible_values(stated jsonb) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
-        WHEN neurigraph.claims() ->> 'role' = 'user' OR NOT stated ?| ARRAY['node_id', 'superseded_by'] THEN stated
+        WHEN NOT stated ?| ARRAY['node_id', 'superseded_by'] OR neurigraph.claims() ->> 'role' = 'user' THEN stated
         ELSE stated
-            || CASE WHEN stated ? 'node_id' AND NOT EXISTS (
-                SELECT FROM neurigraph.graph_index AS g WHERE g.node_id = (stated ->> 'node_id')::uuid
-            ) THEN '{"node_id": null, "node_path": null}' ELSE '{}'::jsonb END
-            || CASE WHEN stated ? 'superseded_by' AND NOT EXISTS (
-                SELECT FROM neurigraph.record_index AS i WHERE i.record_id = (stated ->> 'superseded_by')::uuid
-            ) THEN '{"superseded_by": null}' ELSE '{}'::jsonb END
+            || CASE WHEN stated ? 'node_id' THEN '{"node_id": null, "node_path": null}' ELSE '{}'::jsonb END
+            || coalesce((
+                SELECT jsonb_build_object(
+                    'node_id', g.node_id, 'node_path', string_agg(a.node_name, '/' ORDER BY a.layer_depth)
+                )
+                FROM neurigraph.graph_index AS g
+                INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
+                WHERE g.node_id = (stated ->> 'node_id')::uuid
+                GROUP BY g.node_id
+            ), '{}')
+            || CASE WHEN stated ? 'superseded_by' THEN jsonb_build_object('superseded_by', (
+                SELECT i.record_id FROM neurigraph.record_index AS i
+                WHERE i.record_id = (stated ->> 'superseded_by')::uuid
+            )) ELSE '{}' END
     END
 $$;
 
@@ -123,8 +131,9 @@ BEGIN
     EXECUTE format(
         $query$
         SELECT jsonb_build_object(
-            'record_id', r.record_id, 'title', r.title, 'summary', r.summary, 'kw_entities', r.kw_entities,
-            'kw_topics', r.kw_topics, 'kw_dates', r.kw_dates, 'kw_relationships', r.kw_relationships,
+            'record_id', r.record_id, 'title', r.title, 'summary', r.summary,
+            'kw_entities', coalesce(r.kw_entities, '{}'), 'kw_topics', coalesce(r.kw_topics, '{}'),
+            'kw_dates', coalesce(r.kw_dates, '{}'), 'kw_relationships', coalesce(r.kw_relationships, '{}'),
             'embedding_model', r.embedding_model, 'superseded_by', %2$s, 'content_type', r.content_type,
             'trigger_type', r.trigger_type, 'source_kind', r.source_kind, 'source_id', r.source_id,
             'first_message', r.first_message, 'last_message', r.last_message, 'occurred_at', r.occurred_at,
