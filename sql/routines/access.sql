@@ -115,6 +115,62 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE g.node_id = persona
 $$;
 
+-- What others than the owner are told in an answer: nothing that any other node knows, not even by a score. Whoever uses
+-- these stands behind a door that checked the claims of the same statement, so they take them as they are.
+CREATE OR REPLACE FUNCTION neurigraph_private.asking() RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+    SELECT current_setting('request.jwt.claims', true)::jsonb
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph_private.told_names(owner uuid) RETURNS SETOF neurigraph.node_names
+LANGUAGE sql STABLE AS $$
+    SELECT n.* FROM neurigraph.node_names AS n
+    WHERE n.user_id = owner
+        AND (
+            (SELECT neurigraph_private.asking() ->> 'role' = 'user')
+            OR n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+        )
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph_private.told_edges(owner uuid) RETURNS SETOF neurigraph.node_edges
+LANGUAGE sql STABLE AS $$
+    SELECT e.* FROM neurigraph.node_edges AS e
+    WHERE e.user_id = owner
+        AND (
+            (SELECT neurigraph_private.asking() ->> 'role' = 'user')
+            OR (
+                e.from_node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+                AND e.to_node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+            )
+        )
+$$;
+
+-- How much there is to search: of the whole graph for its owner, else of the nodes that are visible.
+CREATE OR REPLACE FUNCTION neurigraph_private.corpus(owner uuid) RETURNS TABLE (passages bigint, lexemes bigint)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT s.passages, s.lexemes FROM neurigraph.user_statistics AS s
+    WHERE s.user_id = owner AND neurigraph_private.asking() ->> 'role' = 'user'
+    UNION ALL
+    SELECT sum(t.passages)::bigint, sum(t.lexemes)::bigint FROM neurigraph.node_statistics AS t
+    WHERE t.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+    HAVING neurigraph_private.asking() ->> 'role' <> 'user'
+$$;
+
+-- In how many passages of it a lexeme occurs.
+CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(owner uuid, word text) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN neurigraph_private.asking() ->> 'role' = 'user' THEN (
+            SELECT u.passages FROM neurigraph.user_lexemes AS u WHERE u.user_id = owner AND u.lexeme = word
+        )
+        ELSE (
+            SELECT sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
+            WHERE n.user_id = owner AND n.lexeme = word
+                AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+        )
+    END
+$$;
+
 -- Whose key this is; nobody's if it is unknown, expired or revoked. When it was last used is noted once an hour.
 CREATE OR REPLACE FUNCTION neurigraph.holder_of_key(hash bytea)
 RETURNS TABLE (user_id uuid, role text, subject_id text)
