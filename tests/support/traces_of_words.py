@@ -32,7 +32,7 @@ def found_in_objects(installation: Installation, word: str) -> list[str]:
     """Keys that hold the word, and those of objects that do, unpacked where they are packed."""
     wanted = word.lower()
     found = []
-    for key in installation.objects.keys():
+    for key in installation.objects.keys(""):
         content = b"".join(installation.objects.get(key))
         text = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
         if wanted in key.lower() or wanted.encode() in text.lower():
