@@ -113,21 +113,21 @@ def follow(tx: Transaction, user_id: UUID, paths: Mapping[Path, Path]) -> None:
         user_id: Whose.
         paths: Of every node that lies or is called otherwise now: names from layer 1 down, before and after.
     """
-    if not paths:
-        return
-    for row in tx.execute(_QUERIES["all_candidates"], {"user_id": user_id}).fetchall():
+    moved = []
+    for row in tx.execute(_QUERIES["all_candidates"], {"user_id": user_id}).fetchall() if paths else ():
         parent = paths.get(tuple(row["parent_path"]), tuple(row["parent_path"]))
         edges = [{**edge, "from": list(paths.get(tuple(edge["from"]), edge["from"]))} for edge in row["edges"]]
-        if (list(parent), edges) == (row["parent_path"], row["edges"]):
-            continue
-        moved = NodeCandidate(row["node_name"], ConceptKind(row["concept_kind"]), parent, row["confidence"])
-        tx.execute(_QUERIES["take_candidate"], {"candidate_id": row["candidate_id"]})
+        if (list(parent), edges) != (row["parent_path"], row["edges"]):
+            tx.execute(_QUERIES["take_candidate"], {"candidate_id": row["candidate_id"]})
+            moved.append((row, parent, edges))
+    for row, parent, edges in moved:
+        candidate = NodeCandidate(row["node_name"], ConceptKind(row["concept_kind"]), parent, row["confidence"])
         tx.execute(
             _QUERIES["put_candidate"],
             {
                 **row,
                 "user_id": user_id,
-                "candidate_id": _id_of(user_id, moved),
+                "candidate_id": _id_of(user_id, candidate),
                 "parent_path": list(parent),
                 "edges": Jsonb(edges),
                 "max_edges": MAX_WAITING_EDGES,

@@ -112,8 +112,9 @@ def resolve_path(
 ) -> NodeRef:
     """Walk from the root along ``path`` and provision what is planned and missing on the way.
 
-    Two transactions that plan one name get one node: the second waits for the first. A step that is neither there
-    nor planned ends the walk: the deepest node reached takes the content.
+    Two transactions that plan one name get one node: the second waits for the first. A step that is not there and not
+    planned may have been renamed or merged since it was: then an alias leads on. Else it ends the walk, and the deepest
+    node reached takes the content.
 
     Args:
         tx: An open transaction of the pipeline or the owner; a rollback leaves no trace of what was made.
@@ -136,9 +137,15 @@ def resolve_path(
             node = NodeRef(row["node_id"], row["schema_name"], depth, (*node.names, row["node_name"]))
             continue
         plan = plans.get(tuple(map(name_key, path[:depth])))
-        if plan is None:
+        if plan is not None:
+            node = _provision(tx, user_id, user_slug, node, plan)
+            continue
+        row = tx.execute(
+            _QUERIES["child_by_alias"], {"user_id": user_id, "parent_node_id": node.node_id, "name": path[depth - 1]}
+        ).fetchone()
+        if row is None:
             break
-        node = _provision(tx, user_id, user_slug, node, plan)
+        node = NodeRef(row["node_id"], row["schema_name"], depth, (*node.names, row["node_name"]))
     upgrade_node(tx, node.node_id, node.schema_name)
     return node
 

@@ -51,6 +51,19 @@ SELECT
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND g.name_key = %(name_key)s;
 
+-- name: child_by_alias
+-- Of a name that a node had before, or has beside its own.
+SELECT
+    g.node_id,
+    g.node_name,
+    g.layer_depth,
+    g.schema_name,
+    g.node_ddl_version
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND %(name)s = ANY(g.aliases)
+ORDER BY g.node_id
+LIMIT 1;
+
 -- name: root_of_user
 SELECT
     g.node_id,
@@ -94,6 +107,22 @@ WITH RECURSIVE walk AS (
 SELECT w.node_id
 FROM walk AS w
 WHERE w.depth = cardinality(%(name_keys)s::text []);
+
+-- name: node_by_shown_path
+-- One node by its lower-case names in one text, with or without that of the root.
+SELECT g.node_id
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT
+        string_agg(a.name_key, '/' ORDER BY a.layer_depth) AS whole,
+        string_agg(a.name_key, '/' ORDER BY a.layer_depth) FILTER (WHERE a.layer_depth > 0) AS below
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.user_id = %(user_id)s
+    AND %(path)s IN (regexp_replace(n.whole, '[ /]*/[ /]*', '/', 'g'), regexp_replace(n.below, '[ /]*/[ /]*', '/', 'g'))
+ORDER BY g.node_id
+LIMIT 1;
 
 -- name: outline
 -- All nodes of a user, shallowest first, with their names from the root down.
