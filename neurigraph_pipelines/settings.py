@@ -46,6 +46,30 @@ class Settings(BaseSettings):
         default=None,
         description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
     )
+    jwt_audience: str | None = Field(
+        default=None, min_length=1, description="`aud` of the tokens that are taken in place of API keys (docs/access.md)."
+    )
+    jwt_issuer: str | None = Field(default=None, min_length=1, description="`iss` of these tokens.")
+    jwt_secret: SecretStr | None = Field(
+        default=None,
+        min_length=32,
+        description="Shared with whoever signs tokens by HS256; at least 32 characters. Unset: none of these is taken.",
+    )
+    jwt_jwks_url: str | None = Field(
+        default=None,
+        description="Address (https) of the public keys of whoever signs tokens by RS256. Unset: none of these is taken.",
+    )
+    jwt_jwks_seconds: float = Field(
+        default=300.0, gt=0, description="Seconds for which fetched keys are kept: a withdrawn one is good for as long."
+    )
+    jwt_leeway_seconds: float = Field(
+        default=10.0, ge=0, le=300, description="By which the clock of whoever signs may differ from ours."
+    )
+    jwt_most_seconds: float = Field(
+        default=86_400.0,
+        gt=0,
+        description="A token that expires later than that from now is refused: tokens cannot be revoked.",
+    )
     objects_url: str | None = Field(
         default=None,
         description="Where raw files live: a folder, or `s3://bucket/prefix` (docs/object-storage.md). "
@@ -344,6 +368,12 @@ class Settings(BaseSettings):
             raise ValueError("s3_access_key_id and s3_secret_access_key are set together, or neither is")
         if self.s3_kms_key_id is not None and self.s3_encryption != "aws:kms":
             raise ValueError("s3_kms_key_id needs s3_encryption to be aws:kms")
+        return self
+
+    @model_validator(mode="after")
+    def _tokens_are_meant_for_us(self) -> Settings:
+        if (self.jwt_secret or self.jwt_jwks_url) and not (self.jwt_audience and self.jwt_issuer):
+            raise ValueError("tokens need jwt_audience and jwt_issuer, or one signed for another service would do here")
         return self
 
     @model_validator(mode="after")
