@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 import neurigraph_pipelines
 from neurigraph_pipelines.api import (
     conversations,
+    erasures,
     events,
     exports,
     failures,
@@ -82,7 +83,7 @@ def create_app(installation: Installation) -> FastAPI:
     )
     add_problem_handlers(app)
     version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
-    for subject in (users, exports, conversations, events, uploads, search, files, nodes, memories, failures):
+    for subject in (users, exports, conversations, events, uploads, search, files, nodes, memories, erasures, failures):
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router)

@@ -20,6 +20,7 @@ from neurigraph_pipelines.cli import (
     embeddings,
     exporting,
     failures,
+    forgetting,
     lifecycle,
     memories,
     operating,
@@ -58,7 +59,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (storing, uploading, exporting, reading, memories, lifecycle, failures, embeddings, operating, stack):
+for subject in (
+    storing,
+    uploading,
+    exporting,
+    reading,
+    memories,
+    forgetting,
+    lifecycle,
+    failures,
+    embeddings,
+    operating,
+    stack,
+):
     app.add_typer(subject.commands)
 
 
