@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from neurigraph_pipelines.api import responses
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Caller, Here, Owner
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
@@ -51,11 +51,11 @@ def _form_schema() -> dict[str, Any]:
     response_model=responses.Uploaded,
     responses={
         200: {"model": responses.Uploaded, "description": "The same bytes were there already."},
-        **documented(409, 413),
+        **documented(403, 409, 413),
     },
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
-async def upload(request: Request, response: Response, caller: Caller, installation: Here) -> dict[str, UUID]:
+async def upload(request: Request, response: Response, caller: Owner, installation: Here) -> dict[str, UUID]:
     """Upload a file. Its text is read, and it becomes findable, a little later: `GET /v1/uploads/{upload_id}`."""
     # The form is read only here, so that nobody without a key can fill the disk; beyond a megabyte it is on the disk.
     async with request.form(max_files=1, max_fields=_MOST_FIELDS) as form:
