@@ -18,9 +18,11 @@ from neurigraph_pipelines.model import (
     CompressionState,
     ConceptKind,
     ContentType,
+    GrantType,
     NodeType,
     Role,
     SourceKind,
+    SubjectType,
     TriggerType,
 )
 
@@ -437,3 +439,54 @@ class Status(BaseModel):
     """How the service is."""
 
     status: Literal["ok", "ready"]
+
+
+class Key(BaseModel):
+    """A key, without the key itself."""
+
+    key_id: UUID
+    role: Literal["user", "persona", "third_party"]
+    subject_id: str | None = Field(description="Which persona (its node) or third party; null of the user's own.")
+    label: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To the hour.")
+
+
+class IssuedKey(Key):
+    """A key that was made just now."""
+
+    api_key: str = Field(description="Shown here only.")
+
+
+class Keys(BaseModel):
+    """The keys of a graph, newest first."""
+
+    keys: list[Key]
+
+
+class Grant(BaseModel):
+    """One node that is open to somebody."""
+
+    grant_id: UUID
+    subject_type: SubjectType
+    subject_id: str = Field(description="Node of the persona, or name of the third party.")
+    node_id: UUID
+    node_path: str
+    grant_type: GrantType
+    granted_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class Grants(BaseModel):
+    """The grants of a graph, newest first."""
+
+    grants: list[Grant]
+
+
+class NewNode(BaseModel):
+    """A node that was made."""
+
+    node_id: UUID
