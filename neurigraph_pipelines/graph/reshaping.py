@@ -54,7 +54,7 @@ def rename_node(database: Database, claims: Claims, node_id: UUID, name: str) ->
         if shown != node.name:
             parent, *siblings = node_and_below(tx, claims.user_id, parent_id)
             refuse_taken_name([other for other in siblings if other.node_id != node_id], parent, shown)
-            take_rows(tx, {}, [node_id])
+            take_rows(tx, {}, [], placed=[node_id])
             own = f"{node.name}: "
             tx.execute(
                 _QUERIES["rename"],
@@ -94,7 +94,7 @@ def move_node(
             raise ConflictError(f"{node.path} cannot lie below itself: move {parent.path} out of it first")
         refuse_taken_name(below, parent, node.name)
         _refuse_depth(node, before, parent)
-        take_rows(tx, {}, [other.node_id for other in before])
+        take_rows(tx, {}, [other.node_id for other in before], placed=[node_id])
         tx.execute(
             _QUERIES["place_below"],
             {"node_id": node_id, "parent_node_id": parent_id, "layer_depth": parent.layer_depth + 1},
@@ -135,7 +135,8 @@ def merge_nodes(
         records = {gone.schema_name: records_of(tx, gone, Chosen()) for gone, _ in plan.merged}
         moved = [other.node_id for other in before if other.node_id not in successors]
         doomed = {gone.node_id: gone.schema_name for gone, _ in plan.merged}
-        take_rows(tx, records, [*successors.values(), *moved], doomed)
+        placed = [child.node_id for child, _ in plan.placed]
+        take_rows(tx, records, [*successors.values(), *moved], doomed, placed=placed)
         gone_ids = list(doomed)
         grants = tx.execute(_QUERIES["count_grants"], {"node_ids": gone_ids}).fetchone()
         assert grants is not None
