@@ -6,6 +6,7 @@ are the labels of the Postgres enums of the same name.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -27,6 +28,20 @@ class NodeType(StrEnum):
 
     CONCEPT = "concept"
     PERSONA = "persona"
+
+
+class SubjectType(StrEnum):
+    """Who may be granted a node of somebody else's graph."""
+
+    PERSONA = "persona"
+    THIRD_PARTY = "third_party"
+
+
+class GrantType(StrEnum):
+    """What a grant of a node allows."""
+
+    READ = "read"
+    READ_WRITE = "read_write"
 
 
 class ConceptKind(StrEnum):
@@ -55,6 +70,13 @@ class SourceKind(StrEnum):
     CONVERSATION = "conversation"
     EVENT = "event"
     UPLOAD = "upload"
+
+
+class Privacy(StrEnum):
+    """Who besides the owner of the graph may know of a source: whoever is granted its nodes, or nobody."""
+
+    SHARED = "shared"
+    PRIVATE = "private"
 
 
 class EventKind(StrEnum):
@@ -496,6 +518,7 @@ class ImportReport:
     messages_added: int = 0
     messages_known: int = 0
     messages_repaired: int = 0
+    redacted: Counter[str] = field(default_factory=Counter)
     tokens_added: int = 0
     bytes_read: int = 0
     rejected: list[RejectedItem] = field(default_factory=list)
