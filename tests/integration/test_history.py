@@ -469,3 +469,14 @@ def test_what_changes_elsewhere_is_appended_by_hand(memory: Memory) -> None:
     assert (newest.delta_id, newest.w, newest.notes) == (appended.delta_id, appended.w, ["a note"])
     assert memory.at()["node_id"] == node_id
     assert memory.at(appended.w - MICROSECOND)["node_id"] == elsewhere
+
+
+def test_what_is_appended_at_once_makes_one_chain(memory: Memory) -> None:
+    def append(number: int) -> None:
+        with memory.here.database.pipeline() as tx:
+            append_delta(tx, memory.record_id, {}, {}, f"writer {number}", operation="move")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(append, range(32)))
+    assert len(memory.deltas) == 33
+    assert [d.previous_delta_id for d in memory.deltas[:-1]] == [d.delta_id for d in memory.deltas[1:]]
