@@ -99,6 +99,7 @@ defs = dg.Definitions(
         node_upgrade_schedule,
         vector_index_schedule,
     ],
-    resources={"installation": InstallationResource()},
+    # What steps hand to each other holds the words of conversations: it stays in the memory of the run's one process.
+    resources={"installation": InstallationResource(), "io_manager": dg.mem_io_manager},
     executor=dg.in_process_executor,
 )

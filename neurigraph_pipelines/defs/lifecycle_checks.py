@@ -109,5 +109,4 @@ def _row(finding: verification.Finding) -> dict[str, Any]:
         "fault": finding.fault.value,
         "node": str(finding.node_id),
         "file or record": str(finding.subject),
-        "detail": finding.detail,
     }
