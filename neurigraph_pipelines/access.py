@@ -18,7 +18,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.errors import ForbiddenError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database, TokenVerifier
+from neurigraph_pipelines.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.statements import statements
 
 CLAIMS_LIFETIME_SECONDS = 300
@@ -134,6 +134,20 @@ def require_writer(database: Database, claims: Claims) -> None:
     (row,) = database.ask(claims, _QUERIES["may_write"], {})
     if not row["may"]:
         raise ForbiddenError("this key only reads: the owner of the graph grants writing, node by node, to personas")
+
+
+def require_write(tx: Transaction, node_id: UUID) -> None:
+    """Let through whoever may write to a node that they see.
+
+    Args:
+        tx: As whoever asks.
+
+    Raises:
+        ForbiddenError: Whoever asks only reads it.
+    """
+    row = tx.execute(_QUERIES["may_write_node"], {"node_id": node_id}).fetchone()
+    if row is None or not row["may"]:
+        raise ForbiddenError("this node is open for reading only")
 
 
 def _claims_of_token(said: Mapping[str, Any]) -> Claims:

@@ -172,7 +172,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """One row of ``storage_triggers``: a segment to store, without its text."""
+    """One row of ``storage_triggers``: a segment to store, without its text; of the user, or of one of their personas."""
 
     trigger_id: UUID
     user_id: UUID
@@ -186,6 +186,7 @@ class SegmentRef:
     last_message: int
     token_count: int
     attempts: int
+    persona_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ MAX_PAGE = 200
 LARGEST_OFFSET = 2**31 - 1
 
 
-@router.get("/tree", response_model=responses.TreeNode)
+@router.get("/tree", response_model=responses.Tree)
 def tree(caller: Caller, installation: Here) -> dict[str, Any]:
-    """The whole graph from the root down."""
+    """The whole graph from the root down; for a persona or a third party, what is open to them."""
     with installation.database.agent(caller) as tx:
         return asdict(navigation.tree(tx, caller.user_id))
 

@@ -297,7 +297,7 @@ class Shell(BaseModel):
     layer_depth: int
     node_path: str
     parent_node_id: UUID | None
-    schema_name: str
+    schema_name: str | None = Field(description="Null where a node above is hidden: the name tells of it.")
     compression_state: CompressionState
     keywords: list[str]
     aliases: list[str]
@@ -399,6 +399,12 @@ class TreeNode(BaseModel):
     summary: str
     children: list[TreeNode]
     links: list[str] = Field(description="Relations to other nodes, such as `coworker → Business/Ana`.")
+
+
+class Tree(TreeNode):
+    """The topmost node that is visible, with everything visible below it."""
+
+    others: list[TreeNode] = Field(description="What else was granted, node by node; empty for the owner.")
 
 
 class Failure(BaseModel):

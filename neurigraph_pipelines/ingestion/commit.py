@@ -24,6 +24,7 @@ from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.history import append_delta, pipeline_author
 from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.confinement import require_writable
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import UserModels, hold_models
 from neurigraph_pipelines.ingestion.records import (
@@ -268,6 +269,8 @@ class _AtomicZone:
             },
         ).fetchone()
         node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
+        if ref.persona_id is not None:
+            require_writable(tx, ref.persona_id, node.node_id)
         path = "/".join((ref.user_slug, *node.names))
         if known is not None:
             stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])

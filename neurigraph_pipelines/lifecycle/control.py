@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.access import require_write
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.exclusion import looking_again
 from neurigraph_pipelines.lifecycle import dormancy, transitions
@@ -121,7 +122,10 @@ def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
 
 @looking_again
 def touch(database: Database, settings: Settings, claims: Claims, file_id: UUID) -> FileState:
-    """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant."""
+    """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant.
+
+    Whoever may read may do so, since opening does the same.
+    """
     with database.agent(claims) as tx:
         place = transitions.locate(tx, file_id)
     with database.pipeline() as tx:
@@ -134,6 +138,7 @@ def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: 
     """Send a file to sleep now; nothing happens when it sleeps already.
 
     Raises:
+        ForbiddenError: Whoever asks only reads the node: putting a file to sleep makes others wait.
         RehydratingError: It is being decompressed at this moment.
         LostObjectError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
         StorageError: The object store refused: the file stays awake.
@@ -141,5 +146,6 @@ def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: 
     """
     with database.agent(claims) as tx:
         place = transitions.locate(tx, file_id)
+        require_write(tx, place.node_id)
     dormancy.compress(database, objects, place)
     return file_state(database, claims, file_id)

@@ -127,3 +127,18 @@ CROSS JOIN LATERAL (
 ) AS n
 WHERE g.user_id = %(user_id)s AND g.node_type = 'persona'
 ORDER BY n.names;
+
+-- name: writable
+-- Where the pipeline files what a persona handed in: its own node first, then the shallowest.
+SELECT n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.node_id IN (SELECT neurigraph.writable_nodes(%(persona)s))
+ORDER BY g.node_id <> %(persona)s, g.layer_depth, n.names;
+
+-- name: persona_may_write
+SELECT %(node_id)s IN (SELECT neurigraph.writable_nodes(%(persona)s)) AS may;
