@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, responses, sources
-from neurigraph_pipelines.api.authentication import Here, Writer
+from neurigraph_pipelines.api.authentication import Here, Owner, Writer
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.model import SourceKind
 
@@ -34,6 +34,7 @@ def open_conversation(
             external_id=body.external_id,
             title=body.title,
             started_at=body.started_at,
+            privacy=body.privacy,
         )
     if not made:
         response.status_code = 200
@@ -62,3 +63,9 @@ def end_conversation(
         "conversation_id": conversation_id,
         "ended_at": sources.end(installation, caller, SourceKind.CONVERSATION, conversation_id, body),
     }
+
+
+@router.patch("/{conversation_id}", status_code=204)
+def share_conversation(conversation_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
+    """Make a conversation private, or share it again, with all memories that came from it. Only the owner may."""
+    sources.set_privacy(installation, caller, SourceKind.CONVERSATION, conversation_id, body)

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, responses, sources
-from neurigraph_pipelines.api.authentication import Here, Writer
+from neurigraph_pipelines.api.authentication import Here, Owner, Writer
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.model import SourceKind
 
@@ -36,6 +36,7 @@ def open_event(body: requests.NewEvent, response: Response, caller: Writer, inst
             title=body.title,
             started_at=body.started_at,
             event_kind=body.kind,
+            privacy=body.privacy,
         )
         opened: dict[str, Any] = {"event_id": event_id}
         if body.messages:
@@ -63,3 +64,9 @@ def end_event(
         "event_id": event_id,
         "ended_at": sources.end(installation, caller, SourceKind.EVENT, event_id, body),
     }
+
+
+@router.patch("/{event_id}", status_code=204)
+def share_event(event_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
+    """Make an event private, or share it again, with all memories that came from it. Only the owner may."""
+    sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body)

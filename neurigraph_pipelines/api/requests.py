@@ -18,7 +18,16 @@ from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
-from neurigraph_pipelines.model import ConceptKind, EventKind, GrantType, NodeType, Role, SourceKind, SubjectType
+from neurigraph_pipelines.model import (
+    ConceptKind,
+    EventKind,
+    GrantType,
+    NodeType,
+    Privacy,
+    Role,
+    SourceKind,
+    SubjectType,
+)
 from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.sharing import MAX_LABEL_LENGTH, MAX_NODE_SUMMARY_LENGTH, MAX_SUBJECT_LENGTH
 
@@ -53,6 +62,13 @@ class NewConversation(_Request):
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     started_at: datetime | None = Field(default=None, description="Unset: now.")
+    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: seen by the owner of the graph alone.")
+
+
+class Sharing(_Request):
+    """Who besides the owner may know of what came in."""
+
+    privacy: Privacy = Field(description="`private`: nobody, whatever they are granted. `shared`: who sees its nodes.")
 
 
 class NewMessage(_Request):
@@ -98,6 +114,7 @@ class NewEvent(_Request):
     title: str = Field(json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     started_at: datetime | None = Field(default=None, description="Unset: now.")
+    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: seen by the owner of the graph alone.")
     messages: list[NewEventMessage] = Field(
         default_factory=list, max_length=MAX_MESSAGES, description="What was said so far."
     )

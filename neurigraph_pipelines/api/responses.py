@@ -51,6 +51,9 @@ class Appended(BaseModel):
     replaced: int = Field(description="Were the newest and not complete, and gave way to what was sent now.")
     repaired: int = Field(description="Had text that no database stores, replaced by U+FFFD.")
     tokens: int = Field(description="By which it grew.")
+    redacted: dict[str, int] = Field(
+        description="What was taken out of them, by kind (`email`, `phone`, `card`, `key`), where that is set."
+    )
 
 
 class Ended(BaseModel):

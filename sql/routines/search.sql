@@ -377,7 +377,7 @@ BEGIN
         passage_embedding := NULL;
     END IF;
     question := question || jsonb_build_object(
-        'is_moving', in_use.next IS NOT NULL, 'hidden_sources', neurigraph.hidden_sources()
+        'is_moving', in_use.next IS NOT NULL, 'hidden_sources', neurigraph_private.hidden_sources(asking)
     );
     SELECT a.chosen, a.visible INTO anchors, found
     FROM neurigraph_private.anchors_of(asking, question, embedding) AS a;

@@ -204,7 +204,7 @@ def test_the_inbox_takes_every_message_once(client: httpx.Client) -> None:
     path = f"/v1/conversations/{first.json()['conversation_id']}"
     added = client.post(f"{path}/messages", json={"messages": TALK}, headers=bob).json()
     assert added["tokens"] > 10
-    nothing = {"known": 0, "conflicts": [], "replaced": 0, "repaired": 0}
+    nothing = {"known": 0, "conflicts": [], "replaced": 0, "repaired": 0, "redacted": {}}
     assert added == {"added": 3, "tokens": added["tokens"], **nothing}
     changed = [TALK[0], {**TALK[1], "content": "Something else"}, {"role": "user", "content": "New.", "author": None}]
     repeated = client.post(f"{path}/messages", json={"messages": changed}, headers=bob).json()
