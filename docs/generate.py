@@ -75,10 +75,18 @@ def cli_page() -> str:
         f"| {entry.INTERRUPTED} | interrupted; what was held is given back |",
         "",
     ]
-    for name, command in group.commands.items():
-        assert isinstance(command, TyperCommand)
+    for name, command in _commands(group):
         lines += _command(name, command)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(group: TyperGroup, prefix: str = "") -> Iterator[tuple[str, TyperCommand]]:
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, f"{prefix}{name} ")
+        else:
+            assert isinstance(command, TyperCommand)
+            yield f"{prefix}{name}", command
 
 
 def _command(name: str, command: TyperCommand) -> Iterator[str]:
