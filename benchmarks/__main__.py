@@ -15,6 +15,7 @@ from benchmarks import (
     code_location,
     daemon,
     embedding,
+    history,
     importing,
     lifecycle,
     pipeline,
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "search_speed": comparison.run,
     "search_nodes": nodes.run,
     "lifecycle": lifecycle.run,
+    "history": history.run,
     "embedding": measure_embedding,
 }
 
