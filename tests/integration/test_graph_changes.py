@@ -21,12 +21,13 @@ from neurigraph_pipelines.graph.candidates import remember
 from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
 from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.lifecycle import control, transitions
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
-from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge
+from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import store_file
@@ -401,3 +402,29 @@ def test_a_candidate_waits_where_its_parent_lies_now(graph: Graph) -> None:
     (row,) = waiting()
     assert (row["parent_path"], row["segments"]) == (["Work"], 2)
     assert {tuple(edge["from"]) for edge in row["edges"]} == {("Work",)}
+
+
+def test_what_was_filed_by_a_former_name_finds_its_node(graph: Graph) -> None:
+    graph.remember("#Family/Tom The walnut tree fell.", "#Work Numbers of May.")
+    here, user = graph.here, graph.user
+    rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
+    merge_nodes(here.database, graph.claims, graph.node("Work"), graph.node("Kin"))
+    with here.database.pipeline() as tx:
+        for path in (("Family", "Tom"), ("Work", "Tom")):
+            made = resolve_path(tx, user.user_id, user.slug, path)
+            assert made.names == ("Kin", "Tom")
+        planned = [PlannedNode(("Family", "Jo"), ConceptKind.TOPIC, 0.9)]
+        assert resolve_path(tx, user.user_id, user.slug, ("Family", "Jo"), planned).names == ("Kin", "Jo")
+    graph.check()
+
+
+def test_statistics_and_shells_are_those_of_a_graph_that_was_made_so(graph: Graph) -> None:
+    """Words that came from elsewhere go with what they came with."""
+    walnut, _ = graph.remember("#Family The Walnut tree fell.", "#Family The Cello sings.")
+    graph.remember("#Work Numbers of May.")
+    move_records(graph.here.database, graph.claims, [walnut], graph.node("Work"))
+    family, work = graph.shell("Family"), graph.shell("Work")
+    assert "Walnut" not in family["node_keywords"]
+    assert "Walnut" in work["node_keywords"]
+    assert "1 memory" in family["node_summary"]
+    assert "2 memories" in work["node_summary"]

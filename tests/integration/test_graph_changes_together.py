@@ -6,7 +6,9 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from uuid import UUID
 
@@ -18,12 +20,12 @@ from neurigraph_pipelines.errors import ConflictError, InvalidInputError, Rehydr
 from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
 from neurigraph_pipelines.graph.navigation import tree
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
-from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.lifecycle import control, orphans
 from neurigraph_pipelines.lifecycle.dormancy import sweep_awake, sweep_expired
-from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.storage_report import storage_report
 from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
@@ -149,19 +151,40 @@ def test_nobody_waits_for_ever_and_nothing_is_lost(installation: Installation) -
     graph.check()
 
 
-def test_no_object_is_taken_for_an_orphan_while_its_record_moves(installation: Installation) -> None:
-    here = installation
+class HeldDatabase:
+    """Keeps transactions of the owner open, with all their work done, until it may go on."""
+
+    def __init__(self, inner: Database) -> None:
+        self._inner = inner
+        self.pipeline, self.agent, self.ask, self.maintenance = (
+            inner.pipeline,
+            inner.agent,
+            inner.ask,
+            inner.maintenance,
+        )
+        self.reached, self.go_on = threading.Event(), threading.Event()
+
+    @contextmanager
+    def owner(self) -> Iterator[Transaction]:
+        with self._inner.owner() as tx:
+            yield tx
+            self.reached.set()
+            assert self.go_on.wait(60)
+
+
+def test_no_object_is_taken_for_an_orphan_while_its_record_moves(here: Installation) -> None:
     graph = new_graph(here)
-    records = graph.remember(*MEMORIES)
-    at_once = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
-
-    def audit() -> None:
-        assert audit_objects(here.database, here.objects, at_once).removed == 0
-
-    nodes = sorted(graph.paths)
-    with at_work(audit):
-        for turn in range(60):
-            move_records(here.database, graph.claims, records, nodes[turn % len(nodes)])
+    record, *_ = graph.remember(*MEMORIES)
+    (key,) = here.objects.keys(f"durable/{graph.user.slug}/family/tom/{record}")
+    database = HeldDatabase(here.database)
+    with ThreadPoolExecutor(2) as pool:
+        moved = pool.submit(move_records, database, graph.claims, [record], graph.node("Work"))
+        assert database.reached.wait(60)
+        removed = pool.submit(orphans._remove, here.database, here.objects, key, record)
+        time.sleep(0.3)  # so that it has come to where it must wait
+        database.go_on.set()
+        assert moved.result(60).records == 1
+        assert removed.result(60) is False
     graph.check()
 
 
