@@ -6,7 +6,6 @@ are the labels of the Postgres enums of the same name.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -519,7 +518,7 @@ class ImportReport:
     messages_added: int = 0
     messages_known: int = 0
     messages_repaired: int = 0
-    redacted: Counter[str] = field(default_factory=Counter)
+    redacted: dict[str, int] = field(default_factory=dict)
     tokens_added: int = 0
     bytes_read: int = 0
     rejected: list[RejectedItem] = field(default_factory=list)

@@ -6,6 +6,7 @@ is recognised, so an import that was cut off is finished by running it again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -117,7 +118,7 @@ def _count(
     report.messages_added += result.added
     report.messages_known += result.known
     report.messages_repaired += result.repaired
-    report.redacted += result.redacted
+    report.redacted = dict(Counter(report.redacted) + Counter(result.redacted))
     report.tokens_added += result.tokens
     for external_id in result.conflicts:
         reject(

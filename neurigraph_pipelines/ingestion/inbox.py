@@ -49,7 +49,7 @@ class AppendResult:
     replaced: int = 0
     repaired: int = 0
     tokens: int = 0
-    redacted: Counter[str] = field(default_factory=Counter)
+    redacted: dict[str, int] = field(default_factory=dict)
 
 
 class Inbox:
@@ -158,7 +158,7 @@ class Inbox:
             intake.replaced,
             intake.repaired,
             intake.tokens,
-            intake.redacted,
+            dict(intake.redacted),
         )
 
     def end(self, tx: Transaction, kind: SourceKind, source_id: UUID, ended_at: datetime | None = None) -> datetime:
