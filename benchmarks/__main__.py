@@ -15,6 +15,7 @@ from benchmarks import (
     code_location,
     daemon,
     embedding,
+    forget,
     history,
     importing,
     lifecycle,
@@ -53,6 +54,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "search_nodes": nodes.run,
     "lifecycle": lifecycle.run,
     "history": history.run,
+    "forget": forget.run,
     "embedding": measure_embedding,
 }
 

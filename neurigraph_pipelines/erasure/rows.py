@@ -148,6 +148,7 @@ class RowsEraser:
         row = self._tx.execute(_QUERIES["erase_inbox"], {"user_id": self._user_id}).fetchone()
         assert row is not None
         self._erased.update({name: count for name, count in row.items() if name != "sources"})
+        self._count("erase_statistics", user_id=self._user_id)
         self._write_receipt()
 
     def user(self, strays: Iterable[str]) -> None:

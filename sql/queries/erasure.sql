@@ -441,6 +441,20 @@ SELECT
     (SELECT count(*) FROM dropped) AS dropped_files,
     (SELECT count(*) FROM sources) AS sources;
 
+-- name: erase_statistics
+-- All at once: node by node each would be taken from the whole.
+WITH of_nodes AS (
+    DELETE FROM neurigraph.node_lexemes WHERE user_id = %(user_id)s
+    RETURNING lexeme
+),
+
+of_user AS (
+    DELETE FROM neurigraph.user_lexemes WHERE user_id = %(user_id)s
+    RETURNING lexeme
+)
+
+SELECT (SELECT count(*) FROM of_nodes) + (SELECT count(*) FROM of_user) AS statistics;
+
 -- name: lock_user
 -- Whoever adds something of theirs waits, and then finds nobody.
 SELECT u.user_id
