@@ -352,8 +352,8 @@ class Memory(Record):
     source_id: UUID
     first_message: int = Field(description="Number in its source of its first message.")
     last_message: int
-    delta_id: UUID = Field(description="The delta that made this version.")
-    w: datetime = Field(description="Since when it is so.")
+    delta_id: UUID | None = Field(description="The delta that made this version; null for a third party.")
+    w: datetime | None = Field(description="Since when it is so; null for a third party.")
 
 
 class Delta(BaseModel):
