@@ -132,6 +132,7 @@ BEGIN
         SELECT n.node_id, sum(r.share * n.passages / (n.passages + 1.0)) AS score
         FROM rare AS r
         INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
+        WHERE neurigraph_private.counts_are_told(asking)
         GROUP BY n.node_id
     ),
 
@@ -151,6 +152,7 @@ BEGIN
         SELECT g.node_id, neurigraph_private.cosine(g.routing_centroid, q.route) AS score
         FROM neurigraph.visible_nodes(asking) AS g CROSS JOIN asked AS q
         WHERE (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
+            AND neurigraph_private.counts_are_told(asking)
         ORDER BY score DESC NULLS LAST
         LIMIT 2 * most
     ),

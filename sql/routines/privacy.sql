@@ -1,16 +1,6 @@
 -- What is hidden from those who are not the owner of the graph, whatever they are granted.
 
--- The private sources of the graph that is asked about; none are hidden from its owner. What it is asked with must come
--- from claims().
-CREATE OR REPLACE FUNCTION neurigraph_private.hidden_sources(asking jsonb) RETURNS uuid []
-LANGUAGE sql STABLE AS $$
-    SELECT ARRAY(
-        SELECT s.source_id FROM neurigraph.sources AS s
-        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private' AND asking ->> 'role' <> 'user'
-    )
-$$;
-
--- The same for the policies of all tables that tell of records, which ask it once a statement.
+-- The private sources, none for the owner: for the policies of all tables that tell of records, once a statement.
 CREATE OR REPLACE FUNCTION neurigraph.hidden_sources() RETURNS uuid []
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT neurigraph_private.hidden_sources(neurigraph.claims())

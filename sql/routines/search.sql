@@ -340,6 +340,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
                 SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
                 WHERE n.user_id = a.user_id AND n.lexeme >= '@' AND n.lexeme < 'A'
                     AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(a.asking) AS v)
+                    AND neurigraph_private.counts_are_told(a.asking)
             )
         END
     FROM (
