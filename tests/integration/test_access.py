@@ -147,7 +147,7 @@ def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(graph: Shared
     }
     with graph.installation.database.agent(graph.personas) as tx:
         for table, column in columns.items():
-            found = tx.execute(sql.SQL(f"SELECT {column} AS id FROM neurigraph.{table}")).fetchall()  # noqa: S608
+            found = tx.execute(sql.SQL(f"SELECT {column} AS id FROM neurigraph.{table}")).fetchall()
             assert {row["id"] for row in found} <= set(own), table
             assert found or table == "node_edges", table
         deltas = tx.execute("SELECT delta_payload -> 'after' ->> 'node_id' AS id FROM neurigraph.delta_log").fetchall()
