@@ -19,14 +19,14 @@ USING (source_id <> ALL((SELECT neurigraph.hidden_sources())::uuid []));
 DROP POLICY IF EXISTS not_hidden ON neurigraph.record_index;
 CREATE POLICY not_hidden ON neurigraph.record_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
-    (SELECT neurigraph.hidden_sources()) = '{}'
+    (SELECT neurigraph.hidden_sources() = '{}')
     OR split_part(source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
 );
 
 DROP POLICY IF EXISTS not_hidden ON neurigraph.file_index;
 CREATE POLICY not_hidden ON neurigraph.file_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
-    (SELECT neurigraph.hidden_sources()) = '{}'
+    (SELECT neurigraph.hidden_sources() = '{}')
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
 );
 
