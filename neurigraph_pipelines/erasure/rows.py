@@ -104,13 +104,19 @@ class RowsEraser:
         )
         self._write_receipt()
 
-    def nodes(self, nodes: Sequence[DoomedNode]) -> None:
-        """Erase nodes whose children are gone or among them, with their schemas.
+    def nodes(self, top: UUID | None, most: int) -> int:
+        """Erase some of the nodes at and below ``top``, or of all, with their schemas: children before their parents.
+
+        Returns:
+            How many; none where none is left.
 
         Raises:
             RehydratingError, TransientError: As of ``record``.
         """
         slug = take_graph(self._tx, self._user_id)
+        nodes = nodes_below(self._tx, self._user_id, top, most)
+        if not nodes:
+            return 0
         node_ids = [node.node_id for node in nodes]
         take_rows(self._tx, {}, [], doomed={node.node_id: node.schema_name for node in nodes})
         rows = self._tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
@@ -136,6 +142,7 @@ class RowsEraser:
             paths = [node.names[1:] for node in nodes]
             self._erased.update(traces.remove(mending.lexemes, mending.texts, paths, touched=mending.neighbours))
         self._write_receipt()
+        return len(nodes)
 
     def inbox(self) -> None:
         """Erase what came in from a user and is not, or no longer, raw text of this database; and their keys.
@@ -143,8 +150,7 @@ class RowsEraser:
         From here on nobody can ask or write in their name with a key, and no run that is under way can store anything.
         """
         self._count("count_of_inbox", user_id=self._user_id)
-        staged = self._tx.execute(_QUERIES["staged"], {"user_id": self._user_id}).fetchall()
-        self._note(Entry(row["staging_key"], row["sha256"], row["size_bytes"]) for row in staged)
+        self._note_staged()
         row = self._tx.execute(_QUERIES["erase_inbox"], {"user_id": self._user_id}).fetchone()
         assert row is not None
         self._erased.update({name: count for name, count in row.items() if name != "sources"})
@@ -154,6 +160,7 @@ class RowsEraser:
     def user(self, strays: Iterable[str]) -> None:
         """Erase a user whose nodes are gone, and note what objects there are still."""
         self._tx.execute(_QUERIES["lock_user"], {"user_id": self._user_id})
+        self._note_staged()
         self._note(map(Entry, strays))
         self._erased["users"] += self._tx.execute(_QUERIES["erase_user"], {"user_id": self._user_id}).rowcount
         self._write_receipt()
@@ -208,6 +215,11 @@ class RowsEraser:
         strays = {key for each in here for key in self._strays.get(each, ())} - known
         self._erased["files"] += len(files)
         self._note([*entries, *map(Entry, sorted(strays))])
+
+    def _note_staged(self) -> None:
+        """Note the bytes of uploads that no record holds yet."""
+        staged = self._tx.execute(_QUERIES["staged"], {"user_id": self._user_id}).fetchall()
+        self._note(Entry(row["staging_key"], row["sha256"], row["size_bytes"]) for row in staged)
 
     def _note(self, entries: Iterable[Entry]) -> None:
         self._erased.update(note_objects(self._tx, self._erasure.erasure_id, self._user_id, entries))
