@@ -25,6 +25,7 @@ MAX_KEY_SET_BYTES = 1 << 20
 LEAST_SECONDS_BETWEEN_FETCHES = 30.0
 
 FETCH_SECONDS = 5.0
+_REFUSED = "this key or token is not valid"
 _REQUIRED = ("exp", "aud", "iss", "sub")
 _log = logging.getLogger("neurigraph.access")
 
@@ -70,12 +71,13 @@ class JsonWebTokens:
         """
         try:
             claims = self._decode(token)
-        except (PyJWTError, ValueError) as error:
+            lasting = int(claims["exp"]) > time.time() + self._most_seconds + self._leeway
+        except (PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
             _log.info("a token was refused: %s", type(error).__name__)
-            raise UnauthenticatedError("this key or token is not valid") from error
-        if claims["exp"] > time.time() + self._most_seconds + self._leeway:
+            raise UnauthenticatedError(_REFUSED) from error
+        if lasting:
             _log.info("a token was refused: it is good for too long")
-            raise UnauthenticatedError("this key or token is not valid")
+            raise UnauthenticatedError(_REFUSED)
         return claims
 
     def _decode(self, token: str) -> dict[str, Any]:

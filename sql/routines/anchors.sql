@@ -100,8 +100,12 @@ DECLARE
     wanted integer := question ->> 'limit';
     few boolean;
 BEGIN
+    -- A node that is hidden is not there to be searched below, whatever of it is open.
     SELECT count(*) INTO visible
-    FROM neurigraph.visible_nodes(asking) AS g WHERE within IS NULL OR g.path @> ARRAY[within];
+    FROM neurigraph.visible_nodes(asking) AS g
+    WHERE within IS NULL OR (
+        g.path @> ARRAY[within] AND EXISTS (SELECT FROM neurigraph.visible_nodes(asking) AS w WHERE w.node_id = within)
+    );
     few := visible <= 2 * most;
     -- What fits is searched as a whole; of what does not, half as much: there is no whole to miss.
     IF budget < (SELECT c.passages FROM neurigraph_private.corpus(owner) AS c) THEN

@@ -198,8 +198,9 @@ def test_a_search_finds_what_is_open_and_tells_of_nothing_else(graph: SharedGrap
         assert not any(word in repr(answer.hits) for word in SECRET_WORDS)
         assert {anchor["node_path"] for anchor in answer.anchors} <= {"Legal", "Legal/Contracts"}
     assert asked(graph, graph.personas, "contract with Acme").hits[0]["node_path"] == "Legal/Contracts"
-    with pytest.raises(NotFoundError):
-        asked(graph, graph.personas, "trout", node_id=graph.node("Family/Dave"))
+    for path in ("Family/Dave", "Work"):  # beside, and above
+        with pytest.raises(NotFoundError):
+            asked(graph, graph.personas, "trout", node_id=graph.node(path))
 
 
 def test_what_others_hold_changes_no_answer(graph: SharedGraph) -> None:

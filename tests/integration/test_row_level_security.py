@@ -61,7 +61,7 @@ def test_every_table_has_row_level_security_and_a_policy_for_every_role(world: W
                 "AND permissive = 'PERMISSIVE'",  # a restrictive one only takes away
                 [schema, name],
             ).fetchall()
-            assert sorted(role for (found,) in roles for role in found) == ["neurigraph_agent", "neurigraph_pipeline"]
+            assert {role for (found,) in roles for role in found} == {"neurigraph_agent", "neurigraph_pipeline"}
 
 
 def test_without_claims_every_table_is_empty(world: World) -> None:
