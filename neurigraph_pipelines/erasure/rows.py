@@ -84,7 +84,7 @@ class RowsEraser:
         take_rows(self._tx, {place["schema_name"]: [record_id]}, [place["node_id"]])
         schema = sql.Identifier(place["schema_name"])
         of_record = {"record_id": record_id}
-        self._count("count_of_records", record_ids=[record_id])
+        self._count(_QUERIES["count_of_records"], record_ids=[record_id])
         parts = self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), of_record).fetchall()
         said = self._tx.execute(_QUERIES["words_of_record"].format(schema=schema), of_record).fetchall()
         lexemes = self._tx.execute(_QUERIES["lexemes_of_record"].format(schema=schema), of_record).fetchall()
@@ -121,14 +121,16 @@ class RowsEraser:
         take_rows(self._tx, {}, [], doomed={node.node_id: node.schema_name for node in nodes})
         rows = self._tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
         record_ids = [row["record_id"] for row in rows]
-        self._count("count_of_records", record_ids=record_ids)
-        self._count("count_of_nodes", node_ids=node_ids)
+        self._count(_QUERIES["count_of_records"], record_ids=record_ids)
+        self._count(_QUERIES["count_of_nodes"], node_ids=node_ids)
         of_user = self._erasure.subject.kind is SubjectKind.USER
         # Of a user everything goes: there is nobody left to inherit, and nothing to mend.
         mending = None if of_user else self._prepare_mending(nodes, node_ids, record_ids)
         for node in nodes:
             self._note_files(sql.Identifier(node.schema_name), record_ids, None)
-        self._count("erase_persona_rights", user_id=self._user_id, node_ids=[str(node_id) for node_id in node_ids])
+        self._count(
+            _QUERIES["erase_persona_rights"], user_id=self._user_id, node_ids=[str(node_id) for node_id in node_ids]
+        )
         self._erased["records"] += len(record_ids)
         self._erased["nodes"] += self._tx.execute(
             _QUERIES["erase_nodes"], {"node_ids": node_ids, "user_id": self._user_id}
@@ -149,12 +151,12 @@ class RowsEraser:
 
         From here on nobody can ask or write in their name with a key, and no run that is under way can store anything.
         """
-        self._count("count_of_inbox", user_id=self._user_id)
+        self._count(_QUERIES["count_of_inbox"], user_id=self._user_id)
         self._note_staged()
         row = self._tx.execute(_QUERIES["erase_inbox"], {"user_id": self._user_id}).fetchone()
         assert row is not None
         self._erased.update({name: count for name, count in row.items() if name != "sources"})
-        self._count("erase_statistics", user_id=self._user_id)
+        self._count(_QUERIES["erase_statistics"], user_id=self._user_id)
         self._write_receipt()
 
     def user(self, strays: Iterable[str]) -> None:
@@ -267,8 +269,8 @@ class RowsEraser:
                 {"record_id": row["record_id"], "superseding": record_ids},
             )
 
-    def _count(self, query: str, **values: object) -> None:
-        row = self._tx.execute(_QUERIES[query], values).fetchone()
+    def _count(self, query: sql.SQL, **values: object) -> None:
+        row = self._tx.execute(query, values).fetchone()
         assert row is not None
         self._erased.update(row)
 

@@ -48,7 +48,7 @@ ORDER BY e.w_coordinate;
 UPDATE neurigraph.erasures AS e SET
     erased = neurigraph_private.added(e.erased, %(erased)s),
     kept = (
-        SELECT coalesce(jsonb_object_agg(k.key, coalesce(e.kept -> k.key, '[]') || k.value), '{}')
+        SELECT coalesce(jsonb_object_agg(k.key, coalesce(e.kept -> k.key, '[]') || k.value), jsonb_build_object())
         FROM jsonb_each(e.kept || %(kept)s) AS k
     )
 WHERE e.erasure_id = %(erasure_id)s;
@@ -222,7 +222,7 @@ WHERE p.record_id = %(record_id)s;
 -- name: words_of_nodes
 -- Of their shells.
 SELECT concat_ws(
-    ' ', g.node_name, g.node_summary, array_to_string(g.aliases || coalesce(g.node_keywords, '{}'), ' ')
+    ' ', g.node_name, g.node_summary, array_to_string(g.aliases || g.node_keywords, ' ')
 ) AS said
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = ANY(%(node_ids)s);
