@@ -150,6 +150,12 @@ def require_write(tx: Transaction, node_id: UUID) -> None:
         raise ForbiddenError("this node is open for reading only")
 
 
+def unguarded_tables(database: Database) -> list[str]:
+    """Tables that a face could reach without a policy, or without the gate of their node; there should be none."""
+    with database.owner() as tx:
+        return [f"{row['schema_name']}.{row['table_name']}" for row in tx.execute(_QUERIES["unguarded_tables"])]
+
+
 def _claims_of_token(said: Mapping[str, Any]) -> Claims:
     """Of a token's claims those that say who is asking: ``role``, ``sub`` and ``user_id``.
 

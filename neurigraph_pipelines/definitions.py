@@ -25,6 +25,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
 )
 from neurigraph_pipelines.defs.lifecycle_checks import (
     every_row_has_its_object,
+    every_table_is_guarded,
     nothing_awake_past_its_time,
     nothing_awake_that_nobody_opens,
     sampled_checksums_hold,
@@ -67,6 +68,7 @@ defs = dg.Definitions(
         nothing_awake_past_its_time,
         nothing_awake_that_nobody_opens,
         every_row_has_its_object,
+        every_table_is_guarded,
         sampled_checksums_hold,
     ],
     jobs=[

@@ -171,7 +171,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """One row of ``storage_triggers``: a segment to store, without its text; of the user, or of one of their personas."""
+    """One row of ``storage_triggers``: a segment to store, without its text; ``persona_id`` of whoever handed it in."""
 
     trigger_id: UUID
     user_id: UUID

@@ -122,7 +122,7 @@ def list_keys(database: Database, claims: Claims, *, all_of_them: bool = False) 
     """The keys of a graph, newest first: those in force, or all that ever were."""
     require_owner(claims)
     with database.agent(claims) as tx:
-        rows = tx.execute(_QUERIES["list_keys"], {"user_id": claims.user_id, "all": all_of_them})
+        rows = tx.execute(_QUERIES["list_keys"], {"user_id": claims.user_id, "with_ended": all_of_them})
         return [ApiKey(**row) for row in rows]
 
 
@@ -294,7 +294,7 @@ def _grants(
 ) -> list[Grant]:
     rows = tx.execute(
         _QUERIES["list_grants"],
-        {"user_id": claims.user_id, "grant_id": grant_id, "node_id": node_id, "all": all_of_them},
+        {"user_id": claims.user_id, "grant_id": grant_id, "node_id": node_id, "with_ended": all_of_them},
     )
     return [_grant(row) for row in rows]
 

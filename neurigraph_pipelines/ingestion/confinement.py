@@ -70,7 +70,7 @@ def require_writable(tx: Transaction, persona_id: UUID, node_id: UUID) -> None:
     """
     row = tx.execute(_QUERIES["persona_may_write"], {"persona": persona_id, "node_id": node_id}).fetchone()
     if row is None or not row["may"]:
-        raise ForbiddenError("the persona that handed this in may not write there any more: replay this to file it anew")
+        raise ForbiddenError("the persona that handed this in may not write there any more: replay to file it anew")
 
 
 def _key(path: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
--- API keys, grants and personas. But for the first two, asked as whoever asks: policies let the owner of a graph through.
+-- API keys, grants and personas; mostly asked as whoever asks, and policies let the owner of a graph through.
 
 -- name: insert_api_key
 INSERT INTO neurigraph.api_keys (user_id, key_hash, label)
@@ -36,7 +36,7 @@ SELECT
     k.last_used_at
 FROM neurigraph.api_keys AS k
 WHERE k.user_id = %(user_id)s
-    AND (%(all)s OR (k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())))
+    AND (%(with_ended)s OR (k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())))
 ORDER BY k.created_at DESC, k.key_id;
 
 -- name: retire_key
@@ -99,7 +99,7 @@ WHERE t.user_id = %(user_id)s
     AND (%(node_id)s::uuid IS NULL OR t.target_node_id = %(node_id)s)
     AND CASE
         WHEN %(grant_id)s::uuid IS NOT NULL THEN t.grant_id = %(grant_id)s
-        ELSE %(all)s OR (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+        ELSE %(with_ended)s OR (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
     END
 ORDER BY t.granted_at DESC, t.grant_id;
 
@@ -142,3 +142,39 @@ ORDER BY g.node_id <> %(persona)s, g.layer_depth, n.names;
 
 -- name: persona_may_write
 SELECT %(node_id)s IN (SELECT neurigraph.writable_nodes(%(persona)s)) AS may;
+
+-- name: unguarded_tables
+-- Tables that a face reaches without a policy in the way, or in a node schema without that node's gate; there are none.
+SELECT
+    n.nspname AS schema_name,
+    c.relname AS table_name
+FROM pg_catalog.pg_class AS c
+INNER JOIN pg_catalog.pg_namespace AS n ON c.relnamespace = n.oid
+LEFT JOIN neurigraph.graph_index AS g ON n.nspname = g.schema_name
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+    AND (
+        n.nspname = 'neurigraph' OR g.node_id IS NOT NULL
+        OR pg_catalog.has_schema_privilege('neurigraph_agent', n.oid, 'USAGE')
+        AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'public') AND n.nspname <> 'extensions'
+    )
+    AND (
+        pg_catalog.has_any_column_privilege('neurigraph_agent', c.oid, 'SELECT, INSERT, UPDATE, REFERENCES')
+        OR pg_catalog.has_table_privilege('neurigraph_agent', c.oid, 'DELETE, TRUNCATE, TRIGGER')
+    )
+    AND (
+        NOT c.relrowsecurity
+        OR pg_catalog.pg_get_userbyid(c.relowner) <> 'neurigraph_owner'
+        OR NOT EXISTS (
+            SELECT FROM pg_catalog.pg_policy AS p
+            WHERE p.polrelid = c.oid AND p.polpermissive AND 'neurigraph_agent'::regrole = ANY(p.polroles)
+        )
+        OR EXISTS (
+            SELECT FROM pg_catalog.pg_policy AS p
+            WHERE p.polrelid = c.oid AND p.polpermissive
+                AND p.polroles && ARRAY['neurigraph_agent'::regrole::oid, 0::oid]
+                AND n.nspname <> 'neurigraph'
+                AND pg_catalog.pg_get_expr(p.polqual, p.polrelid)
+                NOT LIKE '%may_read_node(' || quote_literal(g.node_id) || '::uuid)%'
+        )
+    )
+ORDER BY n.nspname, c.relname;

@@ -144,6 +144,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "dormant_files:nothing_awake_that_nobody_opens",
         "expired_files:nothing_awake_past_its_time",
         "orphan_objects:every_row_has_its_object",
+        "storage_report:every_table_is_guarded",
         "storage_report:sampled_checksums_hold",
     }
     assert sorted(sensor.name for sensor in repository.sensor_defs) == [
