@@ -21,6 +21,8 @@ from psycopg import sql
 
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.api.exports import EXPORTS_AT_ONCE
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.graph.candidates import remember
 from neurigraph_pipelines.graph.provisioning import User
@@ -389,6 +391,25 @@ def test_a_killed_restore_leaves_nothing_half_visible_and_can_be_run_again(
     assert rows(installation, "SELECT FROM neurigraph.users") == []
     restore(installation, source.zipped, "exporter")
     assert source.ask(installation, QUESTIONS[2]) == source.ask(source.here, QUESTIONS[2])
+
+
+def test_who_was_forgotten_comes_back_once_nothing_is_left_to_be_removed(
+    source: Source, installation: Installation
+) -> None:
+    restore(installation, source.zipped, "exporter")
+    subject = Subject(SubjectKind.USER, source.user.user_id)
+    here = installation
+    receipt = forget(here.database, here.objects, here.settings, source.claims, subject, through="tests")
+    journal = "UPDATE neurigraph.erased_objects SET object_key = %s WHERE erasure_id = %s AND number = 1"
+    with installation.database.owner() as tx:  # as a forgetting leaves it that was cut off
+        done = tx.execute(journal, [source.file.key, receipt.erasure_id])
+        assert done.rowcount == 1
+    with pytest.raises(ConflictError, match="still being forgotten"):
+        restore(installation, source.zipped, "exporter")
+    with installation.database.owner() as tx:
+        tx.execute(journal, [None, receipt.erasure_id])
+    restore(installation, source.zipped, "exporter")
+    assert source.ask(installation, QUESTIONS[0]).hits == source.ask(source.here, QUESTIONS[0]).hits
 
 
 def test_an_export_that_fails_leaves_no_file(source: Source, tmp_path: Path) -> None:
