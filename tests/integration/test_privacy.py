@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -69,7 +69,8 @@ class Shared:
 
 
 def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str, private: bool) -> UUID:
-    conversation = NewConversation(external_id, messages(*contents), title=external_id, ended_at=START)
+    said = tuple(replace(message, author=f"speaker of {external_id}") for message in messages(*contents))
+    conversation = NewConversation(external_id, said, title=external_id, ended_at=START)
     inbox = Inbox(here.tokens, here.settings)
     with here.database.agent(claims) as tx:
         inbox.add_conversation(tx, claims.user_id, conversation, Privacy.PRIVATE if private else Privacy.SHARED)
@@ -143,6 +144,21 @@ def test_nobody_else_sees_it_in_any_table_or_count(world: Shared) -> None:
         assert SECRET_WORD not in repr(shell)
         assert "lover" not in repr(shell)
         assert len(navigation.records(tx, world.node_id)) == 1
+
+
+def test_no_score_anchor_or_speaker_tells_of_it(world: Shared) -> None:
+    told, nonsense = world.ask(world.friend, SECRET_WORD), world.ask(world.friend, "qwertyuiop")
+    assert told.anchors == nonsense.anchors
+    assert world.ask(world.owner, SECRET_WORD).anchors != world.ask(world.owner, "qwertyuiop").anchors
+    lexical = [message["explain"]["window_lexical"] for message in told.messages]
+    assert set(lexical) == {0}
+    query = "SELECT speakers FROM neurigraph.before_search()"
+    for claims, speakers in ((world.owner, ["speaker of open talk", "speaker of secret talk"]), (world.friend, [])):
+        with world.here.database.agent(claims) as tx:
+            row = tx.execute(query).fetchone()
+        assert row == {"speakers": speakers}
+    set_privacy(world.here.database, world.owner, world.private_source, Privacy.SHARED)
+    assert world.ask(world.friend, SECRET_WORD).anchors != nonsense.anchors
 
 
 def test_a_private_conversation_makes_no_nodes_edges_or_keywords(shared_installation: Installation) -> None:
