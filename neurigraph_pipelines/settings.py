@@ -46,6 +46,11 @@ class Settings(BaseSettings):
         default=None,
         description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
     )
+    opaque_schema_names: bool = Field(
+        default=False,
+        description="Whether schemas of new users' nodes get names that say nothing: every role of a database reads its "
+        "catalog (docs/access.md).",
+    )
     jwt_audience: str | None = Field(
         default=None,
         min_length=1,

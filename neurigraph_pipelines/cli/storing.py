@@ -64,7 +64,9 @@ def import_file(
         return
     total = content_size(file)
     with opened() as installation:
-        owner, made = ensure_user(installation.database, argument(user))
+        owner, made = ensure_user(
+            installation.database, argument(user), opaque_schema_names=installation.settings.opaque_schema_names
+        )
         if made:
             output.note(f"made the user {owner.slug}")
         with output.progress(in_bytes=True) as progress:

@@ -74,7 +74,9 @@ def import_document(path: Path, user: str, output: Output, private: bool) -> Non
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
     with opened() as installation:
-        owner, made = ensure_user(installation.database, argument(user))
+        owner, made = ensure_user(
+            installation.database, argument(user), opaque_schema_names=installation.settings.opaque_schema_names
+        )
         if made:
             output.note(f"made the user {owner.slug}")
         claims = Claims.of_user(owner.user_id)

@@ -119,7 +119,7 @@ def tree(tx: Transaction, user_id: UUID) -> Tree:
 
 def _is_whole(row: dict[str, Any]) -> bool:
     """Whether all nodes above one are visible, by the names of those that are."""
-    return len(row["names"]) == row["layer_depth"] + 1
+    return len(row["names"]) == int(row["layer_depth"]) + 1
 
 
 def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:

@@ -46,8 +46,11 @@ class NodeRef:
     names: tuple[str, ...]
 
 
-def create_user(database: Database, slug: str) -> tuple[User, str]:
+def create_user(database: Database, slug: str, *, opaque_schema_names: bool = False) -> tuple[User, str]:
     """Make a user, the root of their graph and a first API key, in one transaction.
+
+    Args:
+        opaque_schema_names: Let the names of this user's schemas say nothing of their nodes, now and later.
 
     Returns:
         The user, and the key, which cannot be shown again.
@@ -62,7 +65,7 @@ def create_user(database: Database, slug: str) -> tuple[User, str]:
         )
     key = new_api_key()
     with database.owner() as tx:
-        row = tx.execute(_QUERIES["insert_user"], {"slug": slug}).fetchone()
+        row = tx.execute(_QUERIES["insert_user"], {"slug": slug, "opaque_schema_names": opaque_schema_names}).fetchone()
         if row is None:
             raise ConflictError(f"a user {slug!r} exists already")
         user_id: UUID = row["user_id"]
@@ -91,7 +94,7 @@ def list_users(database: Database) -> list[User]:
         return [User(**row) for row in tx.execute(_QUERIES["list_users"])]
 
 
-def ensure_user(database: Database, slug: str) -> tuple[User, bool]:
+def ensure_user(database: Database, slug: str, *, opaque_schema_names: bool = False) -> tuple[User, bool]:
     """The user of that slug, made if need be.
 
     Returns:
@@ -102,7 +105,7 @@ def ensure_user(database: Database, slug: str) -> tuple[User, bool]:
     except NotFoundError:
         pass
     try:
-        return create_user(database, slug)[0], True
+        return create_user(database, slug, opaque_schema_names=opaque_schema_names)[0], True
     except ConflictError:  # somebody else made it meanwhile
         return find_user(database, slug), False
 
@@ -277,7 +280,9 @@ def _provision(
 def free_schema_name(tx: Transaction, user_slug: str, names: Sequence[str], node_id: UUID) -> str:
     """A name for the schema of a node at that path that no other node has."""
     schema = naming.schema_name(user_slug, names)
-    row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema}).fetchone()
+    row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema, "user_slug": user_slug}).fetchone()
+    if row is not None and row["opaque"]:
+        return f"n_{node_id.hex}"
     if row is not None and row["taken"]:  # by a node that bore this path before it was renamed or moved
         return naming.schema_name(user_slug, (*names, str(node_id)))
     return schema

@@ -1,8 +1,8 @@
 -- Users, nodes and edges.
 
 -- name: insert_user
-INSERT INTO neurigraph.users (slug)
-VALUES (%(slug)s)
+INSERT INTO neurigraph.users (slug, opaque_schema_names)
+VALUES (%(slug)s, %(opaque_schema_names)s)
 ON CONFLICT (slug) DO NOTHING
 RETURNING user_id;
 
@@ -25,7 +25,10 @@ INNER JOIN neurigraph.graph_index AS g ON u.user_id = g.user_id AND g.layer_dept
 ORDER BY u.slug;
 
 -- name: schema_name_taken
-SELECT EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema_name)s) AS taken;
+-- And whether the names of this user's schemas are to say nothing.
+SELECT
+    EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema_name)s) AS taken,
+    EXISTS (SELECT FROM neurigraph.users AS u WHERE u.slug = %(user_slug)s AND u.opaque_schema_names) AS opaque;
 
 -- name: insert_node
 -- Waits for a concurrent provisioning of the same name, and then does nothing: one name, one node. No index is named,

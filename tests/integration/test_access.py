@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,7 +21,7 @@ from neurigraph_pipelines.errors import (
     NotFoundError,
 )
 from neurigraph_pipelines.graph import navigation
-from neurigraph_pipelines.graph.provisioning import provision_node
+from neurigraph_pipelines.graph.provisioning import create_user, provision_node
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SourceKind, SubjectType
@@ -39,21 +40,18 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 
 def seen(graph: SharedGraph, claims: Claims) -> set[str]:
-    """Paths of the nodes whose three tables are open, by SQL; all three are, or none."""
-    found: dict[str, list[int]] = {}
+    """Paths of the nodes that are listed, by SQL; the tables of those, and of no other, are open."""
+    schemas = schemas_of(graph.installation, graph.owner)
+    ids = {path: graph.node(path) for path in schemas}
     with graph.installation.database.agent(claims) as tx:
-        for path, schema in schemas_of(graph.installation, graph.owner).items():
+        listed = {row["node_id"] for row in tx.execute("SELECT node_id FROM neurigraph.graph_index")}
+        for path, schema in schemas.items():
+            counts = []
             for table in NODE_TABLES:
-                row = tx.execute(sql.SQL("SELECT count(*) AS n FROM {}").format(sql.Identifier(schema, table)))
-                found.setdefault(path, []).append(row.fetchall()[0]["n"])
-    assert all(min(counts) > 0 or max(counts) == 0 for counts in found.values())
-    listed = set()
-    with graph.installation.database.agent(claims) as tx:
-        for row in tx.execute("SELECT node_id FROM neurigraph.graph_index"):
-            listed.add(row["node_id"])
-    ids = {path: graph.node(path) for path in found}
-    full = {path for path, counts in found.items() if min(counts) > 0}
-    assert {path for path in full if ids[path] in listed} == full
+                query = sql.SQL("SELECT count(*) AS n FROM {}").format(sql.Identifier(schema, table))
+                counts += [row["n"] for row in tx.execute(query)]
+            assert min(counts) > 0 or max(counts) == 0, path
+            assert max(counts) == 0 or ids[path] in listed, path
     return {path for path, node_id in ids.items() if node_id in listed}
 
 
@@ -459,3 +457,11 @@ def test_a_node_made_by_hand_stands_where_it_was_wanted(graph: SharedGraph) -> N
     assert sharing.grant(
         database, graph.owners, Subject(SubjectType.PERSONA, str(made.node_id)), deep, GrantType.READ_WRITE
     )[1]
+
+
+def test_opaque_schema_names_say_nothing_of_their_nodes(shared_installation: Installation) -> None:
+    user, _ = create_user(shared_installation.database, f"grace-{uuid4().hex[:8]}", opaque_schema_names=True)
+    provision_node(shared_installation.database, Claims.of_user(user.user_id), user.root_node_id, "Zanzibar")
+    names = schemas_of(shared_installation, user)
+    assert set(names) == {"", "Zanzibar"}
+    assert all(re.fullmatch(r"n_[0-9a-f]{32}", name) for name in names.values())
