@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import (
+    access,
     chunk_detection,
     code_location,
     daemon,
@@ -55,6 +56,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "lifecycle": lifecycle.run,
     "history": history.run,
     "forget": forget.run,
+    "access": access.run,
     "embedding": measure_embedding,
 }
 

@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     )
     opaque_schema_names: bool = Field(
         default=False,
-        description="Whether schemas of new users' nodes get names that say nothing: every role of a database reads its "
+        description="Whether schemas of new users' nodes get names that say nothing: every role of a database sees its "
         "catalog (docs/access.md).",
     )
     jwt_audience: str | None = Field(
