@@ -20,11 +20,12 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.history import append_delta, author_of, diff, pipeline_author
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
-from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
+from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision, revise
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.retrieval.search import Answer, Question, search
 from neurigraph_pipelines.wiring import Installation
+from resources.redaction import PatternRedactor
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
 from tests.support.older_nodes import take_back
@@ -151,6 +152,15 @@ def test_hostile_text_is_kept_as_text(memory: Memory) -> None:
     assert memory.at()["title"] == title + "\ufffd\ufffd"
     assert memory.at()["kw_topics"] == ["{}", '"', "\\", "NULL"]
     assert memory.at(delta.w - MICROSECOND)["kw_topics"] == ["testing"]
+
+
+def test_what_is_not_to_be_kept_is_taken_out_of_a_revision(memory: Memory) -> None:
+    redactor = PatternRedactor(["email"])
+    revision = Revision(title="ana@example.com", summary="Ask ana@example.com", entities=["Ana", "ana@example.com"])
+    revise(memory.here.database, memory.embedder, memory.claims, memory.record_id, revision, redactor=redactor)
+    now = memory.at()
+    assert (now["title"], now["summary"], now["kw_entities"]) == ("[email]", "Ask [email]", ["Ana", "[email]"])
+    assert "example.com" not in str(memory.deltas)
 
 
 def test_what_is_not_there_or_somebody_elses_is_not_found(memory: Memory) -> None:
