@@ -35,8 +35,6 @@ class DoomedNode:
 
     node_id: UUID
     schema_name: str
-    layer_depth: int
-    record_count: int
     names: tuple[str, ...]
 
 

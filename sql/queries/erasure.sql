@@ -129,8 +129,6 @@ WHERE r.record_id = %(record_id)s AND r.user_id = %(user_id)s;
 SELECT
     g.node_id,
     g.schema_name,
-    g.layer_depth,
-    g.record_count,
     n.names
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
@@ -149,17 +147,7 @@ WHERE r.node_id = ANY(%(node_ids)s)
 ORDER BY r.record_id;
 
 -- name: files
-SELECT
-    f.file_id,
-    f.record_id,
-    f.file_type,
-    f.storage_path,
-    f.compression_state,
-    f.compression_format,
-    f.size_bytes,
-    f.stored_bytes,
-    f.stored_sha256,
-    f.content_sha256
+SELECT f.*
 FROM {schema}.file_manifest AS f
 WHERE %(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s
 ORDER BY f.file_id;
