@@ -48,7 +48,7 @@ def settings_page() -> str:
 def _default(field: FieldInfo) -> str:
     if field.default_factory is not None:
         return _cell(inspect.getdoc(field.default_factory) or "").replace("``", "`").rstrip(".")
-    if field.default is None or field.default is PydanticUndefined:
+    if field.default in (None, PydanticUndefined, ()):
         return "unset"
     value = field.default
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
