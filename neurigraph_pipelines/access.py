@@ -1,7 +1,7 @@
-"""Who is asking: signed claims, the passwords of the database roles, and API keys.
+"""Who is asking: claims from API keys and tokens, their signature, and the passwords of the database roles.
 
-Deriving and signing only. Which rows a claim opens is decided in the database (``sql/shared``); how claims reach a
-transaction is the database adapter's affair.
+Every face authenticates here. Which rows a claim opens is decided in the database (``sql/routines/access.sql``); how
+claims reach a transaction is the database adapter's affair; giving keys and grants is for ``sharing``.
 """
 
 from __future__ import annotations

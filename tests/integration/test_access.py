@@ -470,21 +470,21 @@ def test_nobody_grants_what_is_anothers(graph: SharedGraph) -> None:
             attempt()
 
 
-def test_a_node_made_by_hand_stands_where_it_was_wanted(quiet: SharedGraph) -> None:
-    database = quiet.installation.database
-    made = provision_node(database, quiet.owners, quiet.node("Work"), "  Ops\x00 ", node_type=NodeType.PERSONA)
+def test_a_node_made_by_hand_stands_where_it_was_wanted(graph: SharedGraph) -> None:
+    database = graph.installation.database
+    made = provision_node(database, graph.owners, graph.node("Work"), "  Ops\x00 ", node_type=NodeType.PERSONA)
     assert made.names == ("Work", "Ops")
     with pytest.raises(ConflictError):
-        provision_node(database, quiet.owners, quiet.node("Work"), "OPS")
+        provision_node(database, graph.owners, graph.node("Work"), "OPS")
     with pytest.raises(InvalidInputError):
-        provision_node(database, quiet.owners, quiet.node("Work"), "\u200b")
-    deep = quiet.node("Work/Legal/Contracts")
+        provision_node(database, graph.owners, graph.node("Work"), "\u200b")
+    deep = graph.node("Work/Legal/Contracts")
     for name in ("four", "five"):
-        deep = provision_node(database, quiet.owners, deep, name).node_id
+        deep = provision_node(database, graph.owners, deep, name).node_id
     with pytest.raises(InvalidInputError, match="deepest"):
-        provision_node(database, quiet.owners, deep, "six")
+        provision_node(database, graph.owners, deep, "six")
     assert sharing.grant(
-        database, quiet.owners, Subject(SubjectType.PERSONA, str(made.node_id)), deep, GrantType.READ_WRITE
+        database, graph.owners, Subject(SubjectType.PERSONA, str(made.node_id)), deep, GrantType.READ_WRITE
     )[1]
 
 
