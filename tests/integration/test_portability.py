@@ -10,6 +10,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -399,11 +400,25 @@ def test_who_was_forgotten_comes_back_once_nothing_is_left_to_be_removed(
     assert source.ask(installation, QUESTIONS[0]).hits == source.ask(source.here, QUESTIONS[0]).hits
 
 
+def interrupt(source: Source, target: Path) -> None:
+    """Begin an export, and stop it as Ctrl-C does."""
+    here = source.here
+    with (
+        new_archive(target) as archive,
+        closing(export_user(here.database, here.objects, source.user.user_id, archive, Exported())) as steps,
+    ):
+        next(steps)
+        raise KeyboardInterrupt
+
+
 def test_an_export_that_fails_leaves_no_file(source: Source, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         export(source.here, User(uuid4(), "nobody", uuid4()), tmp_path / "export.zip")
     with pytest.raises(NotFoundError):
         export(source.here, User(uuid4(), "nobody", uuid4()), tmp_path / "export")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(source, tmp_path / "export.zip")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "there").mkdir()
     with pytest.raises(ConflictError, match="is there already"):
