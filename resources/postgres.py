@@ -26,6 +26,7 @@ from neurigraph_pipelines.statements import statements
 
 # Where the vector extension may live: created by us in public, by Supabase in extensions.
 _SEARCH_PATH = "neurigraph,public,extensions"
+_SHARED_TABLE = '"neurigraph.'
 _ATTEMPTS = 3
 _QUERIES = statements("session")
 
@@ -126,8 +127,10 @@ class PostgresDatabase:
                 yield connection
         except PoolTimeout as error:
             raise TransientError("the database gave no connection in time", retry_after=1.0) from error
-        except psycopg.errors.UndefinedTable as error:  # of a node that was dropped since it was looked up
-            raise NotFoundError from error
+        except psycopg.errors.UndefinedTable as error:
+            if _SHARED_TABLE in (error.diag.message_primary or ""):
+                raise
+            raise NotFoundError from error  # of a node that was dropped since it was looked up
 
     def _pool(self, role: str) -> ConnectionPool[Connection[dict[str, Any]]]:
         with self._opening:
