@@ -172,6 +172,20 @@ def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(quiet: Shared
                 continue
 
 
+def test_the_owner_pays_nothing_for_what_others_are_asked(graph: SharedGraph) -> None:
+    with graph.installation.database.agent(graph.owners) as tx:
+        for table in ("graph_index", "node_edges", "record_index", "file_index", "sources", "messages", "delta_log"):
+            explain = sql.SQL("EXPLAIN (ANALYZE, FORMAT JSON) SELECT FROM {} WHERE user_id = %s")
+            query = explain.format(sql.Identifier("neurigraph", table))
+            (row,) = tx.execute(query, [graph.owner.user_id]).fetchall()
+            (plan,) = row["QUERY PLAN"]
+            asked_of_others = [
+                node for node in plan["Plan"]["Plans"] if node.get("Subplan Name", "").startswith("SubPlan")
+            ]
+            assert asked_of_others, table
+            assert all(node["Actual Loops"] == 0 for node in asked_of_others), table
+
+
 # What an answer tells
 
 
