@@ -19,7 +19,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.errors import ConfigurationError, NotFoundError, TransientError
+from neurigraph_pipelines.errors import ConfigurationError, NodeGoneError, TransientError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -95,7 +95,7 @@ class PostgresDatabase:
     ) -> list[dict[str, Any]]:
         """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
         for _ in range(_ATTEMPTS - 1):
-            with suppress(NotFoundError):  # the statement looked a node up that was dropped at that moment
+            with suppress(NodeGoneError):
                 return self._ask(claims, statement, parameters)
         return self._ask(claims, statement, parameters)
 
@@ -128,9 +128,10 @@ class PostgresDatabase:
         except PoolTimeout as error:
             raise TransientError("the database gave no connection in time", retry_after=1.0) from error
         except psycopg.errors.UndefinedTable as error:
-            if _SHARED_TABLE in (error.diag.message_primary or ""):
+            missing = error.diag.message_primary or ""
+            if _SHARED_TABLE in missing:
                 raise
-            raise NotFoundError from error  # of a node that was dropped since it was looked up
+            raise NodeGoneError(f"a node was dropped meanwhile ({type(error).__name__}: {missing})") from error
 
     def _pool(self, role: str) -> ConnectionPool[Connection[dict[str, Any]]]:
         with self._opening:
