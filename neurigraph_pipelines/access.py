@@ -153,7 +153,7 @@ def require_write(tx: Transaction, node_id: UUID) -> None:
 def unguarded_tables(database: Database) -> list[str]:
     """Tables that a face could reach without a policy, or without the gate of their node; there should be none."""
     with database.owner() as tx:
-        return [f"{row['schema_name']}.{row['table_name']}" for row in tx.execute(_QUERIES["unguarded_tables"])]
+        return [f"{row['place']}: {row['table_name']}" for row in tx.execute(_QUERIES["unguarded_tables"])]
 
 
 def _claims_of_token(said: Mapping[str, Any]) -> Claims:

@@ -35,7 +35,10 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.persona_of(asking jsonb) RETURNS uuid
 LANGUAGE sql STABLE AS $$
     SELECT g.node_id FROM neurigraph.graph_index AS g
-    WHERE g.node_id = CASE WHEN asking ->> 'role' = 'persona' THEN (asking ->> 'sub')::uuid END
+    WHERE g.node_id = CASE
+        WHEN asking ->> 'role' = 'persona' AND asking ->> 'sub' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+            THEN (asking ->> 'sub')::uuid
+    END
         AND g.user_id = (asking ->> 'user_id')::uuid AND g.node_type = 'persona'
 $$;
 
