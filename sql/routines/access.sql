@@ -91,26 +91,32 @@ LANGUAGE sql STABLE AS $$
     )
 $$;
 
+-- Both are planned once a connection, where SQL alone would be planned for every statement.
 CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT EXISTS (
-        SELECT FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
-        CROSS JOIN LATERAL neurigraph.visible_nodes(c.asking) AS g
-        WHERE g.node_id = wanted
-    )
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+BEGIN
+    RETURN EXISTS (SELECT FROM neurigraph.visible_nodes(asking) AS g WHERE g.node_id = wanted);
+END
 $$;
 
 CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT EXISTS (
-        SELECT FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
-        INNER JOIN neurigraph.graph_index AS g ON g.user_id = (c.asking ->> 'user_id')::uuid
-        WHERE g.node_id = wanted
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM neurigraph.graph_index AS g
+        WHERE g.node_id = wanted AND g.user_id = (asking ->> 'user_id')::uuid
             AND (
-                c.asking ->> 'role' = 'user'
-                OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(c.asking, 'read_write') AS r (node_id))
+                asking ->> 'role' = 'user'
+                OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read_write') AS r (node_id))
             )
-    )
+    );
+END
 $$;
 
 -- What whoever is asking may see without owning the graph; nothing for its owner, whose rows other policies show.

@@ -328,26 +328,32 @@ $$;
 -- who speak there, in lower case, which a question is embedded without. Only the owner of a graph learns of a version:
 -- it moves with everything in it.
 CREATE OR REPLACE FUNCTION neurigraph.before_search() RETURNS TABLE (data_version text, speakers text [])
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT
-        CASE WHEN a.is_owner THEN neurigraph_private.data_version(a.user_id) END,
-        CASE
-            WHEN a.is_owner THEN ARRAY(
-                SELECT substr(u.lexeme, 2) FROM neurigraph.user_lexemes AS u
-                WHERE u.user_id = a.user_id AND u.lexeme >= '@' AND u.lexeme < 'A'
-            )
-            ELSE ARRAY(
-                SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
-                WHERE n.user_id = a.user_id AND n.lexeme >= '@' AND n.lexeme < 'A'
-                    AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(a.asking) AS v)
-                    AND neurigraph_private.counts_are_told(a.asking)
-            )
-        END
-    FROM (
-        SELECT c.asking, (c.asking ->> 'user_id')::uuid AS user_id, c.asking ->> 'role' = 'user' AS is_owner
-        FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
-    ) AS a
-    WHERE a.user_id IS NOT NULL
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+    owner uuid := asking ->> 'user_id';
+BEGIN
+    IF owner IS NULL THEN
+        RETURN;
+    END IF;
+    IF asking ->> 'role' = 'user' THEN
+        data_version := neurigraph_private.data_version(owner);
+        speakers := ARRAY(
+            SELECT substr(u.lexeme, 2) FROM neurigraph.user_lexemes AS u
+            WHERE u.user_id = owner AND u.lexeme >= '@' AND u.lexeme < 'A'
+        );
+    ELSE
+        speakers := ARRAY(
+            SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
+            WHERE n.user_id = owner AND n.lexeme >= '@' AND n.lexeme < 'A'
+                AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+                AND neurigraph_private.counts_are_told(asking)
+        );
+    END IF;
+    RETURN NEXT;
+END
 $$;
 
 -- Phase one in one call. Null where the claims open nothing, or the node to search below is not there for whoever asks.
