@@ -82,13 +82,15 @@ $$;
 -- Whether whoever asks may be told of what was counted over whole nodes, words, speakers and means: not where something
 -- hidden counted. Then all words are as rare as each other.
 CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_told(asking jsonb) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT asking ->> 'role' = 'user' OR NOT EXISTS (
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN asking ->> 'role' = 'user' OR NOT EXISTS (
         SELECT FROM neurigraph.sources AS s
         INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
         WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private'
             AND r.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
-    )
+    );
+END
 $$;
 
 -- Both are planned once a connection, where SQL alone would be planned for every statement.
@@ -193,18 +195,21 @@ $$;
 
 -- In how many passages of it a lexeme occurs.
 CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(owner uuid, word text) RETURNS bigint
-LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN neurigraph_private.asking() ->> 'role' = 'user' THEN (
-            SELECT u.passages FROM neurigraph.user_lexemes AS u WHERE u.user_id = owner AND u.lexeme = word
-        )
-        WHEN NOT neurigraph_private.counts_are_told(neurigraph_private.asking()) THEN 1
-        ELSE (
-            SELECT sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
-            WHERE n.user_id = owner AND n.lexeme = word
-                AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
-        )
-    END
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    asking jsonb := neurigraph_private.asking();
+BEGIN
+    IF asking ->> 'role' = 'user' THEN
+        RETURN (SELECT u.passages FROM neurigraph.user_lexemes AS u WHERE u.user_id = owner AND u.lexeme = word);
+    ELSIF NOT neurigraph_private.counts_are_told(asking) THEN
+        RETURN 1;
+    END IF;
+    RETURN (
+        SELECT sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
+        WHERE n.user_id = owner AND n.lexeme = word
+            AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+    );
+END
 $$;
 
 -- Whose key this is; nobody's if it is unknown, expired or revoked. When it was last used is noted once an hour.
