@@ -19,17 +19,19 @@ from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.embed import to_record_vector
+from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision
-from neurigraph_pipelines.model import Privacy
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.model import Keywords, Privacy, Segment, Summary
+from neurigraph_pipelines.ports import Adapters, LanguageModel
 from neurigraph_pipelines.retrieval.search import Question, search
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
+from tests.conftest import ROOT
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.graphs import Graph, new_graph
-from tests.support.memories import WordEmbedder, node_rows, rows
+from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, node_rows, rows, stored
 from tests.support.model_clients import make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider
 
@@ -38,6 +40,20 @@ FOREVER = datetime.now(UTC) + timedelta(days=1)
 DOWN = Fault("status", status=503)
 REFUSED = Fault("status", status=400)
 HELD = Fault("stall", seconds=60.0)
+
+
+class FilesByTags(PlainModel):
+    """Files as the plain model does, and writes as another, which looks at more of what it is given."""
+
+    def __init__(self, writer: LanguageModel) -> None:
+        super().__init__()
+        self._writer = writer
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        return self._writer.summarize(segment, words)
+
+    def extract_keywords(self, segment: Segment) -> Keywords:
+        return self._writer.extract_keywords(segment)
 
 
 @pytest.fixture
@@ -144,6 +160,19 @@ def test_repeating_it_changes_nothing_and_again_asks_the_model_once_more(
     assert counts(run(wanted=Wanted(again=True))) == (0, 2, 0, 0, 0, 0)
     assert len(provider.requests) == 2 * asked
     assert states(memories) == after
+
+
+def test_what_is_read_back_gives_the_words_that_the_first_reading_gave(
+    graph: Graph, here: Installation, adapters: Adapters, run: Callable[..., Resummarized]
+) -> None:
+    careful = replace(adapters, language_model=FilesByTags(here.adapters.language_model))
+    sample = ROOT / "samples" / "bob.jsonl"
+    import_file(here.database, here.tokens, here.settings, graph.claims, sample, "jsonl")
+    converse(here, graph.claims, "#Garden We planted beans.", "#Vespa It needs jet 7.", external_id="Beans, and jets")
+    memories = stored(ingest(careful, here.settings, graph.user))
+    assert len(memories) == 16 + 2
+    done = run(adapters=careful, wanted=Wanted(again=True))
+    assert counts(done) == (0, len(memories), 0, 0, 0, 0)
 
 
 def test_a_dry_run_only_counts(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
