@@ -49,7 +49,7 @@ def reembed(since: _Day = None, until: _Day = None, user: AnyUserSlug = None, as
 def resummarize(
     records: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RECORD_ID]...", help="Only these memories of the user.", show_default=False),
+        typer.Argument(metavar="RECORD_ID…", help="Only these memories of the user.", show_default=False),
     ] = None,
     user: AnyUserSlug = None,
     since: _Day = None,
