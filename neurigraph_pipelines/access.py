@@ -97,7 +97,6 @@ def authenticate(database: Database, key: str) -> Claims:
     Raises:
         UnauthenticatedError: The key is unknown, expired or revoked.
     """
-    (row,) = database.ask(None, _QUERIES["owner_of_key"], {"key_hash": api_key_hash(key)})
-    if row["user_id"] is None:
-        raise UnauthenticatedError("this API key is not valid")
-    return Claims.of_user(row["user_id"])
+    for row in database.ask(None, _QUERIES["holder_of_key"], {"key_hash": api_key_hash(key)}):
+        return Claims(row["subject_id"] or str(row["user_id"]), row["role"], row["user_id"])
+    raise UnauthenticatedError("this API key is not valid")

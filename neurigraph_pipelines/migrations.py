@@ -200,7 +200,10 @@ def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:
             role=sql.Identifier(role), password=sql.Literal(secret.role_password(role))
         )
         _taking_turns(partial(connection.execute, statement))
-    connection.execute(_QUERIES["set_dagster_search_path"].format(database=sql.Identifier(connection.info.dbname)))
+    database = sql.Identifier(connection.info.dbname)
+    _taking_turns(partial(connection.execute, _QUERIES["reset_agent"]))
+    for query in ("reset_agent_here", "set_dagster_search_path"):
+        connection.execute(_QUERIES[query].format(database=database))
 
 
 def _taking_turns(change_roles: Callable[[], object]) -> None:

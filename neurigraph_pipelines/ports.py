@@ -63,6 +63,19 @@ class Database(Protocol):
         ...
 
 
+class TokenVerifier(Protocol):
+    """Tells genuine tokens of those whom the installation trusts from all others."""
+
+    def verify(self, token: str) -> Mapping[str, Any]:
+        """The claims of a genuine token that is in force and meant for us.
+
+        Raises:
+            UnauthenticatedError: It is anything else.
+            TransientError: What it is checked with could not be fetched.
+        """
+        ...
+
+
 class TokenCounter(Protocol):
     """Counts tokens as a model would."""
 

@@ -46,6 +46,30 @@ class Settings(BaseSettings):
         default=None,
         description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
     )
+    jwt_audience: str | None = Field(
+        default=None, min_length=1, description="`aud` of the tokens that are taken in place of API keys (docs/access.md)."
+    )
+    jwt_issuer: str | None = Field(default=None, min_length=1, description="`iss` of these tokens.")
+    jwt_secret: SecretStr | None = Field(
+        default=None,
+        min_length=32,
+        description="Shared with whoever signs tokens by HS256; at least 32 characters. Unset: none of these is taken.",
+    )
+    jwt_jwks_url: str | None = Field(
+        default=None,
+        description="Address (https) of the public keys of whoever signs tokens by RS256. Unset: none of these is taken.",
+    )
+    jwt_jwks_seconds: float = Field(
+        default=300.0, gt=0, description="Seconds for which fetched keys are kept: a withdrawn one is good for as long."
+    )
+    jwt_leeway_seconds: float = Field(
+        default=10.0, ge=0, le=300, description="By which the clock of whoever signs may differ from ours."
+    )
+    jwt_most_seconds: float = Field(
+        default=86_400.0,
+        gt=0,
+        description="A token that expires later than that from now is refused: tokens cannot be revoked.",
+    )
     objects_url: str | None = Field(
         default=None,
         description="Where raw files live: a folder, or `s3://bucket/prefix` (docs/object-storage.md). "
@@ -307,9 +331,28 @@ class Settings(BaseSettings):
     # Faces
     api_host: str = Field(default="127.0.0.1", description="Address that the HTTP API listens on.")
     api_port: int = Field(default=8400, ge=0, le=65535, description="Port of the HTTP API.")
+    api_requests_per_minute: float = Field(
+        default=6_000.0,
+        gt=0,
+        description="HTTP requests of one key in a minute; after a pause as many may come at once. "
+        "Each process counts for itself: divide it among them.",
+    )
+    api_concurrent_requests: int = Field(
+        default=200, ge=1, description="HTTP requests that a process works on at one time."
+    )
+    api_connections: int = Field(default=500, ge=1, description="Connections to one process of the HTTP API.")
+    api_client_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds for a client to send the head of a request, to begin its body, or to take some of an "
+        "answer.",
+    )
     ui_host: str = Field(default="127.0.0.1", description="Address that the Dagster UI listens on.")
     ui_port: int = Field(default=3000, ge=0, le=65535, description="Port of the Dagster UI.")
     database_pool_size: int = Field(default=4, ge=1, le=100, description="Connections a process keeps in each role.")
+    database_wait_seconds: float = Field(
+        default=10.0, gt=0, description="Longest wait for one of these connections while all are in use."
+    )
     statement_timeout_seconds: float = Field(default=30.0, gt=0, description="Longest statement of a face.")
 
     @field_validator("s3_cold_storage_class", mode="before")
@@ -325,6 +368,12 @@ class Settings(BaseSettings):
             raise ValueError("s3_access_key_id and s3_secret_access_key are set together, or neither is")
         if self.s3_kms_key_id is not None and self.s3_encryption != "aws:kms":
             raise ValueError("s3_kms_key_id needs s3_encryption to be aws:kms")
+        return self
+
+    @model_validator(mode="after")
+    def _tokens_are_meant_for_us(self) -> Settings:
+        if (self.jwt_secret or self.jwt_jwks_url) and not (self.jwt_audience and self.jwt_issuer):
+            raise ValueError("tokens need jwt_audience and jwt_issuer, or one signed for another service would do here")
         return self
 
     @model_validator(mode="after")

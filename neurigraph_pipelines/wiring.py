@@ -30,6 +30,7 @@ from neurigraph_pipelines.ports import (
     Reranker,
     TextExtractor,
     TokenCounter,
+    TokenVerifier,
 )
 from neurigraph_pipelines.settings import Settings
 from resources.embedded_postgres import EmbeddedPostgres, ServerLease
@@ -126,6 +127,7 @@ class Installation:
             self.secret,
             pool_size=self.settings.database_pool_size,
             statement_timeout=self.settings.statement_timeout_seconds,
+            pool_wait=self.settings.database_wait_seconds,
         )
         self._open.callback(database.close)
         return database
@@ -139,6 +141,23 @@ class Installation:
     def migrate(self, on_applied: Callable[[str], None] | None = None) -> MigrationReport:
         """Bring the shared schema up to date."""
         return migrate(self.administrator_url, self.secret, on_applied=on_applied)
+
+    @cached_property
+    def token_verifier(self) -> TokenVerifier | None:
+        """Checks tokens that others signed; None where the settings trust nobody's."""
+        settings = self.settings
+        if settings.jwt_audience is None or settings.jwt_issuer is None:
+            return None
+        from resources.json_web_tokens import JsonWebTokens, KeySet
+
+        return JsonWebTokens(
+            settings.jwt_audience,
+            settings.jwt_issuer,
+            secret=settings.jwt_secret.get_secret_value() if settings.jwt_secret is not None else None,
+            keys=KeySet(settings.jwt_jwks_url, settings.jwt_jwks_seconds) if settings.jwt_jwks_url else None,
+            leeway_seconds=settings.jwt_leeway_seconds,
+            most_seconds=settings.jwt_most_seconds,
+        )
 
     @cached_property
     def objects(self) -> ObjectStore:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,10 +65,21 @@ class DropFolder:
         Raises:
             StorageError: It is gone, or cannot be read.
         """
-        path = self._folder / file.user_slug / file.name
         try:
-            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+            with os.fdopen(self._open([file.user_slug, *file.name.split("/")]), "rb") as stream:
                 while chunk := stream.read(_READ_BYTES):
                     yield chunk
         except OSError as error:
             raise StorageError(f"{file.name} in the drop folder cannot be read ({error.strerror})") from error
+
+    def _open(self, parts: Sequence[str]) -> int:
+        """Step by step: any folder on the way may have become a link since it was looked at."""
+        *folders, name = parts
+        at = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for folder in folders:
+                above, at = at, os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+                os.close(above)
+            return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+        finally:
+            os.close(at)

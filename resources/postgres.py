@@ -19,13 +19,14 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.errors import ConfigurationError, TransientError
+from neurigraph_pipelines.errors import ConfigurationError, NotFoundError, TransientError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 # Where the vector extension may live: created by us in public, by Supabase in extensions.
 _SEARCH_PATH = "neurigraph,public,extensions"
+_ATTEMPTS = 3
 _QUERIES = statements("session")
 
 
@@ -43,6 +44,7 @@ class PostgresDatabase:
         secret: Derives the roles' passwords and signs claims.
         pool_size: Most connections a role.
         statement_timeout: Seconds after which a statement of a face is cancelled.
+        pool_wait: Seconds to wait for a connection while all are in use.
     """
 
     def __init__(
@@ -91,6 +93,14 @@ class PostgresDatabase:
         self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]
     ) -> list[dict[str, Any]]:
         """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(NotFoundError):  # the statement looked a node up that was dropped at that moment
+                return self._ask(claims, statement, parameters)
+        return self._ask(claims, statement, parameters)
+
+    def _ask(
+        self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]
+    ) -> list[dict[str, Any]]:
         with self._transaction("neurigraph_agent") as connection, connection.pipeline():
             if claims is not None:
                 self._set_claims(connection, claims)
@@ -116,6 +126,8 @@ class PostgresDatabase:
                 yield connection
         except PoolTimeout as error:
             raise TransientError("the database gave no connection in time", retry_after=1.0) from error
+        except psycopg.errors.UndefinedTable as error:  # of a node that was dropped since it was looked up
+            raise NotFoundError from error
 
     def _pool(self, role: str) -> ConnectionPool[Connection[dict[str, Any]]]:
         with self._opening:

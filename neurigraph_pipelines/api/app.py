@@ -13,9 +13,23 @@ from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 import neurigraph_pipelines
-from neurigraph_pipelines.api import conversations, events, failures, files, health, nodes, search, uploads, users
+from neurigraph_pipelines.api import (
+    conversations,
+    erasures,
+    events,
+    exports,
+    failures,
+    files,
+    health,
+    memories,
+    nodes,
+    search,
+    uploads,
+    users,
+)
+from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
-from neurigraph_pipelines.api.problems import add_problem_handlers, problem_definition
+from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.wiring import Installation
 
 _DESCRIPTION = f"""
@@ -56,10 +70,20 @@ def create_app(installation: Installation) -> FastAPI:
     )
     app.state.installation = installation
     upload_bytes = installation.settings.max_upload_bytes + uploads.FORM_BYTES
-    app.add_middleware(BodyLimit, limit=MAX_BODY_BYTES, larger={("POST", "/v1/files"): upload_bytes})
+    app.add_middleware(
+        BodyLimit,
+        limit=MAX_BODY_BYTES,
+        larger={("POST", "/v1/files"): upload_bytes},
+        patience=installation.settings.api_client_seconds,
+    )
+    app.add_middleware(
+        Admission,
+        requests_per_minute=installation.settings.api_requests_per_minute,
+        concurrent_requests=installation.settings.api_concurrent_requests,
+    )
     add_problem_handlers(app)
-    version_1 = APIRouter(prefix="/v1")
-    for subject in (users, conversations, events, uploads, search, files, nodes, failures):
+    version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
+    for subject in (users, exports, conversations, events, uploads, search, files, nodes, memories, erasures, failures):
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router)

@@ -13,8 +13,8 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", response_model=responses.Status)
-def healthy() -> dict[str, str]:
-    """The process answers."""
+async def healthy() -> dict[str, str]:
+    """The process answers, even when every thread of it is busy."""
     return {"status": "ok"}
 
 

@@ -19,7 +19,7 @@ router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 MAX_PAGE = 200
 """Most records in one page."""
 
-_LARGEST_OFFSET = 2**31 - 1
+LARGEST_OFFSET = 2**31 - 1
 
 
 @router.get("/tree", response_model=responses.TreeNode)
@@ -50,7 +50,7 @@ def records(
     caller: Caller,
     installation: Here,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-    offset: Annotated[int, Query(ge=0, le=_LARGEST_OFFSET)] = 0,
+    offset: Annotated[int, Query(ge=0, le=LARGEST_OFFSET)] = 0,
 ) -> dict[str, Any]:
     """The metadata layer of one node, newest first."""
     with installation.database.agent(caller) as tx:

@@ -15,6 +15,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from psycopg import OperationalError
+from psycopg.errors import QueryCanceled
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -53,9 +54,11 @@ _DESCRIPTIONS = {
     401: "No valid key came with the request.",
     403: "The key does not allow this operation.",
     404: "It does not exist, or the key may not see it.",
+    408: "The body came too slowly.",
     409: "It contradicts what is stored, or the file is being decompressed at this moment.",
     413: "The body is too long.",
     422: "The request cannot be accepted; nothing was stored.",
+    429: "Too many requests with this key; `Retry-After` says when to try again.",
     503: "A part of the service cannot be reached right now; `Retry-After` says when to try again.",
 }
 _UNTOLD = "the service cannot answer: its log says why"
@@ -148,7 +151,9 @@ async def _intended(_: Request, error: Exception) -> Response:
 
 async def _database_lost(_: Request, error: Exception) -> Response:
     _log.error("%s: %s", type(error).__name__, error)
-    return problem(503, "the database did not answer", headers=retry_after(None))
+    too_long = isinstance(error, QueryCanceled)
+    detail = "this took the database too long: ask for less, or later" if too_long else "the database did not answer"
+    return problem(503, detail, headers=retry_after(None))
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
+from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
+from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
 from neurigraph_pipelines.model import EventKind, Role, SourceKind
 from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 
@@ -22,6 +24,11 @@ MAX_MESSAGES = 1_000
 
 MAX_TOOL_CALLS = 1_000
 """Most tool calls of one message."""
+
+
+_EXPECTED_DELTA = Field(
+    default=None, description="`delta_id` of the memory as it was read; changed meanwhile, the answer is 409."
+)
 
 
 class _Request(BaseModel):
@@ -113,6 +120,7 @@ class _Question(_Request):
         description="Only messages of whoever bears this name, in any case.",
         json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
     )
+    include_superseded: bool = Field(default=False, description="Also memories that newer ones took the place of.")
     asked_at: datetime | None = Field(
         default=None,
         description="`yesterday` and the like count from here, and days begin in its zone. Unset: `at`, or now in UTC.",
@@ -123,6 +131,32 @@ class _Question(_Request):
         """The question as the domain takes it."""
         values = self.model_dump(exclude={"asked_at"})
         return Question(**{**values, "source_kinds": tuple(self.source_kinds)})
+
+
+class Revise(_Request):
+    """New values for fields of a memory; what is left out or null stays as it is."""
+
+    title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
+    summary: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_SUMMARY_CHARACTERS})
+    entities: list[str] | None = Field(
+        default=None, max_length=MAX_KEYWORDS, description="Replace those that are there."
+    )
+    topics: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
+    dates: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
+    relationships: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
+    expected_delta: UUID | None = _EXPECTED_DELTA
+
+    @property
+    def revision(self) -> Revision:
+        """The revision as the domain takes it."""
+        return Revision(**self.model_dump(exclude={"expected_delta"}))
+
+
+class Supersede(_Request):
+    """What takes the place of a memory."""
+
+    by: UUID | None = Field(description="A newer memory; null lets this one stand for itself again.")
+    expected_delta: UUID | None = _EXPECTED_DELTA
 
 
 class Search(_Question):

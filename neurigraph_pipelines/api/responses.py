@@ -6,7 +6,7 @@ The values come from the domain as they are; these say what they mean.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -130,6 +130,9 @@ class Hit(BaseModel):
     occurred_at: datetime
     source: Source
     file: FileState
+    superseded: bool | None = Field(
+        default=None, description="Another memory took its place; stated with `include_superseded`."
+    )
     explain: dict[str, float | None] | None = Field(default=None, description="Components of the score, if asked for.")
 
 
@@ -331,6 +334,55 @@ class Records(BaseModel):
 
     records: list[Record]
     next_offset: int | None = Field(description="Where the next page begins; null on the last one.")
+
+
+class Memory(Record):
+    """A memory, as it is or as it was; its file and the names on its path are as they are now."""
+
+    node_id: UUID | None
+    node_path: str | None
+    embedding_model: str | None
+    superseded_by: UUID | None = Field(description="The memory that takes its place in searches.")
+    source_kind: SourceKind
+    source_id: UUID
+    first_message: int = Field(description="Number in its source of its first message.")
+    last_message: int
+    delta_id: UUID = Field(description="The delta that made this version.")
+    w: datetime = Field(description="Since when it is so.")
+
+
+class Delta(BaseModel):
+    """One change of a memory."""
+
+    delta_id: UUID
+    previous_delta_id: UUID | None
+    operation: str = Field(description="`create`, `revise`, `embed`, `supersede`, `restore` or `move`.")
+    before: dict[str, Any] = Field(description="The fields that changed, as they were.")
+    after: dict[str, Any] = Field(description="The same fields, as they are since.")
+    notes: list[str]
+    authored_by: str = Field(description="Such as `user:` and an id, or `pipeline:` and a model.")
+    w: datetime = Field(description="Its point in time: later than that of every delta before.")
+
+
+class History(BaseModel):
+    """A page of deltas, newest first."""
+
+    deltas: list[Delta]
+    next_offset: int | None = Field(description="Where the next page begins; null on the last one.")
+
+
+class Change(BaseModel):
+    """A field at two moments; null where the memory was not stored yet."""
+
+    before: Any
+    after: Any
+
+
+class Difference(BaseModel):
+    """What changed of a memory between two moments."""
+
+    record_id: UUID
+    changes: dict[str, Change] = Field(description="By field.")
 
 
 class TreeNode(BaseModel):

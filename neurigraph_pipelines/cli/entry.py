@@ -16,7 +16,19 @@ from typing import Annotated
 import typer
 
 import neurigraph_pipelines
-from neurigraph_pipelines.cli import embeddings, failures, lifecycle, operating, reading, stack, storing, uploading
+from neurigraph_pipelines.cli import (
+    embeddings,
+    exporting,
+    failures,
+    forgetting,
+    lifecycle,
+    memories,
+    operating,
+    reading,
+    stack,
+    storing,
+    uploading,
+)
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.errors import (
     ConfigurationError,
@@ -47,7 +59,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for subject in (storing, uploading, reading, lifecycle, failures, embeddings, operating, stack):
+for subject in (
+    storing,
+    uploading,
+    exporting,
+    reading,
+    memories,
+    forgetting,
+    lifecycle,
+    failures,
+    embeddings,
+    operating,
+    stack,
+):
     app.add_typer(subject.commands)
 
 

@@ -50,9 +50,7 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve the HTTP API until interrupted."""
-    import uvicorn
-
-    from neurigraph_pipelines.api.app import create_app
+    from neurigraph_pipelines.api.server import http_server
 
     with opened() as installation:
         settings = installation.settings
@@ -65,8 +63,7 @@ def serve(
 
                 return views.lines(f"The API runs at {url}, its documentation at {url}/docs.")
 
-            config = uvicorn.Config(create_app(installation), log_config=_log_config(), lifespan="on")
-            server = uvicorn.Server(config)
+            server = http_server(installation, _log_config())
             Output(as_json).result({"url": url}, view)
             server.run(sockets=[at])
             if not server.started:

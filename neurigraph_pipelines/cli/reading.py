@@ -12,7 +12,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, file_id_of, node_id_of, opened
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, file_id_of, moment, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model import SourceKind
 
@@ -39,6 +39,9 @@ Kind = Annotated[
 ]
 Speaker = Annotated[str | None, typer.Option(help="Only messages of whoever bears this name.", show_default=False)]
 At = Annotated[str | None, typer.Option(metavar="TIME", help="Only what was stored by then.", show_default=False)]
+Superseded = Annotated[
+    bool, typer.Option("--include-superseded", help="Also memories that newer ones took the place of.")
+]
 
 
 @commands.command()
@@ -52,6 +55,7 @@ def search(
     kind: Kind = None,
     speaker: Speaker = None,
     at: At = None,
+    include_superseded: Superseded = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show the components of every score.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -60,7 +64,7 @@ def search(
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        question = _question(installation, claims, query, node, after, before, kind, speaker, at)
+        question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         question = replace(question, limit=limit, explain=explain)
         found = find(
             installation.database,
@@ -90,6 +94,7 @@ def ask(
     kind: Kind = None,
     speaker: Speaker = None,
     at: At = None,
+    include_superseded: Superseded = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question and get an answer in words, with the messages it rests on; only those are read."""
@@ -97,7 +102,7 @@ def ask(
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        question = _question(installation, claims, query, node, after, before, kind, speaker, at)
+        question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         reply = phase_two.ask(
             installation.adapters,
             installation.settings,
@@ -125,6 +130,7 @@ def _question(
     kinds: list[SourceKind] | None,
     speaker: str | None,
     at: str | None,
+    include_superseded: bool,
 ) -> Question:
     """What the options of ``search`` and ``ask`` say together."""
     from neurigraph_pipelines.retrieval.search import Question
@@ -132,24 +138,13 @@ def _question(
     return Question(
         argument(query),
         node_id=None if node is None else node_id_of(installation, claims, node),
-        at=_moment("--at", at),
-        occurred_after=_moment("--after", after),
-        occurred_before=_moment("--before", before),
+        at=moment("--at", at),
+        occurred_after=moment("--after", after),
+        occurred_before=moment("--before", before),
         source_kinds=tuple(kinds or ()),
         speaker=None if speaker is None else argument(speaker),
+        include_superseded=include_superseded,
     )
-
-
-def _moment(option: str, text: str | None) -> datetime | None:
-    """A time in ISO 8601; without a zone it is one of this machine's."""
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise InvalidInputError(
-            f"{option} is {text!r}: give a time such as 2023-05-08 or 2023-05-08T18:30+02:00"
-        ) from None
 
 
 def _now() -> datetime:

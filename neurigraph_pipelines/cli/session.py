@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -106,6 +107,34 @@ def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
         except NotFoundError:
             raise NotFoundError(f"there is no node {place}") from None
         return wanted
+
+
+def record_id_of(identifier: str) -> UUID:
+    """The id of a record, as somebody typed it.
+
+    Raises:
+        InvalidInputError: It is no id.
+    """
+    try:
+        return UUID(identifier)
+    except ValueError:
+        raise InvalidInputError(f"{identifier!r} is not the id of a record: search shows them") from None
+
+
+def moment(option: str, text: str | None) -> datetime | None:
+    """A time in ISO 8601; without a zone it is one of this machine's.
+
+    Raises:
+        InvalidInputError: It is none.
+    """
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise InvalidInputError(
+            f"{option} is {text!r}: give a time such as 2023-05-08 or 2023-05-08T18:30+02:00"
+        ) from None
 
 
 def argument(text: str) -> str:

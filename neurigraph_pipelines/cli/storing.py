@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neurigraph_pipelines.cli.exporting import FORMAT, import_export
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, opened
 from neurigraph_pipelines.cli.uploading import import_document, read_uploads
@@ -28,12 +29,13 @@ _NOTHING_STORED = 5
 
 @commands.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="An export (.json, .jsonl, .txt, the .zip it arrives as), or any file.")],
+    file: Annotated[Path, typer.Argument(help="An export (.json, .jsonl, .txt, .zip, a folder), or any file.")],
     user: UserSlug,
     format_name: Annotated[
         str,
         typer.Option(
-            "--format", help="chatgpt, claude, locomo, qmsum, jsonl, text or document; auto looks into the file."
+            "--format",
+            help="chatgpt, claude, locomo, qmsum, jsonl, text, document or neurigraph; auto looks into the file.",
         ),
     ] = "auto",
     as_json: Json = False,
@@ -41,15 +43,20 @@ def import_file(
     """Take the conversations of a file into the inbox, or the file itself where it holds none.
 
     The user is made if need be. What is in the inbox already is not added again, so an import that was cut off is
-    finished by running it again.
+    finished by running it again. An export of Neurigraph is restored as a whole, into a database that does not know
+    its user.
     """
     from neurigraph_pipelines.graph.provisioning import ensure_user
     from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.choosing import DOCUMENT, choose_format
     from neurigraph_pipelines.ingestion.imports.source import content_size
     from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.portability.archive import is_export
 
     output = Output(as_json)
+    if format_name == FORMAT or (format_name == "auto" and is_export(file)):
+        import_export(file, user, output)
+        return
     chosen = choose_format(file) if format_name == "auto" else format_name
     if chosen == DOCUMENT:
         import_document(file, user, output)

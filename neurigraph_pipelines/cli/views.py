@@ -16,6 +16,7 @@ from rich.tree import Tree
 
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.graph.navigation import TreeNode
+from neurigraph_pipelines.history import Delta
 from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.search import Answer
@@ -158,6 +159,60 @@ def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
             for message in messages
         )
     )
+
+
+def memory(found: Mapping[str, Any]) -> RenderableType:
+    """One memory, as it is or was."""
+    title = Text.assemble(
+        (printable(found["title"] or "untitled"), "bold"),
+        (f"  {printable(found['node_path'] or '')}  {_date(found['occurred_at'])}", "dim"),
+    )
+    keywords = {name: ", ".join(found[f"kw_{name}"]) for name in ("entities", "topics", "dates", "relationships")}
+    return Group(
+        title,
+        plain(found["summary"]),
+        fields(
+            {
+                **keywords,
+                "superseded by": found["superseded_by"] or "",
+                "vectors": found["embedding_model"] or "pending",
+                "since": found["w"],
+                "delta": found["delta_id"],
+            }
+        ),
+    )
+
+
+def deltas(found: Sequence[Delta]) -> RenderableType:
+    """The changes of a memory, each with who made it and what it replaced."""
+    parts: list[RenderableType] = []
+    for delta in found:
+        parts.append(
+            Text.assemble(
+                (f"{delta.w.isoformat()}  {printable(delta.operation)}", "bold"),
+                (f"  {printable(delta.authored_by)}  {delta.delta_id}", "dim"),
+            )
+        )
+        parts += [_change(name, before, delta.after.get(name)) for name, before in delta.before.items()]
+        parts += [plain(f"   {note}", "dim") for note in delta.notes]
+    return Group(*parts)
+
+
+def changes(found: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+    """What changed of a memory, field by field."""
+    if not found:
+        return Text("Nothing changed.")
+    return Group(*(_change(name, values["before"], values["after"]) for name, values in found.items()))
+
+
+def _change(name: str, before: Any, after: Any) -> RenderableType:
+    return plain(f"   {name}: {_value(before)} → {_value(after)}")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else _excerpt(str(value))
 
 
 def failures(found: Sequence[Failure]) -> RenderableType:

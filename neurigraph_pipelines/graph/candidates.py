@@ -6,7 +6,7 @@ Only keeping; when the evidence is enough is decided in ``ingestion.decision``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from operator import itemgetter
 from uuid import UUID, uuid5
@@ -23,6 +23,9 @@ MAX_CANDIDATES = 2_000
 
 MAX_WAITING_EDGES = 16
 """Relations that wait for one candidate, from which no more are taken."""
+
+Path = tuple[str, ...]
+"""Names of nodes from layer 1 down."""
 
 _QUERIES = statements("candidates")
 
@@ -100,6 +103,36 @@ def remember(tx: Transaction, user_id: UUID, candidates: Iterable[NodeCandidate]
             },
         )
     return edges
+
+
+def follow(tx: Transaction, user_id: UUID, paths: Mapping[Path, Path]) -> None:
+    """Let candidates wait where the nodes that they were met under lie now.
+
+    Args:
+        tx: Of the owner, in which the graph was taken.
+        user_id: Whose.
+        paths: Of every node that lies or is called otherwise now: names from layer 1 down, before and after.
+    """
+    moved = []
+    for row in tx.execute(_QUERIES["all_candidates"], {"user_id": user_id}).fetchall() if paths else ():
+        parent = paths.get(tuple(row["parent_path"]), tuple(row["parent_path"]))
+        edges = [{**edge, "from": list(paths.get(tuple(edge["from"]), edge["from"]))} for edge in row["edges"]]
+        if (list(parent), edges) != (row["parent_path"], row["edges"]):
+            tx.execute(_QUERIES["take_candidate"], {"candidate_id": row["candidate_id"]})
+            moved.append((row, parent, edges))
+    for row, parent, edges in moved:
+        candidate = NodeCandidate(row["node_name"], ConceptKind(row["concept_kind"]), parent, row["confidence"])
+        tx.execute(
+            _QUERIES["put_candidate"],
+            {
+                **row,
+                "user_id": user_id,
+                "candidate_id": _id_of(user_id, candidate),
+                "parent_path": list(parent),
+                "edges": Jsonb(edges),
+                "max_edges": MAX_WAITING_EDGES,
+            },
+        )
 
 
 def _id_of(user_id: UUID, candidate: NodeCandidate) -> UUID:

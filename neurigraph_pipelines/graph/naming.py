@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+from neurigraph_pipelines.errors import InvalidInputError
+
 MAX_NAME_LENGTH = 120
 """Longest name of a node in characters; longer ones are cut."""
 
@@ -30,6 +32,20 @@ _RESERVED = re.compile(r"(pg|information_schema|neurigraph|dagster|public)(_|$)"
 def display_name(name: str) -> str:
     """``name`` as stored and shown: NFC, no control characters, single spaces, at most 120 characters."""
     return _tidy(unicodedata.normalize("NFC", name))
+
+
+def checked_name(name: str) -> str:
+    """A name that a person gives a node, as it is stored.
+
+    Raises:
+        InvalidInputError: Nothing of it can be seen, or it is too long.
+    """
+    shown = display_name(name)
+    if not name_key(name):
+        raise InvalidInputError("the name of a node has no visible character: give it one")
+    if len(" ".join(name.split())) > MAX_NAME_LENGTH:
+        raise InvalidInputError(f"the name of a node has at most {MAX_NAME_LENGTH} characters: shorten it")
+    return shown
 
 
 @lru_cache(maxsize=65_536)

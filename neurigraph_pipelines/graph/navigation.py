@@ -166,6 +166,9 @@ def find_node(tx: Transaction, user_id: UUID, path: str) -> UUID:
     root = tx.execute(_QUERIES["root_of_user"], {"user_id": user_id}).fetchone()
     if row is None and root is not None and keys[:1] == [name_key(root["node_name"])]:
         row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys[1:]}).fetchone()
+    if row is None:  # a name may hold what separates names
+        shown = PATH_SEPARATOR.join(keys)
+        row = tx.execute(_QUERIES["node_by_shown_path"], {"user_id": user_id, "path": shown}).fetchone()
     if row is None:
         raise NotFoundError(f"there is no node {path!r}")
     node_id: UUID = row["node_id"]

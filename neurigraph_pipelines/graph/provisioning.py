@@ -16,6 +16,7 @@ from psycopg import sql
 from neurigraph_pipelines.access import api_key_hash, new_api_key
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import naming
+from neurigraph_pipelines.graph.exclusion import hold_graph
 from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
@@ -111,8 +112,9 @@ def resolve_path(
 ) -> NodeRef:
     """Walk from the root along ``path`` and provision what is planned and missing on the way.
 
-    Two transactions that plan one name get one node: the second waits for the first. A step that is neither there
-    nor planned ends the walk: the deepest node reached takes the content.
+    Two transactions that plan one name get one node: the second waits for the first. A step that is not there and not
+    planned may have been renamed or merged since it was: then an alias leads on. Else it ends the walk, and the deepest
+    node reached takes the content.
 
     Args:
         tx: An open transaction of the pipeline or the owner; a rollback leaves no trace of what was made.
@@ -135,9 +137,15 @@ def resolve_path(
             node = NodeRef(row["node_id"], row["schema_name"], depth, (*node.names, row["node_name"]))
             continue
         plan = plans.get(tuple(map(name_key, path[:depth])))
-        if plan is None:
+        if plan is not None:
+            node = _provision(tx, user_id, user_slug, node, plan)
+            continue
+        row = tx.execute(
+            _QUERIES["child_by_alias"], {"user_id": user_id, "parent_node_id": node.node_id, "name": path[depth - 1]}
+        ).fetchone()
+        if row is None:
             break
-        node = _provision(tx, user_id, user_slug, node, plan)
+        node = NodeRef(row["node_id"], row["schema_name"], depth, (*node.names, row["node_name"]))
     upgrade_node(tx, node.node_id, node.schema_name)
     return node
 
@@ -168,26 +176,29 @@ def has_outdated_nodes(database: Database) -> bool:
 
 
 def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
-    """Bring one node to the current DDL before it is written to; costs one look when it is there."""
+    """Bring one node to the current DDL before it is written to; costs one look when it is there.
+
+    Raises:
+        NotFoundError: The node is gone.
+    """
     row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node_id}).fetchone()
-    assert row is not None
-    if row["node_ddl_version"] >= len(numbered("node")):
+    if row is not None and row["node_ddl_version"] >= len(numbered("node")):
         return
     locked = tx.execute(_QUERIES["lock_node_version"], {"node_id": node_id}).fetchone()
-    assert locked is not None
+    if row is None or locked is None:
+        raise NotFoundError
     _apply_ddl(tx, schema_name, node_id, row["user_id"], locked["node_ddl_version"])
 
 
 def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef | None, plan: PlannedNode) -> NodeRef:
+    hold_graph(tx, user_id)
     node_id = uuid4()
     name = display_name(plan.path[-1])
     if not name_key(name):
         raise InvalidInputError("the name of a node has no visible character: give it one")
     names = (*parent.names, name) if parent is not None else ()
     depth = parent.layer_depth + 1 if parent is not None else 0
-    schema = naming.schema_name(user_slug, names)
-    if _taken(tx, schema):  # by a node that bore this path before it was renamed or moved
-        schema = naming.schema_name(user_slug, (*names, str(node_id)))
+    schema = free_schema_name(tx, user_slug, names, node_id)
     inserted = tx.execute(
         _QUERIES["insert_node"],
         {
@@ -218,14 +229,25 @@ def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef |
     return NodeRef(node_id, schema, depth, names)
 
 
-def _taken(tx: Transaction, schema: str) -> bool:
+def free_schema_name(tx: Transaction, user_slug: str, names: Sequence[str], node_id: UUID) -> str:
+    """A name for the schema of a node at that path that no other node has."""
+    schema = naming.schema_name(user_slug, names)
     row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema}).fetchone()
-    return row is not None and bool(row["taken"])
+    if row is not None and row["taken"]:  # by a node that bore this path before it was renamed or moved
+        return naming.schema_name(user_slug, (*names, str(node_id)))
+    return schema
 
 
-def _apply_ddl(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:
+def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:
+    """The schema and the empty tables of a node that is registered, as they were in that version of the node DDL."""
+    _apply_ddl(tx, schema, node_id, user_id, 0, version)
+
+
+def _apply_ddl(
+    tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int, up_to: int | None = None
+) -> None:
     """Run the node DDL above ``version`` and note it; nothing happens when there is none."""
-    missing = numbered("node")[version:]
+    missing = numbered("node")[version:up_to]
     if not missing:
         return
     with _as_owner(tx):

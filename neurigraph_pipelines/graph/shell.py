@@ -1,7 +1,8 @@
 """The shell of a node as it grows: counters, centroid, keywords, summary, other names.
 
-The one place that changes these columns of the graph index, inside the transaction of a commit, and without any model:
-everything follows from the structured keywords of the records. Reading a shell is in ``navigation``.
+The one place that changes these columns of the graph index, inside the transaction of a commit or of a change of the
+graph, and without any model: everything follows from the structured keywords of the records. Reading a shell is in
+``navigation``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from itertools import chain, repeat
 from operator import itemgetter
@@ -35,6 +36,9 @@ KEYWORDS_OF_RECORD = 6
 
 KEYWORD_HALF_LIFE = 64
 """Records after which what a keyword weighs is halved: what is not borne out again makes room."""
+
+_TELLING_RECORDS = 4 * KEYWORD_HALF_LIFE
+_KEYWORD_FIELDS = tuple(each.name for each in fields(Keywords))
 
 MAX_ALIASES = 16
 SUBJECTS_SHOWN = 5
@@ -100,18 +104,74 @@ def _stage(count: int) -> tuple[int, int]:
     return step, count // step
 
 
-def add_vector(tx: Transaction, node_id: UUID, vector: NDArray[np.float32]) -> None:
-    """Let a record that got its vector after its commit count in its node's centroid.
+def replace_vector(
+    tx: Transaction,
+    node_id: UUID,
+    *,
+    lost: NDArray[np.float32] | None = None,
+    gained: NDArray[np.float32] | None = None,
+) -> None:
+    """Let a vector that a record has lost or gained after its commit, or both, count in its node's centroid.
 
     Args:
         tx: Of the pipeline; the node is locked for the rest of it.
         node_id: The record's node.
-        vector: As of an ``Addition``.
+        lost: Counted until now, as of an ``Addition``.
+        gained: Counts from now on.
     """
+    from pgvector import Vector  # with numpy behind it: not for those who only look at what is due
+
     shell = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
     assert shell is not None
-    count = shell["embedded_count"]
-    set_centroid(tx, node_id, count + 1, _mean_with(shell["centroid"], count, vector))
+    count, centroid = shell["embedded_count"], shell["centroid"]
+    if lost is not None:
+        count -= 1
+        centroid = Vector((centroid.to_numpy() * (count + 1) - lost) / count) if count else None
+    if gained is not None:
+        centroid = _mean_with(centroid, count, gained)
+        count += 1
+    set_centroid(tx, node_id, count, centroid)
+
+
+def rebuild_shell(
+    tx: Transaction,
+    node_id: UUID,
+    user_slug: str,
+    *,
+    aliases: Sequence[str] | None = None,
+    definition: str | None = None,
+) -> None:
+    """Derive a shell anew from what its node holds, once records have left or entered it in another way than a commit.
+
+    Counts and centroid are exact; keywords are those of the newest records, weighed as if these had come one by one.
+    Records of private sources lend it no words.
+
+    Args:
+        tx: Of the pipeline or the owner; the node is locked for the rest of it.
+        node_id: The node.
+        user_slug: Of its user.
+        aliases: Other names from now on; None leaves them as they are.
+        definition: The sentence that says what the node is; None leaves it as it is.
+    """
+    row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
+    assert row is not None
+    schema = sql.Identifier(row["schema_name"])
+    shell = {
+        **row,
+        "aliases": row["aliases"] if aliases is None else list(aliases),
+        "node_summary": row["node_summary"] if definition is None else definition,
+    }
+    counted = tx.execute(_QUERIES["content_of_shell"].format(schema=schema), {"node_id": node_id}).fetchone()
+    assert counted is not None
+    weights: dict[str, float] = {}
+    newest = tx.execute(_QUERIES["keywords_of_newest"].format(schema=schema), {"limit": _TELLING_RECORDS}).fetchall()
+    for words in reversed(newest):
+        keywords = Keywords(*(tuple(words[f"kw_{name}"] or ()) for name in _KEYWORD_FIELDS))
+        weights = _weighed(weights, _words(keywords, _names(shell)))
+    shell |= {**counted, "node_keywords": list(weights), "keyword_weights": list(weights.values())}
+    if shell["concept_kind"] != ConceptKind.USER:
+        shell["node_summary"] = _summary(tx, node_id, user_slug, shell)
+    tx.execute(_QUERIES["set_shell"], {**shell, "node_id": node_id})
 
 
 def set_centroid(tx: Transaction, node_id: UUID, embedded_count: int, centroid: Vector | None) -> None:
@@ -197,31 +257,38 @@ def _with_aliases(tx: Transaction, user_id: UUID, shell: Mapping[str, Any], lear
     return list(aliases.values())
 
 
+def definition_in(summary: str | None) -> str:
+    """The part of a node's summary that says what it is, without what follows from its records."""
+    return _GROWTH.sub("", summary or "").strip()
+
+
 def _summary(tx: Transaction, node_id: UUID, user_slug: str, shell: Mapping[str, Any]) -> str:
     """What the node is, as it was proposed or as people say, and from when and about what its memories are."""
     schema = sql.Identifier(shell["schema_name"])
     span = tx.execute(_QUERIES["span_of_records"].format(schema=schema)).fetchone()
     assert span is not None
     definition = _definition(tx, node_id, schema, shell)
+    count = shell["record_count"]
+    if count == 0:
+        return definition
     own = {word for name in (*_names(shell), name_key(user_slug)) for word in (name, *name.split())}
     subjects = [word for word in shell["node_keywords"] if name_key(word) not in own][:SUBJECTS_SHOWN]
-    count = shell["record_count"]
     memories = "1 memory" if count == 1 else f"{count:,} memories"
     about = f", mostly about {_listed(subjects)}" if subjects else ""
     return f"{definition} {memories} from {_period(span['first'], span['last'])}{about}.".strip()
 
 
 def _definition(tx: Transaction, node_id: UUID, schema: sql.Identifier, shell: Mapping[str, Any]) -> str:
-    name, before = shell["node_name"], _GROWTH.sub("", shell["node_summary"] or "").strip()
+    name, before = shell["node_name"], definition_in(shell["node_summary"])
     if shell["concept_kind"] != ConceptKind.PERSON or not (before == "" or before.startswith(f"{name}: ")):
-        return str(before[:MAX_DEFINITION])
+        return before[:MAX_DEFINITION]
     stated = [row["relationship"] for row in tx.execute(_QUERIES["relationships_of_records"].format(schema=schema))]
     counts = Counter(label for label, _ in _labels(stated, _names(shell)))
     for edge in tx.execute(_QUERIES["edges_to_person"], {"node_id": node_id, "untelling": list(UNTELLING)}):
         of_person = edge["concept_kind"] == ConceptKind.PERSON
         counts[f"{edge['node_name']}'s {edge['relation']}" if of_person else edge["relation"]] += edge["evidence_count"]
     labels = [label for label, _ in counts.most_common(LABELS_SHOWN)]
-    return f"{name}: {_listed(labels)}." if labels else str(before[:MAX_DEFINITION])
+    return f"{name}: {_listed(labels)}." if labels else before[:MAX_DEFINITION]
 
 
 def _period(first: datetime, last: datetime) -> str:

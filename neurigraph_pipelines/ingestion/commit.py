@@ -15,13 +15,14 @@ from uuid import UUID, uuid4, uuid5
 import numpy as np
 from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
-from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.graph.candidates import remember, settle
 from neurigraph_pipelines.graph.edges import write_edges
+from neurigraph_pipelines.graph.exclusion import hold_graph
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
+from neurigraph_pipelines.history import append_delta, pipeline_author
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import UserModels, hold_models
@@ -209,6 +210,7 @@ class _AtomicZone:
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
+        hold_graph(tx, ref.user_id)
         for item in written:
             hold(tx, self._adapters.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = hold_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None
@@ -282,25 +284,20 @@ class _AtomicZone:
             )
         in_use = vectors is not None and models is not None and models.current == self._embedded.model
         additions.append(Addition(node, keywords, vectors.summary if vectors is not None and in_use else None))
-        tx.execute(
-            _QUERIES["insert_first_delta"],
-            {
-                "user_id": ref.user_id,
-                "record_id": plan.record_id,
-                "payload": Jsonb(
-                    {
-                        "operation": "create",
-                        "after": {
-                            "title": summary.title,
-                            "summary": summary.text,
-                            **{f"kw_{name}": words for name, words in asdict(keywords).items()},
-                            "node_id": str(node.node_id),
-                        },
-                        "notes": list(plan.filing.notes),
-                    }
-                ),
-                "authored_by": f"pipeline:{self._adapters.language_model.name}",
+        append_delta(
+            tx,
+            plan.record_id,
+            before={},
+            after={
+                "title": summary.title,
+                "summary": summary.text,
+                **{f"kw_{name}": words for name, words in asdict(keywords).items()},
+                "embedding_model": self._embedded.model if vectors is not None else None,
+                "node_id": str(node.node_id),
             },
+            author=pipeline_author(self._adapters.language_model.name),
+            operation="create",
+            notes=plan.filing.notes,
         )
         return Committed(plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at)
 

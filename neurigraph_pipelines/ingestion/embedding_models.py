@@ -15,8 +15,10 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.graph.exclusion import hold_graph
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import set_centroid
+from neurigraph_pipelines.history import authored, pipeline_author
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -122,27 +124,35 @@ def _switch(database: Database, user_id: UUID, model: str) -> int:
 def _settle(database: Database, user_id: UUID) -> int:
     """Bring the vectors in use to their place and drop those of abandoned moves; each record by itself."""
     settled = 0
-    with database.pipeline() as tx:
-        nodes = _nodes(tx, user_id)
-    for node in nodes:
-        schema = sql.Identifier(node["schema_name"])
-        while True:
-            with database.pipeline() as tx:
-                rows = tx.execute(_QUERIES["with_next"].format(schema=schema), {"limit": _SETTLED_AT_ONCE}).fetchall()
-            for row in rows:
+    while True:
+        with database.pipeline() as tx:
+            nodes = _nodes(tx, user_id)
+        for node in nodes:
+            schema = sql.Identifier(node["schema_name"])
+            while True:
                 with database.pipeline() as tx:
-                    models = tx.execute(_QUERIES["models"], {"user_id": user_id}).fetchone()
-                    if models is None or models["embedding_model"] != models["embedding_next_model"]:
-                        return settled  # forgotten, or on the way elsewhere
-                    settled += tx.execute(
-                        _QUERIES["settle_record"].format(schema=schema),
-                        {"record_id": row["record_id"], "model": models["embedding_model"]},
-                    ).rowcount
-            if len(rows) < _SETTLED_AT_ONCE:
-                break
-    with database.pipeline() as tx:
-        tx.execute(_QUERIES["end_move"], {"user_id": user_id})
-    return settled
+                    rows = _unsettled(tx, schema)
+                for row in rows:
+                    with database.pipeline() as tx:
+                        models = tx.execute(_QUERIES["models"], {"user_id": user_id}).fetchone()
+                        if models is None or models["embedding_model"] != models["embedding_next_model"]:
+                            return settled  # forgotten, or on the way elsewhere
+                        authored(tx, pipeline_author(models["embedding_model"]))
+                        settled += tx.execute(
+                            _QUERIES["settle_record"].format(schema=schema),
+                            {"record_id": row["record_id"], "model": models["embedding_model"]},
+                        ).rowcount
+                if len(rows) < _SETTLED_AT_ONCE:
+                    break
+        with database.pipeline() as tx:
+            hold_graph(tx, user_id)  # a record may have moved to a node that was done
+            if not any(_unsettled(tx, sql.Identifier(node["schema_name"])) for node in _nodes(tx, user_id)):
+                tx.execute(_QUERIES["end_move"], {"user_id": user_id})
+                return settled
+
+
+def _unsettled(tx: Transaction, schema: sql.Identifier) -> list[dict[str, Any]]:
+    return tx.execute(_QUERIES["with_next"].format(schema=schema), {"limit": _SETTLED_AT_ONCE}).fetchall()
 
 
 def _missing(database: Database, user_id: UUID, model: str) -> int:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
+from neurigraph_pipelines.ingestion.places import Place
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
-
-if TYPE_CHECKING:
-    from neurigraph_pipelines.ingestion.reembed import Place
 
 MAX_HEALED = 2_000
 """Pending records that one run takes up, unless told otherwise."""
@@ -152,8 +149,6 @@ def overdue(adapters: Adapters, limit: int) -> list[Overdue]:
 
 def _claim(adapters: Adapters, settings: Settings, user_id: UUID | None, limit: int) -> list[tuple[Place, int]]:
     """Pending records that are due, with how often they were taken up, this time included."""
-    from neurigraph_pipelines.ingestion.reembed import Place
-
     with adapters.database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["claim_pending"],

@@ -22,9 +22,11 @@ from psycopg import OperationalError, sql
 
 from neurigraph_pipelines.errors import ConflictError, TransientError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.graph.shell import add_vector
+from neurigraph_pipelines.graph.shell import replace_vector
+from neurigraph_pipelines.history import authored, pipeline_author
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, hold_models
+from neurigraph_pipelines.ingestion.places import Place, hold
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.ingestion.transcript import Passage
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
@@ -35,21 +37,6 @@ from neurigraph_pipelines.statements import statements
 
 _PAGE = 500
 _QUERIES = statements("embeddings")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A record that lacks vectors, and where it lies."""
-
-    record_id: UUID
-    node_id: UUID
-    user_id: UUID
-    schema_name: str
-
-    @classmethod
-    def of_row(cls, row: dict[str, Any]) -> Place:
-        """From a query that gives these four among its columns."""
-        return cls(row["record_id"], row["node_id"], row["user_id"], row["schema_name"])
 
 
 @dataclass(slots=True)
@@ -157,7 +144,7 @@ def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> 
 def fill(adapters: Adapters, places: Sequence[Place]) -> Iterator[tuple[Place, int | Exception]]:
     """Read, embed and write records; says of each how many passages it has, or why it has no vectors yet."""
     by_id = {place.record_id: place for place in places}
-    seqs: dict[UUID, list[int]] = {}
+    read: dict[UUID, RecordTexts] = {}
     unreadable: list[tuple[Place, Exception]] = []
 
     def texts() -> Iterator[RecordTexts]:
@@ -169,8 +156,8 @@ def fill(adapters: Adapters, places: Sequence[Place]) -> Iterator[tuple[Place, i
             except Exception as error:  # one damaged file must not take its neighbours down
                 unreadable.append((place, error))
                 continue
-            seqs[place.record_id] = [passage.seq for passage in passages]
-            yield RecordTexts(place.record_id, summary, passages)
+            read[place.record_id] = RecordTexts(place.record_id, summary, passages)
+            yield read[place.record_id]
 
     for group in embed_texts(adapters.embedder, texts()):
         for record_id, found in group:
@@ -180,7 +167,7 @@ def fill(adapters: Adapters, places: Sequence[Place]) -> Iterator[tuple[Place, i
                 continue
             try:
                 with adapters.database.pipeline() as tx:
-                    _write(tx, place, adapters.embedder.model, found, seqs.pop(record_id))
+                    _write(tx, place.user_id, adapters.embedder.model, read.pop(record_id), found)
             except ConflictError as error:
                 yield place, error
             else:
@@ -190,17 +177,14 @@ def fill(adapters: Adapters, places: Sequence[Place]) -> Iterator[tuple[Place, i
 
 def _read(adapters: Adapters, place: Place) -> tuple[str, list[Passage]]:
     """The summary of a record, and its passages with their texts."""
-    schema = sql.Identifier(place.schema_name)
+    key = {"record_id": place.record_id}
     with adapters.database.pipeline() as tx:
-        upgrade_node(tx, place.node_id, place.schema_name)
-        record = tx.execute(
-            _QUERIES["record_to_embed"].format(schema=schema), {"record_id": place.record_id}
-        ).fetchone()
-        ranges = tx.execute(
-            _QUERIES["passages_to_embed"].format(schema=schema), {"record_id": place.record_id}
-        ).fetchall()
-    if record is None:
-        raise ConflictError("the record is gone")
+        found = hold(tx, place.user_id, place.record_id)
+        if found is None:
+            raise ConflictError("the record is gone")
+        record = tx.execute(_QUERIES["record_to_embed"].format(schema=found.schema), key).fetchone()
+        ranges = tx.execute(_QUERIES["passages_to_embed"].format(schema=found.schema), key).fetchall()
+    assert record is not None
     if not ranges:
         return record["summary"], []
     return record["summary"], _passages(adapters.objects, record, ranges)
@@ -234,42 +218,43 @@ def _message(line: bytes) -> Message:
     )
 
 
-def _write(tx: Transaction, place: Place, model: str, vectors: Vectors, seqs: Sequence[int]) -> None:
+def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vectors: Vectors) -> None:
     """Give a record its vectors: in place when it has none or searches want this model, else beside those in use.
 
     Raises:
-        ConflictError: The user neither uses this model nor moves to it.
+        ConflictError: The user neither uses this model nor moves to it, or the record was revised meanwhile.
     """
-    models = hold_models(tx, place.user_id, model)
+    place = hold(tx, user_id, texts.record_id)
+    models = hold_models(tx, user_id, model)
     if not models.take(model):
         raise ConflictError(
             f"the user's searches use {models.current} and the embedder is {model}: backfill record_embeddings first"
         )
-    schema = sql.Identifier(place.schema_name)
-    record = tx.execute(_QUERIES["lock_record"].format(schema=schema), {"record_id": place.record_id}).fetchone()
-    if record is None or model in (record["embedding_model"], record["embedding_next_model"]):
-        tx.execute(_QUERIES["delete_pending"], {"record_id": place.record_id})
+    key = {"record_id": texts.record_id}
+    record = tx.execute(_QUERIES["lock_record"].format(schema=place.schema), key).fetchone() if place else None
+    if place is None or record is None or model in (record["embedding_model"], record["embedding_next_model"]):
+        tx.execute(_QUERIES["delete_pending"], key)
         return
+    if record["summary"] != texts.summary:
+        raise ConflictError("the record was revised while it was embedded: embed it again")
     in_place = record["embedding_pending"] or models.current == model
     of_record = _QUERIES["set_vectors"] if in_place else _QUERIES["set_next_vectors"]
     of_passage = _QUERIES["set_passage_vectors"] if in_place else _QUERIES["set_next_passage_vectors"]
-    tx.execute(
-        of_record.format(schema=schema),
-        {"record_id": place.record_id, "embedding": Vector(vectors.summary), "model": model},
-    )
+    authored(tx, pipeline_author(model))
+    tx.execute(of_record.format(schema=place.schema), {**key, "embedding": Vector(vectors.summary), "model": model})
     with tx.cursor() as cursor:
         cursor.executemany(
-            of_passage.format(schema=schema),
+            of_passage.format(schema=place.schema),
             [
                 {
-                    "record_id": place.record_id,
-                    "seq": seq,
-                    "embedding": HalfVector(passage),
+                    **key,
+                    "seq": passage.seq,
+                    "embedding": HalfVector(vector),
                     "window_embedding": HalfVector(window),
                 }
-                for seq, passage, window in zip(seqs, vectors.passages, vectors.windows, strict=True)
+                for passage, vector, window in zip(texts.passages, vectors.passages, vectors.windows, strict=True)
             ],
         )
-    tx.execute(_QUERIES["delete_pending"], {"record_id": place.record_id})
+    tx.execute(_QUERIES["delete_pending"], key)
     if models.current == model:
-        add_vector(tx, place.node_id, vectors.summary)
+        replace_vector(tx, place.node_id, gained=vectors.summary)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.lifecycle import dormancy, transitions
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
+from neurigraph_pipelines.lifecycle.transitions import FilePlace
 from neurigraph_pipelines.model import Claims, CompressionState
 from neurigraph_pipelines.ports import Database, ObjectStore
 from neurigraph_pipelines.settings import Settings
@@ -119,10 +121,12 @@ def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
 
 def touch(database: Database, settings: Settings, claims: Claims, file_id: UUID) -> FileState:
     """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant."""
-    with database.agent(claims) as tx:
-        place = transitions.locate(tx, file_id)
-    with database.pipeline() as tx:
-        transitions.touch(tx, settings, place)
+
+    def reset_clocks(place: FilePlace) -> None:
+        with database.pipeline() as tx:
+            transitions.touch(tx, settings, place)
+
+    transitions.wherever(database, claims, file_id, reset_clocks)
     return file_state(database, claims, file_id)
 
 
@@ -135,7 +139,5 @@ def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: 
         StorageError: The object store refused: the file stays awake.
         TransientError: The object store did not answer.
     """
-    with database.agent(claims) as tx:
-        place = transitions.locate(tx, file_id)
-    dormancy.compress(database, objects, place)
+    transitions.wherever(database, claims, file_id, partial(dormancy.compress, database, objects))
     return file_state(database, claims, file_id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,7 +17,13 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import LostObjectError, RehydratingError, StorageError, TransientError
+from neurigraph_pipelines.errors import (
+    LostObjectError,
+    NotFoundError,
+    RehydratingError,
+    StorageError,
+    TransientError,
+)
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, put_to_sleep
@@ -200,31 +207,32 @@ def _run(
     looked_at = 0
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="sweep") as movers:
         for node in nodes:
-            schema = sql.Identifier(node["schema_name"])
-            after = _BEFORE_ALL
-            report.nodes += 1
-            while True:
-                if looked_at >= limit:
-                    report.finished = False
-                    return report
-                with database.pipeline() as tx:
-                    if not dry_run:
-                        upgrade_node(tx, node["node_id"], node["schema_name"])
-                    rows = tx.execute(
-                        sweep.files.format(schema=schema),
-                        {**sweep.terms, "after": after, "limit": min(_BATCH_FILES, limit - looked_at)},
-                    ).fetchall()
-                    failures = {} if dry_run else _send_to_sleep(tx, objects, schema, rows, sweep.cause, movers.map)
-                if not rows:
-                    break
-                after = rows[-1]["file_id"]
-                looked_at += len(rows)
-                report.add(rows, failures)
-                if on_done is not None:
-                    on_done(len(rows))
-            if not dry_run:  # a file that was opened again put off its time, but not that of its node
-                with database.pipeline() as tx:
-                    tx.execute(_QUERIES["sum_file_states"], node)
+            with suppress(NotFoundError):  # what was removed meanwhile has no files
+                schema = sql.Identifier(node["schema_name"])
+                after = _BEFORE_ALL
+                report.nodes += 1
+                while True:
+                    if looked_at >= limit:
+                        report.finished = False
+                        return report
+                    with database.pipeline() as tx:
+                        if not dry_run:
+                            upgrade_node(tx, node["node_id"], node["schema_name"])
+                        rows = tx.execute(
+                            sweep.files.format(schema=schema),
+                            {**sweep.terms, "after": after, "limit": min(_BATCH_FILES, limit - looked_at)},
+                        ).fetchall()
+                        failures = {} if dry_run else _send_to_sleep(tx, objects, schema, rows, sweep.cause, movers.map)
+                    if not rows:
+                        break
+                    after = rows[-1]["file_id"]
+                    looked_at += len(rows)
+                    report.add(rows, failures)
+                    if on_done is not None:
+                        on_done(len(rows))
+                if not dry_run:  # a file that was opened again put off its time, but not that of its node
+                    with database.pipeline() as tx:
+                        tx.execute(_QUERIES["sum_file_states"], node)
     return report
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from neurigraph_pipelines.graph.naming import slug
 
@@ -38,6 +38,11 @@ def durable_key(user_slug: str, path: Sequence[str], record_id: UUID, attempt: U
     """
     folders = "/".join([user_slug, *map(slug, path)])
     return f"{DURABLE}{folders}/{record_id}-{attempt.hex[:8]}.jsonl{_COMPRESSED}"
+
+
+def original_id(record_id: UUID) -> UUID:
+    """The id of the original that was stored with a record, whichever record it belongs to since."""
+    return uuid5(record_id, "original")  # as the commit makes it
 
 
 def record_of(key: str) -> UUID | None:

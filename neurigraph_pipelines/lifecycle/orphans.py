@@ -15,7 +15,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import AbsentObjectError
-from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, record_of
+from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, original_id, record_of
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
@@ -133,8 +133,15 @@ def _remove(database: Database, objects: ObjectStore, key: str, record_id: UUID)
 
 
 def _named(tx: Transaction, files_of_records: sql.SQL, record_ids: Iterable[UUID]) -> set[str]:
-    """Keys of all objects that files of these records have in the states they are in."""
-    places = tx.execute(_QUERIES["places_of_records"], {"record_ids": list(set(record_ids))}).fetchall()
+    """Keys of all objects that files of these records have in the states they are in.
+
+    An original that another record inherited still bears the id of the one that it was written for.
+    """
+    wanted_ids = set(record_ids)
+    places = tx.execute(
+        _QUERIES["places_of_records"],
+        {"record_ids": list(wanted_ids), "original_ids": list(map(original_id, wanted_ids))},
+    ).fetchall()
     records: dict[str, list[UUID]] = {}
     for place in places:
         records.setdefault(place["schema_name"], []).append(place["record_id"])

@@ -8,13 +8,21 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
 
 from psycopg import sql
 
-from neurigraph_pipelines.errors import LostObjectError, NeurigraphError, RehydratingError, StorageError, TransientError
+from neurigraph_pipelines.errors import (
+    LostObjectError,
+    NeurigraphError,
+    NotFoundError,
+    RehydratingError,
+    StorageError,
+    TransientError,
+)
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -127,7 +135,7 @@ def revert_stuck(
     found: list[StuckFile] = []
     for node in nodes:
         schema = sql.Identifier(node["schema_name"])
-        with database.pipeline() as tx:
+        with suppress(NotFoundError), database.pipeline() as tx:  # a node that was removed meanwhile has no files
             stuck = tx.execute(_QUERIES["stuck_files"].format(schema=schema), {"limit": limit - len(found)})
             for row in stuck.fetchall():
                 place = FilePlace(row["file_id"], node["node_id"], node["schema_name"])

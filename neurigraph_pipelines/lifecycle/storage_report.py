@@ -11,6 +11,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
@@ -89,13 +90,28 @@ def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterat
         nodes = list(group)
         totals: dict[UUID, StorageTotals] = {}
         for start in range(0, len(nodes), _NODES_AT_ONCE):
-            with database.pipeline() as tx:
-                totals |= totals_of(tx, nodes[start : start + _NODES_AT_ONCE])
+            totals |= _totals_of_those_left(database, nodes[start : start + _NODES_AT_ONCE])
         yield UserStorage(
             owner,
             slug,
-            tuple(NodeStorage(n["node_id"], "/".join((slug, *n["names"][1:])), totals[n["node_id"]]) for n in nodes),
+            tuple(
+                NodeStorage(n["node_id"], "/".join((slug, *n["names"][1:])), totals[n["node_id"]])
+                for n in nodes
+                if n["node_id"] in totals
+            ),
         )
+
+
+def _totals_of_those_left(database: Database, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:
+    """The totals of those nodes that were not removed since they were listed."""
+    try:
+        with database.pipeline() as tx:
+            return totals_of(tx, nodes)
+    except NotFoundError:
+        if len(nodes) == 1:
+            return {}
+        middle = len(nodes) // 2
+        return _totals_of_those_left(database, nodes[:middle]) | _totals_of_those_left(database, nodes[middle:])
 
 
 def totals_of(tx: Transaction, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from psycopg import Connection, sql
+from psycopg import Connection, errors, sql
 
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.settings import Settings
@@ -45,8 +45,11 @@ def build_vector_indexes(database: Database, settings: Settings, limit: int = 10
             _QUERIES["due"], {"passages": settings.vector_index_passages, "method": method, "limit": limit}
         ).fetchall()
         for row in due:
-            for column in VECTORS:
-                _build(connection, row, column, method)
+            try:
+                for column in VECTORS:
+                    _build(connection, row, column, method)
+            except (errors.UndefinedTable, errors.InvalidSchemaName):  # the node was removed meanwhile
+                continue
             connection.execute(_QUERIES["note_index"], {"node_id": row["node_id"], "method": method})
             built.append(BuiltIndex(row["node_id"], row["schema_name"], row["passages"]))
     return built

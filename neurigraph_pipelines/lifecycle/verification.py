@@ -7,6 +7,7 @@ without a guess is, when asked for; the rest is for a person. Objects without a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -129,7 +130,8 @@ def verify(
     with database.pipeline() as tx:
         nodes = tx.execute(_QUERIES["nodes_to_verify"], {"user_id": user_id, "node_id": node_id}).fetchall()
     for node in nodes:
-        walk.node(node["node_id"], node["schema_name"])
+        with suppress(NotFoundError):  # of a node that was removed meanwhile there is nothing to say
+            walk.node(node["node_id"], node["schema_name"])
         if on_node is not None:
             on_node(walk.done)
     return walk.done
@@ -141,7 +143,8 @@ def verify_sample(database: Database, objects: ObjectStore, count: int = 100) ->
     with database.pipeline() as tx:
         places = [FilePlace(**row) for row in tx.execute(_QUERIES["sample_files"], {"count": count})]
     for place in places:
-        walk.file(place)
+        with suppress(NotFoundError):
+            walk.file(place)
     return walk.done
 
 

@@ -20,9 +20,9 @@ from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.ingestion.transcript import LINE_END, last_line
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
-from neurigraph_pipelines.lifecycle.stored_bytes import damaged
+from neurigraph_pipelines.lifecycle.stored_bytes import VerifiedBytes, damaged
 from neurigraph_pipelines.lifecycle.stored_text import members_of, read_text
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
+from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, wherever
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
@@ -88,16 +88,19 @@ def open_file(
         LostObjectError: The bytes are gone or damaged; they are not served.
         StorageError: The object store refused.
     """
-    with database.agent(claims) as tx:
-        place = locate(tx, file_id)
-        if as_text and manifest_of(tx, place)["file_type"] != TRANSCRIPT:
-            place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
-    manifest, content = open_whole(database, objects, settings, place, wait)
+
+    def opened(place: FilePlace) -> tuple[Manifest, VerifiedBytes]:
+        if as_text:
+            with database.agent(claims) as tx:
+                place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
+        return open_whole(database, objects, settings, place, wait)
+
+    manifest, content = wherever(database, claims, file_id, opened)
     is_transcript = manifest["file_type"] == TRANSCRIPT
     name = manifest["file_name"]
     head = next(content.chunks(), b"")[:HEAD_BYTES]
     return OpenedFile(
-        place.file_id,
+        manifest["file_id"],
         name,
         TRANSCRIPT_MEDIA_TYPE if is_transcript else media_type_of(head, name).name,
         is_transcript,

@@ -7,6 +7,7 @@ and says why. What is asked is made here, with the weights; no file is opened.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,11 +20,12 @@ from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.navigation import shown_path
+from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.ingestion.hygiene import clean_text
 from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.model import Claims, SourceKind
-from neurigraph_pipelines.ports import Database, Embedder
+from neurigraph_pipelines.ports import Database, Embedder, Transaction
 from neurigraph_pipelines.retrieval.cache import AnswerCache
 from neurigraph_pipelines.retrieval.speakers import role_asked, speakers_named, without_names
 from neurigraph_pipelines.settings import Settings
@@ -69,7 +71,7 @@ class Question:
         limit: Most records.
         message_limit: Most single messages.
         node_id: Search only this node and what lies below it.
-        at: Only what was known at this moment.
+        at: Only what was known at this moment, shown with the title and summary that it had then.
         explain: Return every component of the scores.
         occurred_after: Only what happened then or later.
         occurred_before: Only what happened before then.
@@ -77,6 +79,7 @@ class Question:
         speaker: Only messages of whoever bears this name, in any case, and the records that hold one.
         periods: Stretches of time, start included and end not, that the question names: what happened in one of them
             counts more, and nothing is left out.
+        include_superseded: Also memories that newer ones took the place of.
     """
 
     query: str
@@ -90,6 +93,7 @@ class Question:
     source_kinds: tuple[SourceKind, ...] = ()
     speaker: str | None = None
     periods: tuple[tuple[datetime, datetime], ...] = ()
+    include_superseded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,9 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
     asked = _as_json(question, query, lexer, embedder.model, settings) | {"asked_speakers": list(named)}
     cache = _CACHES.setdefault(database, AnswerCache())
     asker = (claims, embedder.model, json.dumps(asked), question.explain)
-    kept = cache.get((*asker, before["data_version"])) if settings.answer_cache_entries else None
+    # Only the owner's answers have a version: a grant ends with the next question, and nothing says when.
+    keeps = settings.answer_cache_entries > 0 and before["data_version"] is not None
+    kept = cache.get((*asker, before["data_version"])) if keeps else None
     if kept is not None:
         return deepcopy(kept)
     vector, passage_vector = _embed(embedder, without_names(query, set().union(*named.values())))
@@ -137,16 +143,30 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
         row = tx.execute(
             _QUERIES["search"], {"question": Jsonb(asked), "embedding": vector, "passage_embedding": passage_vector}
         ).fetchone()
-    assert row is not None
-    found: dict[str, Any] | None = row["answer"]
+        assert row is not None
+        found: dict[str, Any] | None = row["answer"]
+        if found is not None:
+            _put_back(tx, found["hits"] or (), question)
     if found is None:
         if question.node_id is not None:
             raise NotFoundError
         return Answer()
     answer = _answer(found, question.explain, _notes(embedder.model, found["model"], vector))
-    if settings.answer_cache_entries and vector is not None:
+    if keeps and vector is not None:
         cache.put((*asker, found["data_version"]), deepcopy(answer), settings.answer_cache_entries)
     return answer
+
+
+def _put_back(tx: Transaction, hits: Sequence[dict[str, Any]], question: Question) -> None:
+    """Show records with the titles and summaries that they had then, and which of them are superseded, if asked for."""
+    record_ids = [UUID(hit["record_id"]) for hit in hits]
+    earlier = values_then(tx, record_ids, question.at) if question.at is not None else {}
+    superseded = superseded_of(tx, record_ids, question.at) if question.include_superseded else None
+    for record_id, hit in zip(record_ids, hits, strict=True):
+        values = earlier.get(record_id, {})
+        hit |= {name: values[name] for name in ("title", "summary") if name in values}
+        if superseded is not None:
+            hit["superseded"] = record_id in superseded
 
 
 def _answer(found: dict[str, Any], explain: bool, notes: list[str]) -> Answer:
@@ -174,6 +194,7 @@ def _as_json(question: Question, query: str, lexer: Lexer, model: str, settings:
         "message_limit": question.message_limit,
         "node_id": str(question.node_id) if question.node_id is not None else None,
         "at": _moment(question.at),
+        "include_superseded": question.include_superseded,
         "occurred_after": _moment(question.occurred_after),
         "occurred_before": _moment(question.occurred_before),
         "source_kinds": [kind.value for kind in question.source_kinds],
@@ -245,6 +266,8 @@ def _hit(found: dict[str, Any], paths: dict[str, str], explain: bool) -> dict[st
         },
         "file": {"file_id": found["file_id"], "state": found["file_state"]},
     }
+    if "superseded" in found:
+        hit["superseded"] = found["superseded"]
     if explain:
         parts = ("passage", "summary_dense", "summary_lexical", "boost", "period")
         hit["explain"] = {name: found[name] for name in parts}

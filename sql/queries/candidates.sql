@@ -51,3 +51,38 @@ WHERE g.user_id = %(user_id)s AND g.name_key = %(name_key)s AND g.concept_kind =
     AND (g.concept_kind = 'person' OR n.names = %(parent_path)s::text [] || g.node_name)
 ORDER BY g.created_at, g.node_id
 LIMIT 1;
+
+-- name: all_candidates
+SELECT
+    c.candidate_id,
+    c.concept_kind,
+    c.name_key,
+    c.node_name,
+    c.parent_path,
+    c.confidence,
+    c.segments,
+    c.edges
+FROM neurigraph.node_candidates AS c
+WHERE c.user_id = %(user_id)s
+FOR UPDATE;
+
+-- name: take_candidate
+DELETE FROM neurigraph.node_candidates AS c
+WHERE c.candidate_id = %(candidate_id)s;
+
+-- name: put_candidate
+-- Where one of that name waits already, the evidence of both is one.
+INSERT INTO neurigraph.node_candidates AS c (
+    candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence, segments, edges
+)
+VALUES (
+    %(candidate_id)s, %(user_id)s, %(concept_kind)s, %(name_key)s, %(node_name)s, %(parent_path)s, %(confidence)s,
+    %(segments)s, %(edges)s
+)
+ON CONFLICT (candidate_id) DO UPDATE SET
+    confidence = 1 - (1 - c.confidence) * (1 - excluded.confidence),
+    segments = c.segments + excluded.segments,
+    edges = CASE
+        WHEN jsonb_array_length(c.edges) + jsonb_array_length(excluded.edges) > %(max_edges)s THEN c.edges
+        ELSE c.edges || excluded.edges
+    END;

@@ -63,7 +63,3 @@ VALUES (
     %(compression_format)s, %(size_bytes)s, %(stored_bytes)s, %(stored_sha256)s, %(content_sha256)s,
     %(member_offsets)s, %(member_text_offsets)s
 );
-
--- name: insert_first_delta
-INSERT INTO neurigraph.delta_log (user_id, record_id, w_coordinate, delta_payload, authored_by)
-VALUES (%(user_id)s, %(record_id)s, clock_timestamp(), %(payload)s, %(authored_by)s);

@@ -139,6 +139,7 @@ ORDER BY p.seq;
 
 -- name: lock_record
 SELECT
+    r.summary,
     r.embedding_pending,
     r.embedding_model,
     r.embedding_next_model

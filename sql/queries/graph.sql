@@ -51,6 +51,19 @@ SELECT
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND g.name_key = %(name_key)s;
 
+-- name: child_by_alias
+-- Of a name that a node had before, or has beside its own.
+SELECT
+    g.node_id,
+    g.node_name,
+    g.layer_depth,
+    g.schema_name,
+    g.node_ddl_version
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND %(name)s = ANY(g.aliases)
+ORDER BY g.node_id
+LIMIT 1;
+
 -- name: root_of_user
 SELECT
     g.node_id,
@@ -94,6 +107,22 @@ WITH RECURSIVE walk AS (
 SELECT w.node_id
 FROM walk AS w
 WHERE w.depth = cardinality(%(name_keys)s::text []);
+
+-- name: node_by_shown_path
+-- One node by its lower-case names in one text, with or without that of the root.
+SELECT g.node_id
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT
+        string_agg(a.name_key, '/' ORDER BY a.layer_depth) AS whole,
+        string_agg(a.name_key, '/' ORDER BY a.layer_depth) FILTER (WHERE a.layer_depth > 0) AS below
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.user_id = %(user_id)s
+    AND %(path)s IN (regexp_replace(n.whole, '[ /]*/[ /]*', '/', 'g'), regexp_replace(n.below, '[ /]*/[ /]*', '/', 'g'))
+ORDER BY g.node_id
+LIMIT 1;
 
 -- name: outline
 -- All nodes of a user, shallowest first, with their names from the root down.
@@ -230,6 +259,47 @@ UPDATE neurigraph.graph_index AS g SET
     aliases = %(aliases)s,
     last_accessed_at = greatest(g.last_accessed_at, now())
 WHERE g.node_id = %(node_id)s;
+
+-- name: set_shell
+UPDATE neurigraph.graph_index SET
+    record_count = %(record_count)s,
+    embedded_count = %(embedded_count)s,
+    centroid = %(centroid)s,
+    node_keywords = %(node_keywords)s,
+    keyword_weights = %(keyword_weights)s,
+    node_summary = %(node_summary)s,
+    aliases = %(aliases)s
+WHERE node_id = %(node_id)s;
+
+-- name: content_of_shell
+-- The centroid is the mean of the vectors that searches of its user compare, wherever a record has them meanwhile.
+SELECT
+    count(r.record_id) AS record_count,
+    count(r.record_id) FILTER (
+        WHERE u.embedding_model IN (r.embedding_model, r.embedding_next_model)
+    ) AS embedded_count,
+    avg(
+        CASE u.embedding_model
+            WHEN r.embedding_model THEN r.embedding
+            WHEN r.embedding_next_model THEN r.embedding_next
+        END
+    ) AS centroid
+FROM neurigraph.graph_index AS g
+INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+LEFT JOIN {schema}.metadata_records AS r ON true
+WHERE g.node_id = %(node_id)s;
+
+-- name: keywords_of_newest
+SELECT
+    r.kw_entities,
+    r.kw_topics,
+    r.kw_dates,
+    r.kw_relationships
+FROM {schema}.metadata_records AS r
+LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+WHERE s.privacy IS DISTINCT FROM 'private'
+ORDER BY r.created_at DESC, r.record_id
+LIMIT %(limit)s;
 
 -- name: set_centroid
 UPDATE neurigraph.graph_index SET embedded_count = %(embedded_count)s, centroid = %(centroid)s

@@ -5,13 +5,15 @@ INSERT INTO neurigraph.sources (user_id, kind, event_kind, external_id, title, s
 VALUES (
     %(user_id)s, %(kind)s, %(event_kind)s, %(external_id)s, %(title)s, coalesce(%(started_at)s, now())
 )
-ON CONFLICT (user_id, kind, external_id) DO NOTHING
+ON CONFLICT (user_id, kind, external_id, persona_id) DO NOTHING
 RETURNING source_id;
 
 -- name: find_source
+-- Of the owner or of one persona: each has ids of their own.
 SELECT s.source_id
 FROM neurigraph.sources AS s
-WHERE s.user_id = %(user_id)s AND s.kind = %(kind)s AND s.external_id = %(external_id)s;
+WHERE s.user_id = %(user_id)s AND s.kind = %(kind)s AND s.external_id = %(external_id)s
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona());
 
 -- name: lock_source
 -- Appends to one source take turns, so numbers have no gaps.

@@ -211,13 +211,22 @@ WHERE g.record_count > 0 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id
 ORDER BY u.slug, n.names;
 
 -- name: places_of_records
+-- Also of records that inherited an original from one of these.
 SELECT
     r.record_id,
     r.node_id,
     g.schema_name
 FROM neurigraph.record_index AS r
 INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
-WHERE r.record_id = ANY(%(record_ids)s);
+WHERE r.record_id = ANY(%(record_ids)s)
+UNION
+SELECT
+    f.record_id,
+    f.node_id,
+    g.schema_name
+FROM neurigraph.file_index AS f
+INNER JOIN neurigraph.graph_index AS g ON f.node_id = g.node_id
+WHERE f.file_id = ANY(%(original_ids)s);
 
 -- name: files_of_records
 SELECT f.*
@@ -235,7 +244,10 @@ FOR NO KEY UPDATE;
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
 -- name: take_objects
-SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
+-- Nor does a record move meanwhile: its objects would be named in neither node.
+SELECT
+    pg_advisory_xact_lock(hashtextextended('neurigraph.places', 0)),
+    pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
 -- name: now
 SELECT clock_timestamp() AS now;

@@ -63,6 +63,13 @@ SET LOCAL ROLE neurigraph_owner;
 -- name: set_login
 ALTER ROLE {role} LOGIN PASSWORD {password};
 
+-- name: reset_agent
+-- Every role may change its own defaults: whoever came to run SQL as the faces do has changed those of all faces.
+ALTER ROLE neurigraph_agent RESET ALL;
+
+-- name: reset_agent_here
+ALTER ROLE neurigraph_agent IN DATABASE {database} RESET ALL;
+
 -- name: set_dagster_search_path
 -- Dagster creates its tables without naming a schema.
 ALTER ROLE neurigraph_dagster IN DATABASE {database} SET search_path = dagster;

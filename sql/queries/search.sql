@@ -19,6 +19,7 @@ SELECT neurigraph.bring_in(%(most)s) AS nodes;
 SELECT
     i.record_id,
     i.node_id,
+    i.user_id,
     g.schema_name
 FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id

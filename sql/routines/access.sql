@@ -1,4 +1,4 @@
--- Who is asking, and what they may see.
+-- Who is asking, and what they may see and write.
 
 CREATE OR REPLACE FUNCTION neurigraph.claims() RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -24,11 +24,34 @@ BEGIN
 END
 $$;
 
--- The owner of a graph, when the owner is asking; nobody else until grants say so.
+-- The owner of a graph, when the owner is asking.
 CREATE OR REPLACE FUNCTION neurigraph.asking_user_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN c.stated ->> 'role' = 'user' THEN (c.stated ->> 'user_id')::uuid END
     FROM (SELECT neurigraph.claims() AS stated) AS c
+$$;
+
+-- The node of the persona that is asking, if it is one and still there.
+CREATE OR REPLACE FUNCTION neurigraph_private.persona_of(asking jsonb) RETURNS uuid
+LANGUAGE sql STABLE AS $$
+    SELECT g.node_id FROM neurigraph.graph_index AS g
+    WHERE g.node_id = CASE WHEN asking ->> 'role' = 'persona' THEN (asking ->> 'sub')::uuid END
+        AND g.user_id = (asking ->> 'user_id')::uuid AND g.node_type = 'persona'
+$$;
+
+-- How far others than the owner reach. To read, a persona has its own node and what lies below it. All else is granted
+-- node by node: a grant opens the node that it names, nothing above, beside or below it; to write, nothing else counts.
+CREATE OR REPLACE FUNCTION neurigraph_private.reach(asking jsonb, wanted neurigraph.grant_type) RETURNS SETOF uuid
+LANGUAGE sql STABLE AS $$
+    SELECT g.node_id FROM neurigraph.graph_index AS g
+    WHERE wanted = 'read' AND g.path @> ARRAY[neurigraph_private.persona_of(asking)]
+    UNION ALL
+    SELECT t.target_node_id FROM neurigraph.permission_grants AS t
+    WHERE t.user_id = (asking ->> 'user_id')::uuid
+        AND t.subject_id = asking ->> 'sub' AND t.subject_type::text = asking ->> 'role'
+        AND (t.subject_type = 'third_party' OR neurigraph_private.persona_of(asking) IS NOT NULL)
+        AND (wanted = 'read' OR t.grant_type = wanted)
+        AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > statement_timestamp())
 $$;
 
 -- Who may see which nodes: the one place that says so, for the policies of node tables (may_read_node) and for
@@ -36,7 +59,11 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.visible_nodes(asking jsonb) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g
-    WHERE g.user_id = (asking ->> 'user_id')::uuid AND asking ->> 'role' = 'user'
+    WHERE g.user_id = (asking ->> 'user_id')::uuid
+        AND (
+            (SELECT asking ->> 'role' = 'user')
+            OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id))
+        )
 $$;
 
 CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean
@@ -48,14 +75,130 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     )
 $$;
 
--- Whose key this is; null for an unknown, expired or revoked one.
-CREATE OR REPLACE FUNCTION neurigraph.owner_of_key(hash bytea) RETURNS uuid
+CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT k.user_id FROM neurigraph.api_keys AS k
-    WHERE k.key_hash = hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+    SELECT EXISTS (
+        SELECT FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+        INNER JOIN neurigraph.graph_index AS g ON g.user_id = (c.asking ->> 'user_id')::uuid
+        WHERE g.node_id = wanted
+            AND (
+                c.asking ->> 'role' = 'user'
+                OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(c.asking, 'read_write') AS r (node_id))
+            )
+    )
 $$;
 
+-- What whoever is asking may see without owning the graph; nothing for its owner, whose rows other policies show.
+CREATE OR REPLACE FUNCTION neurigraph.readable_nodes() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT r.node_id
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+    CROSS JOIN LATERAL neurigraph_private.reach(c.asking, 'read') AS r (node_id)
+$$;
+
+-- The persona that is asking, if there is a node that it may write to.
+CREATE OR REPLACE FUNCTION neurigraph.writing_persona() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT neurigraph_private.persona_of(c.asking)
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+    WHERE EXISTS (SELECT FROM neurigraph_private.reach(c.asking, 'read_write'))
+$$;
+
+-- Where the pipeline may file what a persona handed in.
+CREATE OR REPLACE FUNCTION neurigraph.writable_nodes(persona uuid) RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT r.node_id
+    FROM neurigraph.graph_index AS g
+    CROSS JOIN LATERAL neurigraph_private.reach(
+        jsonb_build_object('role', 'persona', 'sub', g.node_id, 'user_id', g.user_id), 'read_write'
+    ) AS r (node_id)
+    WHERE g.node_id = persona
+$$;
+
+-- What others than the owner are told in an answer: nothing that any other node knows, not even by a score. Whoever uses
+-- these stands behind a door that checked the claims of the same statement, so they take them as they are.
+CREATE OR REPLACE FUNCTION neurigraph_private.asking() RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+    SELECT current_setting('request.jwt.claims', true)::jsonb
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph_private.told_names(owner uuid) RETURNS SETOF neurigraph.node_names
+LANGUAGE sql STABLE AS $$
+    SELECT n.* FROM neurigraph.node_names AS n
+    WHERE n.user_id = owner
+        AND (
+            (SELECT neurigraph_private.asking() ->> 'role' = 'user')
+            OR n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+        )
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph_private.told_edges(owner uuid) RETURNS SETOF neurigraph.node_edges
+LANGUAGE sql STABLE AS $$
+    SELECT e.* FROM neurigraph.node_edges AS e
+    WHERE e.user_id = owner
+        AND (
+            (SELECT neurigraph_private.asking() ->> 'role' = 'user')
+            OR (
+                e.from_node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+                AND e.to_node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+            )
+        )
+$$;
+
+-- How much there is to search: of the whole graph for its owner, else of the nodes that are visible.
+CREATE OR REPLACE FUNCTION neurigraph_private.corpus(owner uuid) RETURNS TABLE (passages bigint, lexemes bigint)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT s.passages, s.lexemes FROM neurigraph.user_statistics AS s
+    WHERE s.user_id = owner AND neurigraph_private.asking() ->> 'role' = 'user'
+    UNION ALL
+    SELECT sum(t.passages)::bigint, sum(t.lexemes)::bigint FROM neurigraph.node_statistics AS t
+    WHERE t.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+    HAVING neurigraph_private.asking() ->> 'role' <> 'user'
+$$;
+
+-- In how many passages of it a lexeme occurs.
+CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(owner uuid, word text) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN neurigraph_private.asking() ->> 'role' = 'user' THEN (
+            SELECT u.passages FROM neurigraph.user_lexemes AS u WHERE u.user_id = owner AND u.lexeme = word
+        )
+        ELSE (
+            SELECT sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
+            WHERE n.user_id = owner AND n.lexeme = word
+                AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+        )
+    END
+$$;
+
+-- Whose key this is; nobody's if it is unknown, expired or revoked. When it was last used is noted once an hour.
+CREATE OR REPLACE FUNCTION neurigraph.holder_of_key(hash bytea)
+RETURNS TABLE (user_id uuid, role text, subject_id text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    holder neurigraph.api_keys;
+BEGIN
+    SELECT k.* INTO holder FROM neurigraph.api_keys AS k
+    WHERE k.key_hash = hash AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF holder.last_used_at IS NULL OR holder.last_used_at NOT BETWEEN now() - interval '1 hour' AND now() THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+        UPDATE neurigraph.api_keys AS k SET last_used_at = now()
+        WHERE k.key_id IN (
+            SELECT i.key_id FROM neurigraph.api_keys AS i WHERE i.key_id = holder.key_id FOR NO KEY UPDATE SKIP LOCKED
+        );
+    END IF;
+    RETURN QUERY SELECT holder.user_id, holder.role, holder.subject_id;
+END
+$$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
-neurigraph.may_read_node(uuid), neurigraph.owner_of_key(bytea) FROM PUBLIC;
+neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.readable_nodes(),
+neurigraph.writing_persona(), neurigraph.writable_nodes(uuid), neurigraph.holder_of_key(bytea) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.may_read_node(uuid),
-neurigraph.owner_of_key(bytea) TO neurigraph_agent, neurigraph_pipeline;
+neurigraph.may_write_node(uuid), neurigraph.readable_nodes(), neurigraph.writing_persona(),
+neurigraph.holder_of_key(bytea) TO neurigraph_agent, neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

@@ -2,18 +2,18 @@
 -- that checks the claims, on nodes that visible_nodes() gave, and on nothing else: only so do operators that are not
 -- leakproof keep their indexes. The policies of the tables stay as they are, a wall of their own.
 
--- Rarity of each lexeme of a question in the whole corpus of a user (Robertson and Zaragoza, 2009).
+-- Rarity of each lexeme of a question in all that whoever asks may search (Robertson and Zaragoza, 2009).
 CREATE OR REPLACE FUNCTION neurigraph_private.rarities(owner uuid, lexemes text [])
 RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
 LANGUAGE sql STABLE ROWS 8 AS $$
     SELECT
         l.place::integer,
         l.lexeme,
-        coalesce(u.passages, 0),
-        ln(1 + (coalesce(s.passages, 0) - coalesce(u.passages, 0) + 0.5) / (coalesce(u.passages, 0) + 0.5))
+        coalesce(o.passages, 0),
+        ln(1 + (coalesce(c.passages, 0) - coalesce(o.passages, 0) + 0.5) / (coalesce(o.passages, 0) + 0.5))
     FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
-    LEFT JOIN neurigraph.user_statistics AS s ON s.user_id = owner
-    LEFT JOIN neurigraph.user_lexemes AS u ON u.user_id = owner AND u.lexeme = l.lexeme
+    LEFT JOIN neurigraph_private.corpus(owner) AS c ON true
+    CROSS JOIN LATERAL (SELECT neurigraph_private.occurrences(owner, l.lexeme) AS passages) AS o
 $$;
 
 -- Nodes that the question names: as they are (1), nearly (0.8), or by how they begin (0.6).
@@ -61,21 +61,21 @@ LANGUAGE sql STABLE ROWS 10 AS $$
     found AS (
         SELECT n.node_id, 1.0 AS score
         FROM phrases AS p
-        INNER JOIN neurigraph.node_names AS n ON n.user_id = owner AND n.key = left(p.key, 100) AND n.gap = 0
+        INNER JOIN neurigraph_private.told_names(owner) AS n ON n.key = left(p.key, 100) AND n.gap = 0
         WHERE n.name = p.key
             OR position(' ' || n.name || ' ' IN (SELECT ' ' || string_agg(s.word, ' ' ORDER BY s.place) || ' '
                 FROM said AS s)) > 0
         UNION ALL
         SELECT n.node_id, 0.8
         FROM variants AS v
-        INNER JOIN neurigraph.node_names AS n ON n.user_id = owner AND n.key = v.variant
+        INNER JOIN neurigraph_private.told_names(owner) AS n ON n.key = v.variant
         WHERE (v.gap = 0) <> (n.gap = 0) OR (v.gap > 0 AND n.gap > 0 AND abs(v.gap - n.gap) <= 1)
         UNION ALL
         SELECT b.node_id, 0.6
         FROM unnest(lexemes) AS l (lexeme)
         CROSS JOIN LATERAL (
-            SELECT n.node_id FROM neurigraph.node_names AS n
-            WHERE n.user_id = owner AND n.gap = 0 AND char_length(l.lexeme) >= 4
+            SELECT n.node_id FROM neurigraph_private.told_names(owner) AS n
+            WHERE n.gap = 0 AND char_length(l.lexeme) >= 4
                 AND n.key >= l.lexeme AND n.key < l.lexeme || U&'\+10FFFF'
             ORDER BY n.key
             LIMIT 16
@@ -104,7 +104,7 @@ BEGIN
     FROM neurigraph.visible_nodes(asking) AS g WHERE within IS NULL OR g.path @> ARRAY[within];
     few := visible <= 2 * most;
     -- What fits is searched as a whole; of what does not, half as much: there is no whole to miss.
-    IF budget < (SELECT s.passages FROM neurigraph.user_statistics AS s WHERE s.user_id = owner) THEN
+    IF budget < (SELECT c.passages FROM neurigraph_private.corpus(owner) AS c) THEN
         budget := budget / 2;
     END IF;
     WITH names AS MATERIALIZED (
@@ -113,10 +113,10 @@ BEGIN
 
     linked AS MATERIALIZED (
         SELECT e.to_node_id AS node_id FROM names AS n
-        INNER JOIN neurigraph.node_edges AS e ON n.node_id = e.from_node_id WHERE n.score >= 0.8
+        INNER JOIN neurigraph_private.told_edges(owner) AS e ON n.node_id = e.from_node_id WHERE n.score >= 0.8
         UNION
         SELECT e.from_node_id FROM names AS n
-        INNER JOIN neurigraph.node_edges AS e ON n.node_id = e.to_node_id WHERE n.score >= 0.8
+        INNER JOIN neurigraph_private.told_edges(owner) AS e ON n.node_id = e.to_node_id WHERE n.score >= 0.8
     ),
 
     rare AS MATERIALIZED (

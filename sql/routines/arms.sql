@@ -17,7 +17,10 @@ LANGUAGE sql IMMUTABLE AS $$
             THEN format('r.occurred_at < %L::timestamptz', question ->> 'occurred_before') END,
         CASE WHEN jsonb_array_length(question -> 'source_kinds') > 0
             THEN format('r.source_kind = ANY(%L::neurigraph.source_kind [])',
-                ARRAY(SELECT jsonb_array_elements_text(question -> 'source_kinds'))) END
+                ARRAY(SELECT jsonb_array_elements_text(question -> 'source_kinds'))) END,
+        CASE WHEN jsonb_array_length(question -> 'hidden_sources') > 0
+            THEN format('r.source_id <> ALL(%L::uuid [])',
+                ARRAY(SELECT jsonb_array_elements_text(question -> 'hidden_sources'))) END
     )
 $$;
 
@@ -25,7 +28,12 @@ $$;
 -- rest, so nothing belongs here that whoever asks may not know of, and nothing that leaves out much.
 CREATE OR REPLACE FUNCTION neurigraph_private.shown_filter(question jsonb, ddl_version integer) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT 'true'
+    -- Records that others took the place of; a node of an older DDL has none.
+    SELECT CASE
+        WHEN ddl_version < 6 OR question ->> 'include_superseded' = 'true' THEN 'true'
+        WHEN question ->> 'at' IS NOT NULL THEN format('NOT r.superseded @> %L::timestamptz', question ->> 'at')
+        ELSE 'r.superseded_by IS NULL'
+    END
 $$;
 
 -- Of nodes whose vectors have an index: the passages that are nearest by either vector, and where the rare lexemes of

@@ -283,20 +283,24 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.stage(asking jsonb, targets uuid [], seconds double precision)
 RETURNS bigint
 LANGUAGE sql AS $$
-    WITH first AS (
+    WITH edges AS NOT MATERIALIZED (
+        SELECT e.* FROM neurigraph_private.told_edges((asking ->> 'user_id')::uuid) AS e
+    ),
+
+    first AS (
         SELECT t.node_id FROM unnest(targets) AS t (node_id)
         UNION
-        SELECT e.to_node_id FROM neurigraph.node_edges AS e WHERE e.from_node_id = ANY(targets)
+        SELECT e.to_node_id FROM edges AS e WHERE e.from_node_id = ANY(targets)
         UNION
-        SELECT e.from_node_id FROM neurigraph.node_edges AS e WHERE e.to_node_id = ANY(targets)
+        SELECT e.from_node_id FROM edges AS e WHERE e.to_node_id = ANY(targets)
     ),
 
     second AS (
         SELECT f.node_id FROM first AS f
         UNION
-        SELECT e.to_node_id FROM first AS f INNER JOIN neurigraph.node_edges AS e ON f.node_id = e.from_node_id
+        SELECT e.to_node_id FROM first AS f INNER JOIN edges AS e ON f.node_id = e.from_node_id
         UNION
-        SELECT e.from_node_id FROM first AS f INNER JOIN neurigraph.node_edges AS e ON f.node_id = e.to_node_id
+        SELECT e.from_node_id FROM first AS f INNER JOIN edges AS e ON f.node_id = e.to_node_id
     ),
 
     reached AS MATERIALIZED (
@@ -321,16 +325,27 @@ LANGUAGE sql AS $$
 $$;
 
 -- What is known before a question is embedded: the version of what it would be answered from, and the names of those
--- who speak there, in lower case, which a question is embedded without.
+-- who speak there, in lower case, which a question is embedded without. Only the owner of a graph learns of a version:
+-- it moves with everything in it.
 CREATE OR REPLACE FUNCTION neurigraph.before_search() RETURNS TABLE (data_version text, speakers text [])
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT
-        neurigraph_private.data_version(a.user_id),
-        ARRAY(
-            SELECT substr(u.lexeme, 2) FROM neurigraph.user_lexemes AS u
-            WHERE u.user_id = a.user_id AND u.lexeme >= '@' AND u.lexeme < 'A'
-        )
-    FROM (SELECT neurigraph.asking_user_id() AS user_id OFFSET 0) AS a
+        CASE WHEN a.is_owner THEN neurigraph_private.data_version(a.user_id) END,
+        CASE
+            WHEN a.is_owner THEN ARRAY(
+                SELECT substr(u.lexeme, 2) FROM neurigraph.user_lexemes AS u
+                WHERE u.user_id = a.user_id AND u.lexeme >= '@' AND u.lexeme < 'A'
+            )
+            ELSE ARRAY(
+                SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
+                WHERE n.user_id = a.user_id AND n.lexeme >= '@' AND n.lexeme < 'A'
+                    AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(a.asking) AS v)
+            )
+        END
+    FROM (
+        SELECT c.asking, (c.asking ->> 'user_id')::uuid AS user_id, c.asking ->> 'role' = 'user' AS is_owner
+        FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
+    ) AS a
     WHERE a.user_id IS NOT NULL
 $$;
 
@@ -344,13 +359,16 @@ DECLARE
     asking jsonb := neurigraph.claims();
     owner uuid := asking ->> 'user_id';
     -- Before anything is read, so that an answer is never kept under a newer version than what it tells.
-    seen text := neurigraph_private.data_version(owner);
+    seen text := CASE WHEN asking ->> 'role' = 'user' THEN neurigraph_private.data_version(owner) END;
     in_use record;
     anchors neurigraph_private.anchor [];
     found bigint;
     targets uuid [];
     answer jsonb := '{"hits": null, "messages": null}';
 BEGIN
+    IF asking IS NULL THEN
+        RETURN NULL;
+    END IF;
     SELECT u.embedding_model AS model, u.embedding_next_model AS next INTO in_use
     FROM neurigraph.users AS u WHERE u.user_id = owner;
     -- Vectors of two models are never compared.
@@ -358,7 +376,9 @@ BEGIN
         embedding := NULL;
         passage_embedding := NULL;
     END IF;
-    question := question || jsonb_build_object('is_moving', in_use.next IS NOT NULL);
+    question := question || jsonb_build_object(
+        'is_moving', in_use.next IS NOT NULL, 'hidden_sources', neurigraph.hidden_sources()
+    );
     SELECT a.chosen, a.visible INTO anchors, found
     FROM neurigraph_private.anchors_of(asking, question, embedding) AS a;
     IF found = 0 THEN
@@ -391,7 +411,7 @@ BEGIN
             FROM (
                 SELECT g.node_id, jsonb_agg(a.node_name ORDER BY a.layer_depth) AS names
                 FROM neurigraph.visible_nodes(asking) AS g
-                INNER JOIN neurigraph.graph_index AS a ON a.node_id = ANY(g.path)
+                INNER JOIN neurigraph.visible_nodes(asking) AS a ON a.node_id = ANY(g.path)
                 WHERE g.node_id = ANY(targets || ARRAY(
                     SELECT (anchors[i]).node_id
                     FROM generate_series(1, (question ->> 'anchors_shown')::integer) AS s (i)

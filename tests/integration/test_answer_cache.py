@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from psycopg import sql
 
+from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.cache import AnswerCache
 from neurigraph_pipelines.retrieval.search import Answer, Question, search
@@ -88,6 +89,7 @@ def in_node(statement: str) -> Callable[[Asker], None]:
     def change(asker: Asker) -> None:
         schema = sql.Identifier(schemas_of(asker.here, asker.user)["Boats"])
         with asker.here.database.owner() as tx:
+            authored(tx, "tests")
             tx.execute(sql.SQL(statement).format(schema=schema))
 
     return change
@@ -155,8 +157,10 @@ def test_a_change_shows_when_it_is_committed_whoever_commits_first(asker: Asker)
     titles = [in_title(asker, "begun first"), in_title(asker, "begun second")]
     (early, first), (late, second) = titles
     with early.here.database.owner() as one:
+        authored(one, "tests")
         one.execute(first)
         with late.here.database.owner() as two:
+            authored(two, "tests")
             two.execute(second)
         assert "begun second" in shown(asker)
         assert asker.kept()
@@ -184,11 +188,14 @@ def test_writers_at_work_are_never_followed_by_a_stale_answer(asker: Asker) -> N
     done = threading.Event()
 
     def write() -> None:
-        for number in range(1, 60):
-            with here.database.owner() as tx:
-                tx.execute(sql.SQL("UPDATE {}.metadata_records SET title = %s").format(schema), [str(number)])
-            written[0] = number
-        done.set()
+        try:
+            for number in range(1, 60):
+                with here.database.owner() as tx:
+                    authored(tx, "tests")
+                    tx.execute(sql.SQL("UPDATE {}.metadata_records SET title = %s").format(schema), [str(number)])
+                written[0] = number
+        finally:
+            done.set()
 
     def read() -> None:
         reader = Asker.__new__(Asker)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,6 +14,7 @@ from psycopg import sql
 from neurigraph_pipelines.graph.provisioning import User, resolve_path, upgrade_nodes
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.wiring import Installation
+from tests.support.corpus import counted, held
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_adapters, rows, schemas_of
 from tests.support.older_nodes import take_back
 
@@ -27,54 +27,6 @@ def node_of(installation: Installation, user: User, name: str) -> tuple[UUID, st
         planned = [PlannedNode((name,), ConceptKind.TOPIC, 1.0)]
         node = resolve_path(tx, user.user_id, user.slug, (name,), planned)
     return node.node_id, node.schema_name
-
-
-def counted(installation: Installation, user: User) -> dict[str, Any]:
-    """What the statistics say."""
-    (totals,) = rows(
-        installation, "SELECT passages, lexemes FROM neurigraph.user_statistics WHERE user_id = %s", user.user_id
-    ) or [{"passages": 0, "lexemes": 0}]
-    per_node = "SELECT node_id, passages, lexemes FROM neurigraph.node_statistics WHERE user_id = %s AND passages > 0"
-    lexemes = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s"
-    node_lexemes = "SELECT node_id, lexeme, passages FROM neurigraph.node_lexemes WHERE user_id = %s"
-    return {
-        "totals": (totals["passages"], totals["lexemes"]),
-        "nodes": {
-            row["node_id"]: (row["passages"], row["lexemes"]) for row in rows(installation, per_node, user.user_id)
-        },
-        "lexemes": {row["lexeme"]: row["passages"] for row in rows(installation, lexemes, user.user_id)},
-        "node lexemes": {
-            (row["node_id"], row["lexeme"]): row["passages"] for row in rows(installation, node_lexemes, user.user_id)
-        },
-    }
-
-
-def held(installation: Installation, user: User) -> dict[str, Any]:
-    """The same from the passages themselves."""
-    nodes: dict[UUID, tuple[int, int]] = {}
-    of_node: Counter[tuple[UUID, str]] = Counter()
-    for row in rows(
-        installation, "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s", user.user_id
-    ):
-        query = sql.SQL("SELECT author, lexemes, lexeme_count FROM {}.passages").format(
-            sql.Identifier(row["schema_name"])
-        )
-        with installation.database.pipeline() as tx:
-            found = tx.execute(query).fetchall()
-        if found:
-            nodes[row["node_id"]] = (len(found), sum(passage["lexeme_count"] for passage in found))
-        for passage in found:
-            speaker = [f"@{passage['author'].lower()}"] if passage["author"] else []
-            of_node.update((row["node_id"], lexeme) for lexeme in (*passage["lexemes"], *speaker))
-    of_user: Counter[str] = Counter()
-    for (_, lexeme), number in of_node.items():
-        of_user[lexeme] += number
-    return {
-        "totals": (sum(n for n, _ in nodes.values()), sum(n for _, n in nodes.values())),
-        "nodes": nodes,
-        "lexemes": dict(of_user),
-        "node lexemes": dict(of_node),
-    }
 
 
 def add_record(tx: psycopg.Connection[Any], schema: str, passages: list[tuple[str | None, list[str]]]) -> UUID:

@@ -253,12 +253,13 @@ def test_no_row_is_planted_with_another(world: World, statement: str) -> None:
 def test_updates_reach_no_row_of_another(world: World) -> None:
     with world.installation.database.agent(world.alices) as tx:
         for statement in (
-            "UPDATE neurigraph.graph_index SET last_accessed_at = now() WHERE user_id = %s",
             "UPDATE neurigraph.sources SET title = 'mine' WHERE user_id = %s",
-            "UPDATE neurigraph.warm_nodes SET expires_at = now() WHERE user_id = %s",
+            "UPDATE neurigraph.api_keys SET revoked_at = now() WHERE user_id = %s",
+            "UPDATE neurigraph.permission_grants SET revoked_at = now() WHERE user_id = %s",
         ):
             assert tx.execute(sql.SQL(statement), [world.bob.user_id]).rowcount == 0
         for schema in schemas_of(world.installation, world.bob).values():
-            for table in ("metadata_records", "file_manifest"):
-                update = sql.SQL("UPDATE {} SET last_accessed_at = now()").format(sql.Identifier(schema, table))
-                assert tx.execute(update).rowcount == 0
+            for table in NODE_TABLES:
+                update = sql.SQL("UPDATE {} SET record_id = record_id").format(sql.Identifier(schema, table))
+                with pytest.raises(psycopg.errors.InsufficientPrivilege), tx.transaction():
+                    tx.execute(update)

@@ -7,9 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import uvicorn
-
-from neurigraph_pipelines.api.app import create_app
+from neurigraph_pipelines.api.server import http_server
 from neurigraph_pipelines.wiring import Installation
 
 
@@ -17,7 +15,7 @@ from neurigraph_pipelines.wiring import Installation
 def serving(installation: Installation) -> Iterator[str]:
     """Serve an installation in a thread; yields the base address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(installation), log_config=None, lifespan="on"))
+    server = http_server(installation)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

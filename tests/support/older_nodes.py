@@ -25,7 +25,18 @@ _SEARCH = (
     "DROP TRIGGER note_change ON {schema}.file_manifest",
     "ALTER TABLE {schema}.passages DROP COLUMN role, DROP COLUMN window_length",
 )
-_UNDO = {3: _LIFECYCLE, 4: _SEARCH}
+_PRIVACY = (
+    "ALTER POLICY agent_node ON {schema}.metadata_records USING ((SELECT neurigraph.may_read_node({node_id})))",
+    "ALTER POLICY agent_node ON {schema}.file_manifest USING ((SELECT neurigraph.may_read_node({node_id})))",
+    "ALTER POLICY agent_node ON {schema}.passages USING ((SELECT neurigraph.may_read_node({node_id})))",
+    "GRANT UPDATE (last_accessed_at) ON {schema}.metadata_records, {schema}.file_manifest TO neurigraph_agent",
+)
+_HISTORY = (
+    "DROP TRIGGER log_change ON {schema}.metadata_records",
+    "DROP TRIGGER note_supersession ON {schema}.metadata_records",
+    "ALTER TABLE {schema}.metadata_records DROP COLUMN superseded_by, DROP COLUMN superseded",
+)
+_UNDO = {3: _LIFECYCLE, 4: _SEARCH, 5: _PRIVACY, 6: _HISTORY}
 
 
 def take_back(tx: Transaction, node_id: UUID, schema_name: str, version: int) -> None:
@@ -33,7 +44,8 @@ def take_back(tx: Transaction, node_id: UUID, schema_name: str, version: int) ->
     for number in sorted(_UNDO, reverse=True):
         if number > version:
             for statement in _UNDO[number]:
-                tx.execute(sql.SQL(statement).format(schema=sql.Identifier(schema_name)))
+                names = {"schema": sql.Identifier(schema_name), "node_id": sql.Literal(str(node_id))}
+                tx.execute(sql.SQL(statement).format(**names))
     tx.execute(
         "UPDATE neurigraph.graph_index SET node_ddl_version = %s WHERE node_id = %s",
         [version, node_id],

@@ -113,18 +113,21 @@ class PausingStore:
 
 
 class PausingDatabase:
-    """Pauses in transactions that write to a table."""
+    """Pauses in transactions of the pipeline and the owner that write to a table."""
 
     def __init__(self, inner: Database, moments: Moments, table: str) -> None:
         self._inner, self._moments, self._table = inner, moments, table
-        self.owner, self.agent, self.ask, self.maintenance = inner.owner, inner.agent, inner.ask, inner.maintenance
+        self.agent, self.ask, self.maintenance = inner.agent, inner.ask, inner.maintenance
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
-        return self._pipeline()
+        return self._pausing(self._inner.pipeline())
+
+    def owner(self) -> AbstractContextManager[Transaction]:
+        return self._pausing(self._inner.owner())
 
     @contextmanager
-    def _pipeline(self) -> Iterator[Transaction]:
-        with self._inner.pipeline() as tx:
+    def _pausing(self, transaction: AbstractContextManager[Transaction]) -> Iterator[Transaction]:
+        with transaction as tx:
             yield tx
             query = "SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = %s::regclass AND mode = %s"
             storing = tx.execute(query, [self._table, "RowExclusiveLock"]).fetchone() is not None

@@ -1,0 +1,112 @@
+"""The HTTP server: uvicorn, with bounds on what a client may take before a request is even there.
+
+What happens to a request is for ``app``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any
+
+import uvicorn
+from starlette.responses import Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from neurigraph_pipelines.api.app import create_app
+from neurigraph_pipelines.api.problems import problem, retry_after
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
+
+MAX_HEAD_BYTES = 65_536
+"""Longest request line with its headers."""
+
+
+def http_server(installation: Installation, log_config: dict[str, Any] | None = None) -> uvicorn.Server:
+    """A server of the API, ready to run.
+
+    Args:
+        installation: Migrated; whoever calls this also closes it.
+        log_config: As ``logging.config`` takes it; None changes nothing.
+    """
+    return uvicorn.Server(
+        uvicorn.Config(
+            create_app(installation),
+            http=_protocol(installation.settings),
+            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            ws="none",
+            lifespan="on",
+            log_config=log_config,
+        )
+    )
+
+
+class _Deadline:
+    """Hangs up when it passes."""
+
+    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
+        self._transport = transport
+        self._seconds = seconds
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self) -> None:
+        """Let it pass so many seconds from now, unless it runs already."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._transport.abort)
+
+    def lift(self) -> None:
+        """What was waited for has come."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _protocol(settings: Settings) -> type[asyncio.Protocol]:
+    class ImpatientProtocol(H11Protocol):
+        """Hangs up on one connection too many, and on who sends no whole head, or takes nothing, in time."""
+
+        _head: _Deadline
+        _reading: _Deadline
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._head = _Deadline(transport, settings.api_client_seconds)
+            self._reading = _Deadline(transport, settings.api_client_seconds)
+            self._head.set()
+            if len(self.connections) > settings.api_connections:
+                self._refuse(problem(503, "too many connections at this moment", headers=retry_after(1.0)))
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._head.lift()
+            self._reading.lift()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._head.lift()
+            else:
+                self._head.set()
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._reading.set()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._reading.lift()
+
+        def send_400_response(self, msg: str) -> None:
+            too_long = len(self.conn.trailing_data[0]) > MAX_HEAD_BYTES
+            detail = f"the head of the request has more than {MAX_HEAD_BYTES:,} bytes" if too_long else msg
+            self._refuse(problem(431 if too_long else 400, detail))
+
+        def _refuse(self, refusal: Response) -> None:
+            """Answer without a request, and hang up."""
+            status = refusal.status_code
+            lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
+            lines += [b"%s: %s" % header for header in (*refusal.raw_headers, (b"connection", b"close"))]
+            self.transport.write(b"\r\n".join([*lines, b"", bytes(refusal.body)]))
+            self.transport.close()
+
+    return ImpatientProtocol

@@ -1,0 +1,176 @@
+"""Commands that forget for good, and their receipts: ``forget`` and ``erasures``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, node_id_of, opened
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neurigraph_pipelines.erasure.forget import Preview
+    from neurigraph_pipelines.erasure.receipts import Receipt, Subject
+    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.wiring import Installation
+
+commands = typer.Typer()
+
+_THROUGH = "command line"
+_NODES_SHOWN = 20
+
+
+@commands.command()
+def forget(
+    user: UserSlug,
+    identifier: Annotated[
+        str | None,
+        typer.Argument(metavar="RECORD_OR_NODE", help="Id of a record or node, or path of a node.", show_default=False),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--everything", help="The user, with all there is of them.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Erase a record, a node with all below it, or a user, with everything that was made of them. There is no way back.
+
+    Repeating it gives the receipt again, and finishes what was cut off.
+    """
+    from neurigraph_pipelines.erasure import forget as domain
+
+    if everything == (identifier is not None):
+        raise InvalidInputError("name a record or a node, or say --everything to forget the user: one of them")
+    output = Output(as_json)
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        subject, preview = _find(installation, claims, identifier)
+        if dry_run:
+            if preview is None:
+                raise NotFoundError("it was forgotten already: `neurigraph erasures` has the receipt")
+            output.result(asdict(preview), lambda: _preview_view(preview))
+            return
+        if preview is not None and not yes:
+            _confirm(preview)
+        with output.progress() as progress:
+            tasks = {
+                "nodes": progress.add_task("nodes", total=len(preview.nodes) if preview is not None else None),
+                "objects": progress.add_task("objects", total=None),
+            }
+            receipt = domain.forget(
+                installation.database,
+                installation.objects,
+                installation.settings,
+                claims,
+                subject,
+                through=_THROUGH,
+                on_done=lambda what, count: progress.advance(tasks[what], count),
+            )
+        data = _with_objects(installation, receipt)
+    output.result(data, lambda: _receipt_view(receipt))
+
+
+@commands.command()
+def erasures(
+    user: AnyUserSlug = None,
+    finish: Annotated[bool, typer.Option("--finish", help="First go on with those that were cut off.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Most receipts, newest first.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """Show the receipts of what was forgotten: ids, counts and checksums, and none of the text."""
+    from neurigraph_pipelines.erasure.forget import finish_erasures
+    from neurigraph_pipelines.erasure.receipts import receipts
+
+    with opened() as installation:
+        if finish:
+            finish_erasures(installation.database, installation.objects, installation.settings)
+        user_id = claims_of(installation, user).user_id if user is not None else None
+        with installation.database.pipeline() as tx:
+            found = receipts(tx, user_id, limit=limit)
+        data = {"erasures": [_with_objects(installation, each) for each in found]}
+
+    def view() -> Any:
+        from rich.console import Group
+
+        from neurigraph_pipelines.cli import views
+
+        return Group(*map(_receipt_view, found)) if found else views.lines("Nothing was forgotten.")
+
+    Output(as_json).result(data, view)
+
+
+def _find(installation: Installation, claims: Claims, identifier: str | None) -> tuple[Subject, Preview | None]:
+    """What is meant, and what forgetting it would erase: None where that was done, or begun, before."""
+    from neurigraph_pipelines.erasure.forget import preview
+    from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind, receipts
+
+    if identifier is None:
+        user = Subject(SubjectKind.USER, claims.user_id)
+        return user, preview(installation.database, claims, user)
+    try:
+        wanted = UUID(identifier)
+    except ValueError:
+        node = Subject(SubjectKind.NODE, node_id_of(installation, claims, identifier))
+        return node, preview(installation.database, claims, node)
+    for kind in (SubjectKind.RECORD, SubjectKind.NODE):
+        subject = Subject(kind, wanted)
+        try:
+            return subject, preview(installation.database, claims, subject)
+        except NotFoundError:
+            continue
+    with installation.database.agent(claims) as tx:
+        for receipt in receipts(tx):
+            if receipt.subject_id == wanted:
+                return Subject(receipt.subject_kind, wanted), None
+    raise NotFoundError(f"there is no record or node {argument(identifier)}")
+
+
+def _confirm(preview: Preview) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidInputError("this cannot be undone: say --yes, or look first with --dry-run")
+    from rich.console import Console
+
+    Console(stderr=True, markup=False, highlight=False, emoji=False).print(_preview_view(preview))
+    typer.confirm("Forget all of this for good?", abort=True, err=True)
+
+
+def _with_objects(installation: Installation, receipt: Receipt) -> dict[str, Any]:
+    from neurigraph_pipelines.erasure.receipts import objects_of
+
+    with installation.database.pipeline() as tx:
+        return {**asdict(receipt), "objects": [asdict(each) for each in objects_of(tx, receipt.erasure_id)]}
+
+
+def _preview_view(preview: Preview) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    return views.lines(
+        f"Would forget the {preview.subject_kind} {preview.subject_id}:",
+        *(f"  node {path}" for path in preview.nodes[:_NODES_SHOWN]),
+        *([f"  and {len(preview.nodes) - _NODES_SHOWN:,} more nodes"] if len(preview.nodes) > _NODES_SHOWN else []),
+        f"  records {preview.records:,}, changes of them {preview.deltas:,}",
+        f"  files {preview.files:,}, {preview.object_bytes:,} bytes",
+        f"  sources that go whole {preview.sources:,}, of which parts remain {preview.shared_sources:,}",
+    )
+
+
+def _receipt_view(receipt: Receipt) -> Any:
+    from neurigraph_pipelines.cli import views
+
+    def lines() -> Iterator[str]:
+        when = f"finished {receipt.finished_at:%Y-%m-%d %H:%M:%S} UTC" if receipt.finished_at else "under way"
+        yield f"{receipt.subject_kind} {receipt.subject_id}, asked for {receipt.w:%Y-%m-%d %H:%M:%S} UTC, {when}"
+        yield f"  receipt {receipt.erasure_id}, user {receipt.user_id}, through {receipt.requested_through}"
+        erased = (f"{name.replace('_', ' ')} {count:,}" for name, count in receipt.erased.items())
+        yield f"  erased: {', '.join(erased) or 'nothing'}"
+        for name, ids in receipt.kept.items():
+            if ids:
+                yield f"  kept, because other records need them: {name} {', '.join(map(str, ids))}"
+
+    return views.lines(*lines())

@@ -1,0 +1,169 @@
+"""Commands about single memories: ``record``, ``history``, ``diff``, ``revise`` and ``supersede``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, opened, record_id_of
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+
+commands = typer.Typer()
+
+_RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="As search shows it.", show_default=False)]
+_ExpectedDelta = Annotated[
+    str | None,
+    typer.Option(metavar="DELTA_ID", help="Only if this is still its newest delta.", show_default=False),
+]
+_TIME = "TIME"
+
+
+@commands.command()
+def record(
+    identifier: _RecordId,
+    user: UserSlug,
+    at: Annotated[str | None, typer.Option(metavar=_TIME, help="As it was then.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """Show one memory, as it is or as it was at a moment."""
+    from neurigraph_pipelines.history import record_at
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        with _named(identifier):
+            found = record_at(installation.database, claims, record_id_of(identifier), moment("--at", at))
+    _show(found, as_json)
+
+
+@commands.command()
+def history(
+    identifier: _RecordId,
+    user: UserSlug,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most changes to show.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """Show every change of a memory, newest first: what was, what is since, and who changed it."""
+    from neurigraph_pipelines.history import history as history_of
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        with _named(identifier):
+            found = history_of(installation.database, claims, record_id_of(identifier), limit=limit)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.deltas(found)
+
+    Output(as_json).result([asdict(delta) for delta in found], view)
+
+
+@commands.command()
+def diff(
+    identifier: _RecordId,
+    user: UserSlug,
+    w1: Annotated[str, typer.Argument(metavar="FROM_TIME", help="Such as 2025-06-01.", show_default=False)],
+    w2: Annotated[str | None, typer.Argument(metavar="TO_TIME", help="Unset: now.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what changed of a memory between two moments."""
+    from neurigraph_pipelines import history
+
+    first, last = moment("FROM_TIME", w1), moment("TO_TIME", w2)
+    assert first is not None
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        with _named(identifier):
+            found = history.diff(installation.database, claims, record_id_of(identifier), first, last)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.changes(found)
+
+    Output(as_json).result(found, view)
+
+
+@commands.command()
+def revise(
+    identifier: _RecordId,
+    user: UserSlug,
+    title: Annotated[str | None, typer.Option(show_default=False)] = None,
+    summary: Annotated[str | None, typer.Option(show_default=False)] = None,
+    entity: Annotated[list[str] | None, typer.Option(help="May be repeated; replaces all.", show_default=False)] = None,
+    topic: Annotated[list[str] | None, typer.Option(help="The same.", show_default=False)] = None,
+    date: Annotated[list[str] | None, typer.Option(help="The same.", show_default=False)] = None,
+    relationship: Annotated[list[str] | None, typer.Option(help="The same.", show_default=False)] = None,
+    expected_delta: _ExpectedDelta = None,
+    as_json: Json = False,
+) -> None:
+    """Give a memory another title, summary or keywords; what it was before can still be read."""
+    from neurigraph_pipelines.history import record_at
+    from neurigraph_pipelines.ingestion import revision
+
+    wanted = revision.Revision(
+        *(None if text is None else argument(text) for text in (title, summary)),
+        *([argument(word) for word in words] if words else None for words in (entity, topic, date, relationship)),
+    )
+    with opened() as installation:
+        claims, record_id = claims_of(installation, user), record_id_of(identifier)
+        expected = _delta_id(expected_delta)
+        with _named(identifier):
+            revision.revise(installation.database, installation.embedder, claims, record_id, wanted, expected)
+            found = record_at(installation.database, claims, record_id)
+    _show(found, as_json)
+
+
+@commands.command()
+def supersede(
+    identifier: _RecordId,
+    user: UserSlug,
+    by: Annotated[str | None, typer.Option(metavar="RECORD_ID", help="The newer memory.", show_default=False)] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Let it stand for itself again.")] = False,
+    expected_delta: _ExpectedDelta = None,
+    as_json: Json = False,
+) -> None:
+    """Let a newer memory take the place of another, which stays and is left out of searches."""
+    from neurigraph_pipelines.history import record_at
+    from neurigraph_pipelines.ingestion import revision
+
+    if (by is None) is not undo:
+        raise InvalidInputError("say which memory takes its place with --by, or --undo: one of them")
+    with opened() as installation:
+        claims, record_id = claims_of(installation, user), record_id_of(identifier)
+        newer = None if by is None else record_id_of(by)
+        with _named(identifier if by is None else f"{identifier} or {by}"):
+            revision.supersede(installation.database, claims, record_id, newer, _delta_id(expected_delta))
+            found = record_at(installation.database, claims, record_id)
+    _show(found, as_json)
+
+
+@contextmanager
+def _named(identifier: str) -> Iterator[None]:
+    """Say which record was not found."""
+    try:
+        yield
+    except NotFoundError:
+        raise NotFoundError(f"there is no record {identifier}") from None
+
+
+def _delta_id(identifier: str | None) -> UUID | None:
+    try:
+        return None if identifier is None else UUID(identifier)
+    except ValueError:
+        raise InvalidInputError(f"{identifier!r} is not the id of a delta: history shows them") from None
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.memory(found)
+
+    Output(as_json).result(found, view)

@@ -1,0 +1,269 @@
+"""Forgetting as faces ask for it: what would go, that it goes, and that what a crash left unfinished is finished.
+
+Only the owner of a graph forgets. An erasure takes one transaction for a record, and for a node or a user as many as it
+takes to lock a bounded number of tables at a time; in between, what is left is whole, and the erasure is on record as
+one under way, so that asking again, or ``finish_erasures``, goes on with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from psycopg import errors, sql
+
+from neurigraph_pipelines.erasure.journal import (
+    entries_of_file,
+    objects_of_records,
+    objects_of_user,
+    remove_objects,
+)
+from neurigraph_pipelines.erasure.receipts import Erasure, Receipt, Subject, SubjectKind, erasure, receipt
+from neurigraph_pipelines.erasure.rows import RowsEraser, nodes_below
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.statements import statements
+
+NODES_AT_ONCE = 20
+"""Nodes of one transaction: dropping one takes some seventy locks, of 6,400 that a server has by default."""
+
+Progress = Callable[[str, int], None]
+"""Told ``nodes`` or ``objects``, and how many are gone again."""
+
+_QUERIES = statements("erasure")
+_OWNER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What forgetting something would erase.
+
+    Attributes:
+        nodes: Paths of the nodes that would go, parents first.
+        object_bytes: What objects of their files occupy.
+        sources: Conversations, events and uploads that would go whole; of a user all there are.
+        shared_sources: Those that stay because other records, or what is not stored yet, belong to them.
+    """
+
+    subject_kind: SubjectKind
+    subject_id: UUID
+    nodes: tuple[str, ...]
+    records: int
+    deltas: int
+    files: int
+    object_bytes: int
+    sources: int
+    shared_sources: int
+
+
+def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
+    """What forgetting would erase, without erasing anything.
+
+    Raises:
+        NotFoundError: No such subject, or whoever asks does not own it.
+        InvalidInputError: It is the root of a graph.
+    """
+    with database.agent(claims) as tx:
+        _require(tx, claims, subject)
+        if subject.kind is SubjectKind.RECORD:
+            return _preview_record(tx, claims, subject)
+        nodes = nodes_below(tx, claims.user_id, subject.subject_id if subject.kind is SubjectKind.NODE else None)
+        totals = StorageTotals()
+        for start in range(0, len(nodes), NODES_AT_ONCE):
+            rows = [
+                {"node_id": node.node_id, "schema_name": node.schema_name}
+                for node in nodes[start : start + NODES_AT_ONCE]
+            ]
+            totals = sum(totals_of(tx, rows).values(), totals)
+        return _preview(
+            tx,
+            claims,
+            subject,
+            node_ids=[node.node_id for node in nodes],
+            nodes=tuple("/".join(node.names) for node in reversed(nodes)),
+            files=totals.files,
+            object_bytes=totals.active_bytes + totals.dormant_bytes,
+        )
+
+
+def forget(
+    database: Database,
+    objects: ObjectStore,
+    settings: Settings,
+    claims: Claims,
+    subject: Subject,
+    *,
+    through: str,
+    on_done: Progress | None = None,
+) -> Receipt:
+    """Erase something with all that was made of it, for good.
+
+    What was forgotten before gives its receipt again; what was begun is gone on with.
+
+    Args:
+        through: The face that it was asked for through, for the receipt.
+        on_done: Told how far it is.
+
+    Raises:
+        NotFoundError: No such subject, or whoever asks does not own it.
+        InvalidInputError: It is the root of a graph.
+        RehydratingError: A file of it is being decompressed: nothing of that transaction was erased.
+        TransientError: Others are reading or writing it all the time, or the object store did not answer.
+        StorageError: The object store refused. Its rows are gone; asking again removes the objects.
+    """
+    erasure_id = _begin(database, claims, subject, through)
+    return _carry_out(database, objects, settings, erasure_id, on_done or _silent)
+
+
+def finish_erasures(database: Database, objects: ObjectStore, settings: Settings) -> list[Receipt]:
+    """Go on with all erasures that a crash, or a store that refused, left under way."""
+    with database.pipeline() as tx:
+        unfinished = [row["erasure_id"] for row in tx.execute(_QUERIES["unfinished"])]
+    return [_carry_out(database, objects, settings, erasure_id, _silent) for erasure_id in unfinished]
+
+
+def _begin(database: Database, claims: Claims, subject: Subject, through: str) -> UUID:
+    values = {"user_id": claims.user_id, "kind": subject.kind, "subject_id": subject.subject_id, "through": through}
+    with database.agent(claims) as tx:
+        earlier = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
+        try:
+            _require(tx, claims, subject)
+        except NotFoundError:
+            if earlier is None:
+                raise
+            erasure_id: UUID = earlier["erasure_id"]
+            return erasure_id
+    with database.owner() as tx:
+        row = tx.execute(_QUERIES["open_erasure"], values).fetchone()
+        if row is None:  # somebody else's, made in this moment: it is seen from the next statement on
+            row = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
+        assert row is not None
+        made: UUID = row["erasure_id"]
+        return made
+
+
+def _require(tx: Transaction, claims: Claims, subject: Subject) -> None:
+    """Let the owner pass, and nobody else: for all others there is nothing to forget."""
+    if claims.role != _OWNER:
+        raise NotFoundError
+    values = {"user_id": claims.user_id, "record_id": subject.subject_id, "node_id": subject.subject_id}
+    if subject.kind is SubjectKind.RECORD:
+        found = tx.execute(_QUERIES["node_of_record"], values).fetchone()
+    elif subject.kind is SubjectKind.NODE:
+        found = tx.execute(_QUERIES["node_of_user"], values).fetchone()
+        if found is not None and found["layer_depth"] == 0:
+            raise InvalidInputError("this node is the root of the graph: forget the user instead")
+    else:
+        found = (
+            tx.execute(_QUERIES["slug_of_user"], values).fetchone() if subject.subject_id == claims.user_id else None
+        )
+    if found is None:
+        raise NotFoundError
+
+
+def _carry_out(
+    database: Database, objects: ObjectStore, settings: Settings, erasure_id: UUID, on_done: Progress
+) -> Receipt:
+    """Rows first, objects after them; each step finds by itself what is left to do."""
+    with database.owner() as tx:
+        work = erasure(tx, erasure_id)
+        owner = tx.execute(_QUERIES["slug_of_user"], {"user_id": work.user_id}).fetchone()
+
+    def removed(count: int) -> None:
+        on_done("objects", count)
+
+    if not work.rows_erased and owner is not None:
+        lexer = Lexer(settings.language)
+        if work.subject.kind is SubjectKind.RECORD:
+            strays = objects_of_records(objects, owner["slug"], frozenset([work.subject.subject_id]))
+            with database.owner() as tx:
+                RowsEraser(tx, work, lexer, strays).record(work.subject.subject_id)
+        else:
+            if work.subject.kind is SubjectKind.USER:
+                with database.owner() as tx:
+                    RowsEraser(tx, work, lexer).inbox()
+            _erase_nodes(database, objects, lexer, work, owner["slug"], on_done)
+        if work.subject.kind is SubjectKind.USER:
+            remove_objects(database, objects, erasure_id, removed)
+            strays_of_user = list(objects_of_user(objects, owner["slug"]))
+            with database.owner() as tx:
+                RowsEraser(tx, work, lexer).user(strays_of_user)
+    if not work.rows_erased:
+        with database.owner() as tx:
+            tx.execute(_QUERIES["rows_are_erased"], {"erasure_id": erasure_id})
+    remove_objects(database, objects, erasure_id, removed)
+    with database.owner() as tx:
+        tx.execute(_QUERIES["finish"], {"erasure_id": erasure_id})
+        return receipt(tx, erasure_id)
+
+
+def _erase_nodes(
+    database: Database, objects: ObjectStore, lexer: Lexer, work: Erasure, slug: str, on_done: Progress
+) -> None:
+    """Some nodes at a time, children before their parents, until none is left: another may come in between."""
+    top = work.subject.subject_id if work.subject.kind is SubjectKind.NODE else None
+    strays = None
+    if top is not None:  # a user's are looked for at the end
+        with database.owner() as tx:
+            node_ids = [node.node_id for node in nodes_below(tx, work.user_id, top)]
+            rows = tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
+            record_ids = frozenset(row["record_id"] for row in rows)
+        strays = objects_of_records(objects, slug, record_ids)
+    while True:
+        try:
+            with database.owner() as tx:
+                nodes = nodes_below(tx, work.user_id, top, NODES_AT_ONCE)
+                if not nodes:
+                    return
+                RowsEraser(tx, work, lexer, strays).nodes(nodes)
+        except errors.ForeignKeyViolation:  # a child came into being meanwhile: it is among the next
+            continue
+        on_done("nodes", len(nodes))
+
+
+def _preview_record(tx: Transaction, claims: Claims, subject: Subject) -> Preview:
+    place = tx.execute(
+        _QUERIES["node_of_record"], {"user_id": claims.user_id, "record_id": subject.subject_id}
+    ).fetchone()
+    assert place is not None
+    schema = sql.Identifier(place["schema_name"])
+    files = tx.execute(_QUERIES["files"].format(schema=schema), {"record_id": subject.subject_id}).fetchall()
+    return _preview(
+        tx,
+        claims,
+        subject,
+        record_id=subject.subject_id,
+        files=len(files),
+        object_bytes=sum(entry.size_bytes or 0 for file in files for entry in entries_of_file(file)),
+    )
+
+
+def _preview(
+    tx: Transaction,
+    claims: Claims,
+    subject: Subject,
+    *,
+    files: int,
+    object_bytes: int,
+    nodes: tuple[str, ...] = (),
+    record_id: UUID | None = None,
+    node_ids: list[UUID] | None = None,
+) -> Preview:
+    row = tx.execute(
+        _QUERIES["preview"], {"user_id": claims.user_id, "record_id": record_id, "node_ids": node_ids}
+    ).fetchone()
+    assert row is not None
+    if subject.kind is SubjectKind.USER:
+        inbox = tx.execute(_QUERIES["count_of_inbox"], {"user_id": claims.user_id}).fetchone()
+        assert inbox is not None
+        row["sources"] = inbox["sources"]
+    return Preview(subject.kind, subject.subject_id, nodes, files=files, object_bytes=object_bytes, **row)
+
+
+def _silent(_: str, __: int) -> None:
+    """Tell nobody."""

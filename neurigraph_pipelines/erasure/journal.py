@@ -1,0 +1,104 @@
+"""Objects on their way out: noted in the transaction that takes their rows away, removed after it, and only then done.
+
+A process may die at any moment between: whoever comes next finds in the journal what is left to remove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, record_of
+from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
+from neurigraph_pipelines.model import CompressionState
+from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.statements import statements
+
+_REMOVED_AT_ONCE = 500
+_REMOVERS = 8  # they wait for a disk or a network
+_QUERIES = statements("erasure")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object that is to be removed; without a size, one that no row names and that may not be there."""
+
+    key: str
+    sha256: bytes | None = None
+    size_bytes: int | None = None
+
+
+def entries_of_file(manifest: dict[str, Any]) -> Iterator[Entry]:
+    """The objects that a file has, or may have."""
+    yield Entry(manifest["storage_path"], manifest["stored_sha256"], manifest["stored_bytes"])
+    if not has_working_copy(manifest):
+        return
+    copy = active_key(manifest["storage_path"])
+    if manifest["compression_state"] == CompressionState.DORMANT:
+        yield Entry(copy)
+    else:
+        yield Entry(copy, manifest["content_sha256"], manifest["size_bytes"])
+
+
+def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iterable[Entry]) -> dict[str, int]:
+    """Write down what is to be removed once this transaction is over.
+
+    Returns:
+        ``objects`` and ``object_bytes``, of those on record.
+    """
+    noted = list(entries)
+    tx.execute(
+        _QUERIES["note_objects"],
+        {
+            "erasure_id": erasure_id,
+            "user_id": user_id,
+            "keys": [entry.key for entry in noted],
+            "digests": [entry.sha256 for entry in noted],
+            "sizes": [entry.size_bytes for entry in noted],
+        },
+    )
+    sizes = [entry.size_bytes for entry in noted if entry.size_bytes is not None]
+    return {"objects": len(sizes), "object_bytes": sum(sizes)}
+
+
+def objects_of_user(objects: ObjectStore, slug: str) -> Iterator[str]:
+    """Keys of all objects that were ever written for a user, in use or left behind by a process that died."""
+    for tier in (DURABLE, ACTIVE):
+        yield from objects.keys(f"{tier}{slug}/")
+
+
+def objects_of_records(objects: ObjectStore, slug: str, record_ids: frozenset[UUID]) -> dict[UUID, list[str]]:
+    """The same of some records: each attempt to store one has keys of its own."""
+    found: dict[UUID, list[str]] = {}
+    for key in objects_of_user(objects, slug):
+        record_id = record_of(key)
+        if record_id in record_ids:
+            found.setdefault(record_id, []).append(key)
+    return found
+
+
+def remove_objects(
+    database: Database, objects: ObjectStore, erasure_id: UUID, on_removed: Callable[[int], None]
+) -> None:
+    """Remove what the journal still names, and strike it out.
+
+    Raises:
+        StorageError: The store refused; what is left is tried again the next time.
+        TransientError: It did not answer.
+    """
+    with ThreadPoolExecutor(_REMOVERS) as pool:
+        while True:
+            with database.owner() as tx:
+                values = {"erasure_id": erasure_id, "limit": _REMOVED_AT_ONCE}
+                left = tx.execute(_QUERIES["objects_left"], values).fetchall()
+            if not left:
+                return
+            for _ in pool.map(objects.delete, [row["object_key"] for row in left]):
+                pass
+            with database.owner() as tx:
+                numbers = [row["number"] for row in left]
+                tx.execute(_QUERIES["objects_removed"], {"erasure_id": erasure_id, "numbers": numbers})
+            on_removed(len(left))

@@ -1,0 +1,273 @@
+"""Rows on their way out: a record, a few nodes, an inbox, a user, each in one transaction of the owner.
+
+What one of these functions erases is gone as a whole, with its objects noted in the journal, or is there as a whole.
+How many of them an erasure takes, and in which order, is for ``forget``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.erasure.journal import Entry, entries_of_file, note_objects
+from neurigraph_pipelines.erasure.receipts import Erasure, SubjectKind, add_to_receipt
+from neurigraph_pipelines.erasure.traces import Traces
+from neurigraph_pipelines.graph.exclusion import take_graph, take_rows
+from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.lifecycle.object_keys import active_key
+from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+_QUERIES = statements("erasure")
+
+
+@dataclass(frozen=True, slots=True)
+class DoomedNode:
+    """A node that is about to go; ``names`` run from the root down."""
+
+    node_id: UUID
+    schema_name: str
+    layer_depth: int
+    record_count: int
+    names: tuple[str, ...]
+
+
+def nodes_below(tx: Transaction, user_id: UUID, node_id: UUID | None, limit: int | None = None) -> list[DoomedNode]:
+    """A node and all below it, or all nodes of a user; children before their parents."""
+    rows = tx.execute(_QUERIES["nodes_below"], {"user_id": user_id, "node_id": node_id, "limit": limit})
+    return [DoomedNode(**{**row, "names": tuple(row["names"])}) for row in rows]
+
+
+class RowsEraser:
+    """Erases rows for one erasure in one transaction of the owner, and puts them on its receipt.
+
+    Args:
+        lexer: Of the language of the installation.
+        strays: Keys of objects of the records concerned, on record or not.
+    """
+
+    def __init__(
+        self, tx: Transaction, erasure: Erasure, lexer: Lexer, strays: Mapping[UUID, Sequence[str]] | None = None
+    ) -> None:
+        self._tx = tx
+        self._erasure = erasure
+        self._user_id = erasure.user_id
+        self._lexer = lexer
+        self._strays = strays or {}
+        self._erased: Counter[str] = Counter()
+        self._kept: dict[str, list[UUID]] = {"sources": [], "originals": []}
+        self._handed_over: set[str] = set()
+        tx.execute(_QUERIES["begin_erasing"])
+
+    def record(self, record_id: UUID) -> None:
+        """Erase one record; nothing happens where it is gone already.
+
+        Raises:
+            RehydratingError: One of its files is being decompressed at this moment.
+            TransientError: Others are reading or writing its node all the time.
+        """
+        slug = take_graph(self._tx, self._user_id)
+        place = self._tx.execute(
+            _QUERIES["node_of_record"], {"record_id": record_id, "user_id": self._user_id}
+        ).fetchone()
+        if place is None:
+            return
+        upgrade_node(self._tx, place["node_id"], place["schema_name"])
+        take_rows(self._tx, {place["schema_name"]: [record_id]}, [place["node_id"]])
+        schema = sql.Identifier(place["schema_name"])
+        of_record = {"record_id": record_id}
+        self._count("count_of_records", record_ids=[record_id])
+        parts = self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), of_record).fetchall()
+        said = self._tx.execute(_QUERIES["words_of_record"].format(schema=schema), of_record).fetchall()
+        lexemes = self._tx.execute(_QUERIES["lexemes_of_record"].format(schema=schema), of_record).fetchall()
+        self._hand_over_originals(parts, [record_id])
+        self._note_files(schema, [record_id], record_id)
+        passages = self._tx.execute(_QUERIES["erase_passages"].format(schema=schema), of_record).rowcount
+        self._tx.execute(_QUERIES["erase_files"].format(schema=schema), of_record)
+        records = self._tx.execute(_QUERIES["erase_record"].format(schema=schema), of_record).rowcount
+        self._erased.update(passages=passages, records=records)
+        self._erase_parts(parts)
+        self._restore_superseded([record_id])
+        traces = Traces(self._tx, self._user_id, slug, self._lexer)
+        self._erased.update(
+            traces.remove(
+                [row["lexeme"] for row in lexemes], [row["said"] for row in said], [], touched=[place["node_id"]]
+            )
+        )
+        self._write_receipt()
+
+    def nodes(self, nodes: Sequence[DoomedNode]) -> None:
+        """Erase nodes whose children are gone or among them, with their schemas.
+
+        Raises:
+            RehydratingError, TransientError: As of ``record``.
+        """
+        slug = take_graph(self._tx, self._user_id)
+        node_ids = [node.node_id for node in nodes]
+        take_rows(self._tx, {}, [], doomed={node.node_id: node.schema_name for node in nodes})
+        rows = self._tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
+        record_ids = [row["record_id"] for row in rows]
+        self._count("count_of_records", record_ids=record_ids)
+        self._count("count_of_nodes", node_ids=node_ids)
+        of_user = self._erasure.subject.kind is SubjectKind.USER
+        # Of a user everything goes: there is nobody left to inherit, and nothing to mend.
+        mending = None if of_user else self._prepare_mending(nodes, node_ids, record_ids)
+        for node in nodes:
+            self._note_files(sql.Identifier(node.schema_name), record_ids, None)
+        self._count("erase_persona_rights", user_id=self._user_id, node_ids=[str(node_id) for node_id in node_ids])
+        self._erased["records"] += len(record_ids)
+        self._erased["nodes"] += self._tx.execute(
+            _QUERIES["erase_nodes"], {"node_ids": node_ids, "user_id": self._user_id}
+        ).rowcount
+        for node in nodes:
+            self._tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(node.schema_name)))
+        if mending is not None:
+            self._erase_parts(mending.parts)
+            self._restore_superseded(record_ids)
+            traces = Traces(self._tx, self._user_id, slug, self._lexer)
+            paths = [node.names[1:] for node in nodes]
+            self._erased.update(traces.remove(mending.lexemes, mending.texts, paths, touched=mending.neighbours))
+        self._write_receipt()
+
+    def inbox(self) -> None:
+        """Erase what came in from a user and is not, or no longer, raw text of this database; and their keys.
+
+        From here on nobody can ask or write in their name with a key, and no run that is under way can store anything.
+        """
+        self._count("count_of_inbox", user_id=self._user_id)
+        staged = self._tx.execute(_QUERIES["staged"], {"user_id": self._user_id}).fetchall()
+        self._note(Entry(row["staging_key"], row["sha256"], row["size_bytes"]) for row in staged)
+        row = self._tx.execute(_QUERIES["erase_inbox"], {"user_id": self._user_id}).fetchone()
+        assert row is not None
+        self._erased.update({name: count for name, count in row.items() if name != "sources"})
+        self._write_receipt()
+
+    def user(self, strays: Iterable[str]) -> None:
+        """Erase a user whose nodes are gone, and note what objects there are still."""
+        self._tx.execute(_QUERIES["lock_user"], {"user_id": self._user_id})
+        self._note(map(Entry, strays))
+        self._erased["users"] += self._tx.execute(_QUERIES["erase_user"], {"user_id": self._user_id}).rowcount
+        self._write_receipt()
+
+    def _prepare_mending(
+        self, nodes: Sequence[DoomedNode], node_ids: Sequence[UUID], record_ids: Sequence[UUID]
+    ) -> _Mending:
+        """What has to be known of nodes before they are gone, to mend what remains."""
+        here = {"node_ids": node_ids, "user_id": self._user_id}
+        parts: list[dict[str, Any]] = []
+        texts = [row["said"] for row in self._tx.execute(_QUERIES["words_of_nodes"], here)]
+        for node in nodes:
+            schema = sql.Identifier(node.schema_name)
+            parts += self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), {"record_id": None})
+            texts += [row["keyword"] for row in self._tx.execute(_QUERIES["keywords_of_node"].format(schema=schema))]
+        self._hand_over_originals(parts, record_ids)
+        return _Mending(
+            parts,
+            [row["lexeme"] for row in self._tx.execute(_QUERIES["lexemes_of_nodes"], here)],
+            texts,
+            [row["node_id"] for row in self._tx.execute(_QUERIES["neighbours"], here)],
+        )
+
+    def _hand_over_originals(self, parts: Iterable[Mapping[str, Any]], record_ids: Sequence[UUID]) -> None:
+        """Keep the original of an upload for the parts of it that remain."""
+        for source_id in {part["source_id"] for part in parts if part["source_kind"] == SourceKind.UPLOAD}:
+            values = {
+                "user_id": self._user_id,
+                "source": f"{SourceKind.UPLOAD.value}:{source_id}",
+                "record_ids": record_ids,
+            }
+            heir = self._tx.execute(_QUERIES["heir"], values).fetchone()
+            original = self._tx.execute(_QUERIES["original_of_upload"], {"source_id": source_id}).fetchone()
+            if heir is None or original is None:
+                continue
+            self._kept["originals"].append(original["file_id"])
+            if original["record_id"] in record_ids:
+                upgrade_node(self._tx, heir["node_id"], heir["schema_name"])
+                take_rows(self._tx, {heir["schema_name"]: [heir["record_id"]]}, [heir["node_id"]])
+                handed = self._tx.execute(
+                    _QUERIES["hand_over_file"], {"file_id": original["file_id"], "record_id": heir["record_id"]}
+                ).fetchone()
+                assert handed is not None
+                self._handed_over |= {handed["storage_path"], active_key(handed["storage_path"])}
+
+    def _note_files(self, schema: sql.Identifier, record_ids: Iterable[UUID], record_id: UUID | None) -> None:
+        """Note the objects of all files of a node, or of one record's, and what else bears these records' ids."""
+        files = self._tx.execute(_QUERIES["files"].format(schema=schema), {"record_id": record_id}).fetchall()
+        entries = [entry for file in files for entry in entries_of_file(file)]
+        known = self._handed_over | {entry.key for entry in entries}
+        here = {file["record_id"] for file in files}.intersection(record_ids)
+        strays = {key for each in here for key in self._strays.get(each, ())} - known
+        self._erased["files"] += len(files)
+        self._note([*entries, *map(Entry, sorted(strays))])
+
+    def _note(self, entries: Iterable[Entry]) -> None:
+        self._erased.update(note_objects(self._tx, self._erasure.erasure_id, self._user_id, entries))
+
+    def _erase_parts(self, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Erase the messages that gone records held, and the sources of which nothing is left."""
+        sources = sorted({part["source_id"] for part in parts})
+        values = {"user_id": self._user_id, "source_ids": sources}
+        self._erased["messages"] += self._tx.execute(
+            _QUERIES["erase_messages"],
+            {
+                "user_id": self._user_id,
+                **{
+                    f"{name}s": [part[name] for part in parts]
+                    for name in ("source_id", "first_message", "last_message")
+                },
+            },
+        ).rowcount
+        finished = self._tx.execute(_QUERIES["finished_sources"], values).fetchall()
+        self._note(
+            Entry(row["staging_key"], row["sha256"], row["size_bytes"])
+            for row in finished
+            if row["staging_key"] is not None
+        )
+        gone = [row["source_id"] for row in finished]
+        self._erased["sources"] += self._tx.execute(
+            _QUERIES["erase_sources"], {"user_id": self._user_id, "source_ids": gone}
+        ).rowcount
+        self._tx.execute(_QUERIES["untitle_sources"], values)
+        self._kept["sources"] += [source_id for source_id in sources if source_id not in set(gone)]
+
+    def _restore_superseded(self, record_ids: Sequence[UUID]) -> None:
+        """Let records stand for themselves again that one of these had taken the place of."""
+        values = {
+            "user_id": self._user_id,
+            "record_ids": record_ids,
+            "superseding": list(map(str, record_ids)),
+        }
+        for row in self._tx.execute(_QUERIES["superseded_records"], values).fetchall():
+            schema = sql.Identifier(row["schema_name"])
+            take_rows(self._tx, {row["schema_name"]: [row["record_id"]]}, [])
+            authored(self._tx, f"user:{self._user_id}")
+            self._tx.execute(
+                _QUERIES["stand_for_itself"].format(schema=schema),
+                {"record_id": row["record_id"], "superseding": record_ids},
+            )
+
+    def _count(self, query: str, **values: object) -> None:
+        row = self._tx.execute(_QUERIES[query], values).fetchone()
+        assert row is not None
+        self._erased.update(row)
+
+    def _write_receipt(self) -> None:
+        add_to_receipt(self._tx, self._erasure.erasure_id, self._erased, self._kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mending:
+    """Of nodes that go: what their records held of which sources, what was said of them, and who is linked to them."""
+
+    parts: list[dict[str, Any]]
+    lexemes: list[str]
+    texts: list[str]
+    neighbours: list[UUID]

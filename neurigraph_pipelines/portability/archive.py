@@ -1,0 +1,273 @@
+"""The files of an export, in a folder or in a zip: written one after the other, and checked before anything is read.
+
+Names, sizes and checksums only; what the files hold is for ``export`` and ``restore``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError
+from neurigraph_pipelines.ingestion.imports.source import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
+
+MANIFEST = "manifest.json"
+FORMAT = "neurigraph-export"
+OBJECTS = "objects/"
+"""Where the bytes of stored files lie; below it their keys."""
+
+_MAX_MANIFEST_BYTES = 256 << 20
+_PIECE_BYTES = 1 << 20
+_NAME = re.compile(
+    r"tables/[a-z_]+\.jsonl|nodes/[0-9a-f-]{36}/[a-z_]+\.jsonl|objects/(?:durable|staging)(?:/[A-Za-z0-9._-]+)+"
+)
+_READ_ERRORS = (*READ_ERRORS, NotImplementedError, RuntimeError, KeyError)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of an export; ``sha256`` is of its bytes, in hex."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+
+
+class ArchiveWriter(ABC):
+    """Files on their way out.
+
+    Attributes:
+        entries: What was written so far.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def add(self, name: str, chunks: Iterable[bytes]) -> Iterator[int]:
+        """Write a file, piece by piece; gives the size of each piece once it is written."""
+        digest, size = hashlib.sha256(), 0
+        with self._open(name) as file:
+            for chunk in chunks:
+                file.write(chunk)
+                digest.update(chunk)
+                size += len(chunk)
+                yield len(chunk)
+        self.entries.append(Entry(name, size, digest.hexdigest()))
+
+    def finish(self, manifest: dict[str, Any]) -> None:
+        """Write the manifest, with all that was written before; an export without one is no export."""
+        text = json.dumps({**manifest, "files": [asdict(entry) for entry in self.entries]}, indent=1, default=str)
+        with self._open(MANIFEST) as file:
+            file.write(text.encode())
+
+    @abstractmethod
+    def _open(self, name: str) -> AbstractContextManager[IO[bytes]]:
+        """A new file of that name."""
+
+
+class FolderWriter(ArchiveWriter):
+    """Files in a folder that is there and empty."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def _open(self, name: str) -> AbstractContextManager[IO[bytes]]:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("xb")
+
+
+class ZipWriter(ArchiveWriter):
+    """Members of a zip that is written to a stream; the stream need not be able to go back."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__()
+        self._zip = zipfile.ZipFile(stream, "w")
+
+    def close(self) -> None:
+        """Write the zip's directory: without a manifest in it, it is no export."""
+        self._zip.close()
+
+    def _open(self, name: str) -> AbstractContextManager[IO[bytes]]:
+        member = zipfile.ZipInfo(name)
+        # What was stored is compressed already, as far as that helps.
+        member.compress_type = zipfile.ZIP_STORED if name.startswith(OBJECTS) else zipfile.ZIP_DEFLATED
+        member.external_attr = 0o600 << 16
+        return self._zip.open(member, "w", force_zip64=True)
+
+
+@contextmanager
+def new_archive(target: Path) -> Iterator[ArchiveWriter]:
+    """Write an export beside ``target`` and put it in place once it is whole; after an error nothing is left.
+
+    Args:
+        target: A name that ends in ``.zip`` becomes a zip, any other a folder. For nobody else to read.
+
+    Raises:
+        ConflictError: There is something at ``target``.
+        InvalidInputError: Nothing can be written there.
+    """
+    if target.exists() or target.is_symlink():
+        raise ConflictError(f"{target} is there already: name another file or folder")
+    draft = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
+    try:
+        if target.suffix.lower() == ".zip":
+            with os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                with closing(ZipWriter(stream)) as archive:
+                    yield archive
+                stream.flush()
+                os.fsync(stream.fileno())
+        else:
+            draft.mkdir(mode=0o700)
+            yield FolderWriter(draft)
+            os.sync()  # one call is cheaper than one for each of many files
+        draft.rename(target)
+    except OSError as error:
+        raise InvalidInputError(f"{target} cannot be written ({error.strerror}): name another place.") from error
+    finally:
+        if draft.is_dir():
+            shutil.rmtree(draft, ignore_errors=True)
+        else:
+            draft.unlink(missing_ok=True)
+
+
+class ArchiveReader(ABC):
+    """The files of an export that somebody hands in."""
+
+    def __enter__(self) -> ArchiveReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def entries(self) -> dict[str, Entry]:
+        """The files that the manifest names.
+
+        Raises:
+            InvalidInputError: It is damaged.
+        """
+        try:
+            found = [Entry(**file) for file in self.manifest()["files"]]
+            if not all(isinstance(entry.name, str) and isinstance(entry.size_bytes, int) for entry in found):
+                raise TypeError("a file without a name or a size")
+        except (KeyError, TypeError) as error:
+            raise InvalidInputError(f"{MANIFEST} of the export is damaged ({error!r}): export it again") from error
+        return {entry.name: entry for entry in found}
+
+    def size_bytes(self) -> int:
+        """How much there is to read."""
+        return sum(entry.size_bytes for entry in self.entries().values())
+
+    def manifest(self) -> dict[str, Any]:
+        """What the export says of itself.
+
+        Raises:
+            InvalidInputError: It says nothing, or is no export.
+        """
+        try:
+            with self.open(MANIFEST) as file:
+                found = json.loads(file.read(_MAX_MANIFEST_BYTES))
+        except (*_READ_ERRORS, ValueError, RecursionError) as error:
+            raise InvalidInputError(f"the export has no readable {MANIFEST} ({error}): export it again") from error
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise InvalidInputError(f"its {MANIFEST} is not that of an export of Neurigraph")
+        return found
+
+    def check(self, entries: Iterable[Entry], on_bytes: Callable[[int], None]) -> None:
+        """Read every file once and compare it with the manifest.
+
+        Raises:
+            InvalidInputError: One is missing or is not what was written; the message names it.
+        """
+        for entry in entries:
+            if not _NAME.fullmatch(entry.name) or {".", ".."} & set(entry.name.split("/")):
+                raise InvalidInputError(f"the export names a file {entry.name[:80]!r}, which no export has")
+            digest, size = hashlib.sha256(), 0
+            try:
+                with self.open(entry.name) as file:
+                    while size <= entry.size_bytes and (piece := file.read(_PIECE_BYTES)):
+                        digest.update(piece)
+                        size += len(piece)
+                        on_bytes(len(piece))
+            except _READ_ERRORS as error:
+                raise InvalidInputError(
+                    f"{entry.name} of the export cannot be read ({error}): export it again"
+                ) from error
+            if (size, digest.hexdigest()) != (entry.size_bytes, entry.sha256):
+                raise InvalidInputError(f"{entry.name} of the export is damaged: export it again")
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The bytes of a file, piece by piece."""
+        with self.open(name) as file:
+            while piece := file.read(_PIECE_BYTES):
+                yield piece
+
+    @abstractmethod
+    def open(self, name: str) -> IO[bytes]:
+        """A file, for reading."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+class _FolderReader(ArchiveReader):
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+
+    def open(self, name: str) -> IO[bytes]:
+        path = self._folder / name
+        if path.resolve() != path:
+            raise OSError("it is a link")
+        return path.open("rb")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _ZipReader(ArchiveReader):
+    def __init__(self, path: Path) -> None:
+        self._zip = zipfile.ZipFile(path)
+        unpacked = sum(member.file_size for member in self._zip.infolist())
+        if unpacked > max(MAX_ARCHIVE_RATIO * path.stat().st_size, UNSUSPICIOUS_BYTES):
+            raise InvalidInputError(f"{path} would unpack to {unpacked:,} bytes, which no export does")
+
+    def open(self, name: str) -> IO[bytes]:
+        return self._zip.open(name)
+
+    def close(self) -> None:
+        self._zip.close()
+
+
+def open_archive(path: Path) -> ArchiveReader:
+    """An export, for reading.
+
+    Raises:
+        InvalidInputError: There is none at that path.
+    """
+    try:
+        return _FolderReader(path) if path.is_dir() else _ZipReader(path)
+    except (*_READ_ERRORS, ValueError) as error:  # ValueError: a NUL byte in the path
+        raise InvalidInputError(f"{path} is no readable export ({error}): export it again") from error
+
+
+def is_export(path: Path) -> bool:
+    """Whether a folder or a zip says that it is an export of Neurigraph."""
+    try:
+        with open_archive(path) as archive:
+            archive.manifest()
+    except InvalidInputError:
+        return False
+    return True

@@ -1,0 +1,182 @@
+"""Writes all of a user into an archive: the rows of every table as lines of JSON, and the stored files as they lie.
+
+One snapshot of the database, read row by row. What an archive looks like on the disk is for ``archive``; docs/export.md
+describes its layout.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from typing import IO, Any, cast
+from uuid import UUID
+
+from psycopg import sql
+
+import neurigraph_pipelines
+from neurigraph_pipelines.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.portability.archive import FORMAT, OBJECTS, ArchiveWriter, ZipWriter
+from neurigraph_pipelines.portability.tables import Table, shared_tables, tables_of
+from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.statements import numbered, statements
+
+VERSION = 1
+"""Of the layout; another one says that older readers would misread it."""
+
+_QUERIES = statements("portability")
+_PIECE_BYTES = 256 << 10
+
+
+@dataclass(slots=True)
+class Exported:
+    """What an export holds.
+
+    Attributes:
+        rows: By table; those of all nodes are added up.
+        objects: Stored files, and uploads that no record holds yet.
+        lost: Keys of objects that are gone or damaged: they are exported as they are, if at all.
+    """
+
+    slug: str = ""
+    rows: Counter[str] = field(default_factory=Counter)
+    objects: int = 0
+    size_bytes: int = 0
+    lost: list[str] = field(default_factory=list)
+
+
+def export_user(
+    database: Database, objects: ObjectStore, user_id: UUID, archive: ArchiveWriter, report: Exported
+) -> Iterator[int]:
+    """Write all of a user, step by step; gives how many bytes each step wrote.
+
+    Args:
+        archive: Has its manifest once the last step is done, and is no export before.
+        report: Told what is written.
+
+    Raises:
+        NotFoundError: There is no such user.
+        StorageError: The object store refused.
+    """
+    with database.owner() as tx:
+        tx.execute(_QUERIES["snapshot"])
+        yield from _Export(tx, objects, user_id, archive, report).steps()
+
+
+def zipped(database: Database, objects: ObjectStore, user_id: UUID) -> Iterator[bytes]:
+    """The same as the bytes of a zip, made as they are taken; one that breaks off has no directory and is no zip.
+
+    Raises:
+        NotFoundError: There is no such user.
+        StorageError: The object store refused.
+    """
+    outbox = _Outbox()
+    with closing(ZipWriter(cast(IO[bytes], outbox))) as archive:
+        for _ in export_user(database, objects, user_id, archive, Exported()):
+            yield outbox.take()
+    yield outbox.take()
+
+
+class _Outbox(io.RawIOBase):
+    """What was written and nobody has taken yet; there is no way back in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._waiting += data
+        return len(data)
+
+    def take(self) -> bytes:
+        taken = bytes(self._waiting)
+        self._waiting.clear()
+        return taken
+
+
+class _Export:
+    def __init__(
+        self, tx: Transaction, objects: ObjectStore, user_id: UUID, archive: ArchiveWriter, report: Exported
+    ) -> None:
+        self._tx = tx
+        self._objects = objects
+        self._user_id = user_id
+        self._archive = archive
+        self._report = report
+
+    def steps(self) -> Iterator[int]:
+        user = self._tx.execute(_QUERIES["user"], {"user_id": self._user_id}).fetchone()
+        if user is None:
+            raise NotFoundError
+        self._report.slug = user["slug"]
+        nodes = self._tx.execute(_QUERIES["nodes_of_user"], {"user_id": self._user_id}).fetchall()
+        for step in self._parts(nodes):
+            self._report.size_bytes += step
+            yield step
+        self._archive.finish(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "neurigraph": neurigraph_pipelines.__version__,
+                "exported_at": datetime.now(UTC),
+                "user": user,
+                "shared_ddl": len(numbered("shared")),
+                "node_ddl": len(numbered("node")),
+                "rows": dict(self._report.rows),
+                "lost_objects": self._report.lost,
+            }
+        )
+
+    def _parts(self, nodes: Sequence[dict[str, object]]) -> Iterator[int]:
+        for table in shared_tables(self._tx):
+            yield from self._table(f"tables/{table.name}.jsonl", table, _QUERIES["rows_of_user"])
+        for node in nodes:
+            for table in tables_of(self._tx, str(node["schema_name"])):
+                yield from self._table(f"nodes/{node['node_id']}/{table.name}.jsonl", table, _QUERIES["rows_of_node"])
+        for node in nodes:
+            schema = sql.Identifier(str(node["schema_name"]))
+            for file in self._tx.execute(_QUERIES["objects_of_node"].format(schema=schema)).fetchall():
+                yield from self._object(file["storage_path"], file["stored_sha256"])
+        for upload in self._tx.execute(_QUERIES["staged_of_user"], {"user_id": self._user_id}).fetchall():
+            yield from self._object(upload["staging_key"], upload["sha256"])
+
+    def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[int]:
+        """The rows of a table as lines; no file where there are none."""
+        lines = self._lines(table, query)
+        first = next(lines, None)
+        if first is not None:
+            yield from self._archive.add(name, chain([first], lines))
+
+    def _lines(self, table: Table, query: sql.SQL) -> Iterator[bytes]:
+        statement = query.format(
+            table=table.identifier,
+            columns=sql.SQL(", ").join(map(sql.Identifier, table.columns)),
+            ordered_by=sql.SQL(", ").join(map(sql.Identifier, table.ordered_by)),
+        )
+        piece = bytearray()
+        for row in self._tx.cursor().stream(statement, {"user_id": self._user_id}):
+            self._report.rows[table.name] += 1
+            piece += row["line"].encode() + b"\n"
+            if len(piece) >= _PIECE_BYTES:
+                yield bytes(piece)
+                piece.clear()
+        if piece:
+            yield bytes(piece)
+
+    def _object(self, key: str, sha256: bytes) -> Iterator[int]:
+        try:
+            chunks = self._objects.get(key)
+        except LostObjectError:
+            self._report.lost.append(key)
+            return
+        yield from self._archive.add(OBJECTS + key, chunks)
+        self._report.objects += 1
+        if bytes.fromhex(self._archive.entries[-1].sha256) != sha256:
+            self._report.lost.append(key)

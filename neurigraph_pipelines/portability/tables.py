@@ -1,0 +1,87 @@
+"""Which tables hold what belongs to a user, read from the catalog of the database.
+
+A table that is made later comes along by itself, if it says whose its rows are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+
+from psycopg import sql
+
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+SHARED = "neurigraph"
+"""The schema of the tables that all users share."""
+
+LEFT_OUT = {
+    "api_keys": "secrets: whoever restores an export issues keys anew",
+    "erased_objects": "what is still to be removed from the object store of an installation",
+    "erasures": "receipts of an installation, which outlive what they are about",
+    "node_lexemes": "counted from the passages",
+    "node_names": "follows from names and aliases",
+    "node_statistics": "counted from the passages",
+    "schema_migrations": "about the database, not about a user",
+    "schema_routines": "about the database, not about a user",
+    "user_changes": "versions of answers that a process keeps in memory",
+    "user_lexemes": "counted from the passages",
+    "user_statistics": "counted from the records and passages",
+    "warm_nodes": "staged for minutes",
+}
+"""Shared tables that no export has, and why."""
+
+_QUERIES = statements("portability")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a user or of a node; ``columns`` are those that are written, in ``ordered_by`` its rows are."""
+
+    schema: str
+    name: str
+    columns: tuple[str, ...]
+    ordered_by: tuple[str, ...]
+    is_of_users: bool
+
+    @property
+    def identifier(self) -> sql.Identifier:
+        """Its full name."""
+        return sql.Identifier(self.schema, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key between two tables of one schema."""
+
+    child: str
+    parent: str
+    child_columns: tuple[str, ...]
+    parent_columns: tuple[str, ...]
+
+
+def shared_tables(tx: Transaction) -> list[Table]:
+    """The shared tables that an export has, each behind those that it points at."""
+    return [t for t in tables_of(tx, SHARED) if t.is_of_users and t.name not in LEFT_OUT]
+
+
+def tables_of(tx: Transaction, schema: str) -> list[Table]:
+    """All tables of a schema, each behind those that it points at."""
+    found = {
+        row["name"]: Table(schema, row["name"], tuple(row["columns"]), tuple(row["ordered_by"]), row["is_of_users"])
+        for row in tx.execute(_QUERIES["tables"], {"schema": schema})
+    }
+    order: TopologicalSorter[str] = TopologicalSorter({name: [] for name in found})
+    for reference in references_in(tx, schema):
+        if reference.child != reference.parent:
+            order.add(reference.child, reference.parent)
+    return [found[name] for name in order.static_order()]
+
+
+def references_in(tx: Transaction, schema: str) -> list[Reference]:
+    """All foreign keys between tables of a schema."""
+    return [
+        Reference(row["child"], row["parent"], tuple(row["child_columns"]), tuple(row["parent_columns"]))
+        for row in tx.execute(_QUERIES["references"], {"schema": schema})
+    ]

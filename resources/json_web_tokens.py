@@ -1,0 +1,203 @@
+"""JSON Web Tokens that somebody else signed: by HS256 with a shared secret, by RS256 with the keys of one address.
+
+Belongs here: whether a token is genuine and meant for us, and fetching the key set (RFC 7517), from the configured
+address and from no other. Whom a genuine token names, and what that opens, is decided by ``access`` and the database.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+from jwt import PyJWK, PyJWKSet, PyJWTError
+
+from neurigraph_pipelines.errors import ConfigurationError, TransientError, UnauthenticatedError
+
+MAX_KEY_SET_BYTES = 1 << 20
+LEAST_SECONDS_BETWEEN_FETCHES = 30.0
+"""A token with an unknown key makes us look for new ones, no more often than this."""
+
+FETCH_SECONDS = 5.0
+_REQUIRED = ("exp", "aud", "iss", "sub")
+_log = logging.getLogger("neurigraph.access")
+
+
+class JsonWebTokens:
+    """Implements ``ports.TokenVerifier``.
+
+    An algorithm is taken only with the key that belongs to it: a token that says HS256 is checked with the secret,
+    one that says RS256 with an RSA key of the set, and any other is refused.
+
+    Args:
+        audience: What ``aud`` must name.
+        issuer: What ``iss`` must be.
+        secret: Of HS256; None to refuse it.
+        keys: Of RS256; None to refuse it.
+        leeway_seconds: For clocks that differ.
+        most_seconds: A token that expires later than so far from now is refused: nobody can take it back.
+    """
+
+    def __init__(
+        self,
+        audience: str,
+        issuer: str,
+        *,
+        secret: str | None = None,
+        keys: KeySet | None = None,
+        leeway_seconds: float,
+        most_seconds: float,
+    ) -> None:
+        self._audience = audience
+        self._issuer = issuer
+        self._secret = secret
+        self._keys = keys
+        self._leeway = leeway_seconds
+        self._most_seconds = most_seconds
+
+    def verify(self, token: str) -> Mapping[str, Any]:
+        """The claims of a genuine token that is in force and meant for us.
+
+        Raises:
+            UnauthenticatedError: It is anything else; the log says what, the caller is not told.
+            TransientError: The key set could not be fetched.
+        """
+        try:
+            claims = self._decode(token)
+        except (PyJWTError, ValueError) as error:
+            _log.info("a token was refused: %s", type(error).__name__)
+            raise UnauthenticatedError("this key or token is not valid") from error
+        if claims["exp"] > time.time() + self._most_seconds + self._leeway:
+            _log.info("a token was refused: it is good for too long")
+            raise UnauthenticatedError("this key or token is not valid")
+        return claims
+
+    def _decode(self, token: str) -> dict[str, Any]:
+        header = jwt.get_unverified_header(token)
+        algorithm = header.get("alg")
+        key: str | PyJWK
+        if algorithm == "HS256" and self._secret is not None:
+            key = self._secret
+        elif algorithm == "RS256" and self._keys is not None:
+            key = self._keys.find(header.get("kid"))
+        else:
+            raise jwt.InvalidAlgorithmError
+        return jwt.decode(
+            token,
+            key,
+            algorithms=[algorithm],
+            audience=self._audience,
+            issuer=self._issuer,
+            leeway=self._leeway,
+            options={"require": list(_REQUIRED)},
+        )
+
+
+class KeySet:
+    """The RSA keys that an address names, fetched on first use and kept for a while; threads may share one.
+
+    Args:
+        url: https; http only of this machine.
+        seconds: For which the keys are kept.
+
+    Raises:
+        ConfigurationError: The address is not one that can be trusted with this.
+    """
+
+    def __init__(self, url: str, seconds: float) -> None:
+        try:
+            parts = urlsplit(url)
+            self._port = parts.port
+        except ValueError as error:
+            raise ConfigurationError("NEURIGRAPH_JWT_JWKS_URL is not an address") from error
+        self._host = parts.hostname or ""
+        self._secure = parts.scheme == "https"
+        if not self._host or not (self._secure or (parts.scheme == "http" and _is_loopback(self._host))):
+            raise ConfigurationError(
+                "NEURIGRAPH_JWT_JWKS_URL begins with https:// and names a host: whoever answers decides who is let in"
+            )
+        self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._seconds = seconds
+        self._keys: dict[str | None, PyJWK] = {}
+        self._fetched_at = -float("inf")
+        self._tried_at = -float("inf")
+        self._lock = threading.Lock()
+
+    def find(self, key_id: object) -> PyJWK:
+        """The key of that id; of a set of one key, that one, if none is named.
+
+        Raises:
+            InvalidKeyError: There is none.
+            TransientError: The keys could not be fetched.
+        """
+        with self._lock:
+            now = time.monotonic()
+            outdated = now - self._fetched_at > self._seconds
+            if (outdated or key_id not in self._keys) and now - self._tried_at > LEAST_SECONDS_BETWEEN_FETCHES:
+                self._tried_at = now
+                self._keys = _by_id(self._fetch())
+                self._fetched_at = now
+            elif outdated:
+                raise TransientError(
+                    "the keys that tokens are checked with cannot be fetched",
+                    retry_after=LEAST_SECONDS_BETWEEN_FETCHES,
+                )
+            found = self._keys.get(key_id if isinstance(key_id, str) else None)
+        if found is None:
+            raise jwt.InvalidKeyError
+        return found
+
+    def _fetch(self) -> bytes:
+        """The key set as it is answered: no redirect is followed, no proxy asked."""
+        connection = (
+            HTTPSConnection(self._host, self._port, timeout=FETCH_SECONDS, context=ssl.create_default_context())
+            if self._secure
+            else HTTPConnection(self._host, self._port, timeout=FETCH_SECONDS)
+        )
+        try:
+            connection.request("GET", self._target, headers={"Accept": "application/json", "User-Agent": "neurigraph"})
+            answer = connection.getresponse()
+            body = answer.read(MAX_KEY_SET_BYTES + 1)
+        except (OSError, HTTPException) as error:
+            raise _unavailable(type(error).__name__) from error
+        finally:
+            connection.close()
+        if answer.status != 200 or len(body) > MAX_KEY_SET_BYTES:
+            raise _unavailable(f"status {answer.status}, {len(body)} bytes")
+        return body
+
+
+def _by_id(body: bytes) -> dict[str | None, PyJWK]:
+    """Keys that RS256 signatures may be checked with, by id; a single one also under None."""
+    try:
+        found = PyJWKSet.from_json(body.decode()).keys
+    except (PyJWTError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise _unavailable(type(error).__name__) from error
+    usable = [
+        key
+        for key in found
+        if key.key_type == "RSA" and key.public_key_use in (None, "sig") and key.algorithm_name == "RS256"
+    ]
+    keys: dict[str | None, PyJWK] = {key.key_id: key for key in usable if key.key_id}
+    return keys | {None: usable[0]} if len(usable) == 1 else keys
+
+
+def _unavailable(why: str) -> TransientError:
+    _log.error("the key set of NEURIGRAPH_JWT_JWKS_URL cannot be had: %s", why)
+    return TransientError(
+        "the keys that tokens are checked with cannot be fetched", retry_after=LEAST_SECONDS_BETWEEN_FETCHES
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

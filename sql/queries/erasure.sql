@@ -1,0 +1,490 @@
+-- Forgetting: what belongs to a record, a node or a user, taken away; the receipt of it; the journal of its objects.
+
+-- name: begin_erasing
+-- For the rest of the transaction the append-only logs let go of rows.
+SELECT set_config('neurigraph.erasing', 'on', true);
+
+-- name: open_erasure
+-- One under way for each subject: whoever asks again goes on with it.
+WITH made AS (
+    INSERT INTO neurigraph.erasures (user_id, subject_kind, subject_id, requested_through)
+    VALUES (%(user_id)s, %(kind)s, %(subject_id)s, %(through)s)
+    ON CONFLICT (subject_kind, subject_id) WHERE finished_at IS NULL DO NOTHING
+    RETURNING erasure_id
+)
+
+SELECT m.erasure_id FROM made AS m
+UNION ALL
+SELECT e.erasure_id FROM neurigraph.erasures AS e
+WHERE e.subject_kind = %(kind)s AND e.subject_id = %(subject_id)s AND e.finished_at IS NULL;
+
+-- name: latest_erasure
+SELECT e.erasure_id
+FROM neurigraph.erasures AS e
+WHERE e.user_id = %(user_id)s AND e.subject_kind = %(kind)s AND e.subject_id = %(subject_id)s
+ORDER BY e.w_coordinate DESC
+LIMIT 1;
+
+-- name: erasure
+SELECT e.*
+FROM neurigraph.erasures AS e
+WHERE e.erasure_id = %(erasure_id)s;
+
+-- name: erasures
+-- Of one user or of all, newest first.
+SELECT e.*
+FROM neurigraph.erasures AS e
+WHERE %(user_id)s::uuid IS NULL OR e.user_id = %(user_id)s
+ORDER BY e.w_coordinate DESC, e.erasure_id
+LIMIT %(limit)s OFFSET %(offset)s;
+
+-- name: unfinished
+SELECT e.erasure_id
+FROM neurigraph.erasures AS e
+WHERE e.finished_at IS NULL
+ORDER BY e.w_coordinate;
+
+-- name: add_to_receipt
+UPDATE neurigraph.erasures AS e SET
+    erased = neurigraph_private.added(e.erased, %(erased)s),
+    kept = (
+        SELECT coalesce(jsonb_object_agg(k.key, coalesce(e.kept -> k.key, '[]') || k.value), '{}')
+        FROM jsonb_each(e.kept || %(kept)s) AS k
+    )
+WHERE e.erasure_id = %(erasure_id)s;
+
+-- name: rows_are_erased
+-- What was kept for something that was then forgotten too is not kept any more.
+UPDATE neurigraph.erasures AS e SET
+    rows_erased_at = coalesce(e.rows_erased_at, clock_timestamp()),
+    kept = jsonb_build_object(
+        'sources', (
+            SELECT coalesce(jsonb_agg(s.source_id ORDER BY s.source_id), '[]') FROM neurigraph.sources AS s
+            WHERE s.source_id IN (SELECT a.id::uuid FROM jsonb_array_elements_text(e.kept -> 'sources') AS a (id))
+        ),
+        'originals', (
+            SELECT coalesce(jsonb_agg(f.file_id ORDER BY f.file_id), '[]') FROM neurigraph.file_index AS f
+            WHERE f.file_id IN (SELECT a.id::uuid FROM jsonb_array_elements_text(e.kept -> 'originals') AS a (id))
+        )
+    )
+WHERE e.erasure_id = %(erasure_id)s;
+
+-- name: finish
+-- Not before every object is gone.
+UPDATE neurigraph.erasures AS e SET finished_at = coalesce(e.finished_at, clock_timestamp())
+WHERE e.erasure_id = %(erasure_id)s AND e.rows_erased_at IS NOT NULL
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.erased_objects AS o WHERE o.erasure_id = e.erasure_id AND o.object_key IS NOT NULL
+    );
+
+-- name: note_objects
+INSERT INTO neurigraph.erased_objects (erasure_id, user_id, object_key, sha256, size_bytes)
+SELECT
+    %(erasure_id)s,
+    %(user_id)s,
+    o.object_key,
+    o.sha256,
+    o.size_bytes
+FROM unnest(%(keys)s::text [], %(digests)s::bytea [], %(sizes)s::bigint []) AS o (object_key, sha256, size_bytes);
+
+-- name: objects_left
+SELECT
+    o.number,
+    o.object_key
+FROM neurigraph.erased_objects AS o
+WHERE o.erasure_id = %(erasure_id)s AND o.object_key IS NOT NULL
+ORDER BY o.number
+LIMIT %(limit)s;
+
+-- name: objects_removed
+UPDATE neurigraph.erased_objects SET object_key = NULL
+WHERE erasure_id = %(erasure_id)s AND number = ANY(%(numbers)s);
+
+-- name: objects
+-- Those that were on record.
+SELECT
+    encode(o.sha256, 'hex') AS sha256,
+    o.size_bytes,
+    o.object_key IS NULL AS removed
+FROM neurigraph.erased_objects AS o
+WHERE o.erasure_id = %(erasure_id)s AND o.size_bytes IS NOT NULL
+ORDER BY o.number;
+
+-- name: slug_of_user
+SELECT u.slug
+FROM neurigraph.users AS u
+WHERE u.user_id = %(user_id)s;
+
+-- name: node_of_record
+-- Runs as whoever asks, too: no row for the absent and for what belongs to others.
+SELECT
+    r.node_id,
+    g.schema_name
+FROM neurigraph.record_index AS r
+INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
+WHERE r.record_id = %(record_id)s AND r.user_id = %(user_id)s;
+
+-- name: nodes_below
+-- A node and all below it; all of the user's where none is named. Children before their parents.
+SELECT
+    g.node_id,
+    g.schema_name,
+    g.layer_depth,
+    g.record_count,
+    n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.user_id = %(user_id)s AND (%(node_id)s::uuid IS NULL OR g.path @> ARRAY[%(node_id)s::uuid])
+ORDER BY g.layer_depth DESC, g.node_id
+LIMIT %(limit)s;
+
+-- name: records_of_nodes
+SELECT r.record_id
+FROM neurigraph.record_index AS r
+WHERE r.node_id = ANY(%(node_ids)s)
+ORDER BY r.record_id;
+
+-- name: files
+SELECT
+    f.file_id,
+    f.record_id,
+    f.file_type,
+    f.storage_path,
+    f.compression_state,
+    f.compression_format,
+    f.size_bytes,
+    f.stored_bytes,
+    f.stored_sha256,
+    f.content_sha256
+FROM {schema}.file_manifest AS f
+WHERE %(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s
+ORDER BY f.file_id;
+
+-- name: parts_of_sources
+-- Which messages of which sources the records hold.
+SELECT
+    r.record_id,
+    r.source_id,
+    r.source_kind,
+    r.first_message,
+    r.last_message
+FROM {schema}.metadata_records AS r
+WHERE %(record_id)s::uuid IS NULL OR r.record_id = %(record_id)s;
+
+-- name: heir
+-- Another record of the same source, the earliest stored.
+SELECT
+    r.record_id,
+    r.node_id,
+    g.schema_name
+FROM neurigraph.record_index AS r
+INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
+WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.record_id <> ALL(%(record_ids)s)
+ORDER BY r.created_at, r.record_id
+LIMIT 1;
+
+-- name: original_of_upload
+SELECT
+    f.file_id,
+    f.record_id
+FROM neurigraph.uploads AS u
+INNER JOIN neurigraph.file_index AS f ON u.file_id = f.file_id
+WHERE u.source_id = %(source_id)s;
+
+-- name: hand_over_file
+SELECT neurigraph_private.hand_over_file(%(file_id)s, %(record_id)s) AS storage_path;
+
+-- name: words_of_record
+-- All that was ever said of it, besides its passages.
+SELECT concat_ws(
+    ' ', r.title, r.summary, array_to_string(r.kw_entities || r.kw_topics || r.kw_dates || r.kw_relationships, ' '),
+    (
+        SELECT string_agg(v.value #>> '{{}}', ' ')
+        FROM neurigraph.delta_log AS d
+        CROSS JOIN LATERAL jsonb_path_query(d.delta_payload, '$.*.** ? (@.type() == "string")') AS v (value)
+        WHERE d.record_id = r.record_id
+    ),
+    (SELECT string_agg(DISTINCT p.author, ' ') FROM {schema}.passages AS p WHERE p.record_id = r.record_id)
+) AS said
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = %(record_id)s;
+
+-- name: lexemes_of_record
+SELECT DISTINCT l.lexeme
+FROM {schema}.passages AS p
+CROSS JOIN LATERAL unnest(p.lexemes) AS l (lexeme)
+WHERE p.record_id = %(record_id)s;
+
+-- name: words_of_nodes
+-- Of their shells.
+SELECT concat_ws(
+    ' ', g.node_name, g.node_summary, array_to_string(g.aliases || coalesce(g.node_keywords, '{}'), ' ')
+) AS said
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = ANY(%(node_ids)s);
+
+-- name: keywords_of_node
+SELECT DISTINCT k.keyword
+FROM {schema}.metadata_records AS r
+CROSS JOIN LATERAL unnest(r.kw_entities || r.kw_topics || r.kw_dates || r.kw_relationships) AS k (keyword);
+
+-- name: lexemes_of_nodes
+SELECT DISTINCT n.lexeme
+FROM neurigraph.node_lexemes AS n
+WHERE n.user_id = %(user_id)s AND n.node_id = ANY(%(node_ids)s);
+
+-- name: vanished
+-- Which of these words nothing that remains says.
+SELECT w.lexeme
+FROM unnest(%(lexemes)s::text []) AS w (lexeme)
+WHERE NOT EXISTS (
+    SELECT FROM neurigraph.user_lexemes AS u
+    WHERE u.user_id = %(user_id)s AND u.lexeme = w.lexeme AND u.passages > 0
+);
+
+-- name: neighbours
+SELECT DISTINCT CASE WHEN e.from_node_id = ANY(%(node_ids)s) THEN e.to_node_id ELSE e.from_node_id END AS node_id
+FROM neurigraph.node_edges AS e
+WHERE (e.from_node_id = ANY(%(node_ids)s)) <> (e.to_node_id = ANY(%(node_ids)s));
+
+-- name: count_of_records
+SELECT
+    (SELECT count(*) FROM neurigraph.delta_log AS d WHERE d.record_id = ANY(%(record_ids)s)) AS deltas,
+    (
+        SELECT count(*) FROM neurigraph.compression_state_log AS l
+        INNER JOIN neurigraph.file_index AS f ON l.file_id = f.file_id
+        WHERE f.record_id = ANY(%(record_ids)s)
+    ) AS state_changes;
+
+-- name: count_of_nodes
+SELECT
+    (
+        SELECT coalesce(sum(s.passages), 0)::bigint FROM neurigraph.node_statistics AS s
+        WHERE s.node_id = ANY(%(node_ids)s)
+    ) AS passages,
+    (
+        SELECT count(*) FROM neurigraph.node_edges AS e
+        WHERE e.from_node_id = ANY(%(node_ids)s) OR e.to_node_id = ANY(%(node_ids)s)
+    ) AS edges,
+    (
+        SELECT count(*) FROM neurigraph.permission_grants AS p WHERE p.target_node_id = ANY(%(node_ids)s)
+    ) AS grants;
+
+-- name: erase_passages
+DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
+
+-- name: erase_files
+DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
+
+-- name: erase_record
+-- Its registrations, deltas and log entries go with it.
+DELETE FROM {schema}.metadata_records WHERE record_id = %(record_id)s;
+
+-- name: superseded_records
+-- Records that one of these took the place of, if they lie where they may be written to.
+SELECT DISTINCT
+    i.record_id,
+    i.node_id,
+    g.schema_name
+FROM neurigraph.delta_log AS d
+INNER JOIN neurigraph.record_index AS i ON d.record_id = i.record_id
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE d.delta_payload ->> 'operation' = 'supersede' AND d.user_id = %(user_id)s
+    AND d.delta_payload -> 'after' ->> 'superseded_by' = ANY(%(superseding)s)
+    AND d.record_id <> ALL(%(record_ids)s)
+ORDER BY i.node_id, i.record_id;
+
+-- name: stand_for_itself
+UPDATE {schema}.metadata_records SET superseded_by = NULL
+WHERE record_id = %(record_id)s AND superseded_by = ANY(%(superseding)s);
+
+-- name: erase_nodes
+-- All that the shared tables hold of them and of their records goes with them.
+DELETE FROM neurigraph.graph_index WHERE node_id = ANY(%(node_ids)s) AND user_id = %(user_id)s;
+
+-- name: erase_persona_rights
+-- Keys of personas and what was granted to them, where their node is one of these.
+WITH keys AS (
+    DELETE FROM neurigraph.api_keys
+    WHERE user_id = %(user_id)s AND role = 'persona' AND subject_id = ANY(%(node_ids)s::text [])
+    RETURNING key_id
+),
+
+grants AS (
+    DELETE FROM neurigraph.permission_grants
+    WHERE user_id = %(user_id)s AND subject_type = 'persona' AND subject_id = ANY(%(node_ids)s::text [])
+    RETURNING grant_id
+)
+
+SELECT
+    (SELECT count(*) FROM keys) AS keys,
+    (SELECT count(*) FROM grants) AS grants;
+
+-- name: drop_schema
+DROP SCHEMA {schema} CASCADE;
+
+-- name: erase_messages
+DELETE FROM neurigraph.messages AS m
+USING unnest(%(source_ids)s::uuid [], %(first_messages)s::integer [], %(last_messages)s::integer [])
+    AS r (source_id, first_message, last_message)
+WHERE m.source_id = r.source_id AND m.seq BETWEEN r.first_message AND r.last_message AND m.user_id = %(user_id)s;
+
+-- name: finished_sources
+-- Of these, those of which nothing is left: no record, nothing that waits, and nothing more to come.
+SELECT
+    s.source_id,
+    u.staging_key,
+    u.sha256,
+    u.size_bytes
+FROM neurigraph.sources AS s
+LEFT JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
+WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s
+    AND s.ended_at IS NOT NULL AND s.stored_through = s.last_message
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.record_index AS r
+        WHERE r.user_id = s.user_id AND r.source = s.kind || ':' || s.source_id
+    )
+ORDER BY s.source_id
+FOR UPDATE OF s;
+
+-- name: erase_sources
+DELETE FROM neurigraph.sources WHERE source_id = ANY(%(source_ids)s) AND user_id = %(user_id)s;
+
+-- name: untitle_sources
+-- A conversation that goes on begins anew, without the title of what was said before.
+UPDATE neurigraph.sources AS s SET title = NULL
+WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s AND s.title IS NOT NULL
+    AND s.ended_at IS NULL AND s.stored_through = s.last_message
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.record_index AS r
+        WHERE r.user_id = s.user_id AND r.source = s.kind || ':' || s.source_id
+    );
+
+-- name: candidates
+SELECT
+    c.candidate_id,
+    c.node_name,
+    c.parent_path,
+    c.edges
+FROM neurigraph.node_candidates AS c
+WHERE c.user_id = %(user_id)s;
+
+-- name: erase_candidates
+DELETE FROM neurigraph.node_candidates WHERE candidate_id = ANY(%(candidate_ids)s);
+
+-- name: relations
+SELECT DISTINCT e.relation
+FROM neurigraph.node_edges AS e
+WHERE e.user_id = %(user_id)s;
+
+-- name: erase_relations
+DELETE FROM neurigraph.node_edges AS e
+WHERE e.user_id = %(user_id)s AND e.relation = ANY(%(relations)s)
+RETURNING e.from_node_id, e.to_node_id;
+
+-- name: shells
+SELECT
+    g.node_id,
+    g.node_name,
+    g.node_summary,
+    g.aliases,
+    g.node_keywords
+FROM neurigraph.graph_index AS g
+WHERE g.user_id = %(user_id)s
+ORDER BY g.node_id;
+
+-- name: count_of_inbox
+SELECT
+    (SELECT count(*) FROM neurigraph.sources AS s WHERE s.user_id = %(user_id)s) AS sources,
+    (SELECT count(*) FROM neurigraph.messages AS m WHERE m.user_id = %(user_id)s) AS messages,
+    (SELECT count(*) FROM neurigraph.storage_triggers AS t WHERE t.user_id = %(user_id)s) AS segments,
+    (SELECT count(*) FROM neurigraph.uploads AS u WHERE u.user_id = %(user_id)s) AS uploads,
+    (SELECT count(*) FROM neurigraph.pipeline_failures AS f WHERE f.user_id = %(user_id)s) AS failures;
+
+-- name: staged
+SELECT
+    u.staging_key,
+    u.sha256,
+    u.size_bytes
+FROM neurigraph.uploads AS u
+WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL;
+
+-- name: erase_inbox
+-- Messages, segments, uploads and failures go with their sources.
+WITH keys AS (
+    DELETE FROM neurigraph.api_keys WHERE user_id = %(user_id)s
+    RETURNING key_id
+),
+
+candidates AS (
+    DELETE FROM neurigraph.node_candidates WHERE user_id = %(user_id)s
+    RETURNING candidate_id
+),
+
+dropped AS (
+    DELETE FROM neurigraph.dropped_files WHERE user_id = %(user_id)s
+    RETURNING file_name
+),
+
+sources AS (
+    DELETE FROM neurigraph.sources WHERE user_id = %(user_id)s
+    RETURNING source_id
+)
+
+SELECT
+    (SELECT count(*) FROM keys) AS keys,
+    (SELECT count(*) FROM candidates) AS candidates,
+    (SELECT count(*) FROM dropped) AS dropped_files,
+    (SELECT count(*) FROM sources) AS sources;
+
+-- name: lock_user
+-- Whoever adds something of theirs waits, and then finds nobody.
+SELECT u.user_id
+FROM neurigraph.users AS u
+WHERE u.user_id = %(user_id)s
+FOR UPDATE;
+
+-- name: erase_user
+DELETE FROM neurigraph.users WHERE user_id = %(user_id)s;
+
+-- name: preview
+-- What a record or some nodes have in the shared tables. Runs as whoever asks.
+WITH records AS MATERIALIZED (
+    SELECT
+        r.record_id,
+        r.source
+    FROM neurigraph.record_index AS r
+    WHERE CASE
+        WHEN %(record_id)s::uuid IS NOT NULL THEN r.record_id = %(record_id)s
+        ELSE r.node_id = ANY(%(node_ids)s)
+    END
+),
+
+sources AS (
+    SELECT
+        s.source_id,
+        s.ended_at IS NULL OR s.stored_through < s.last_message OR EXISTS (
+            SELECT FROM neurigraph.record_index AS o
+            WHERE o.user_id = s.user_id AND o.source = s.kind || ':' || s.source_id
+                AND o.record_id NOT IN (SELECT r.record_id FROM records AS r)
+        ) AS is_shared
+    FROM neurigraph.sources AS s
+    WHERE s.user_id = %(user_id)s AND s.kind || ':' || s.source_id IN (SELECT r.source FROM records AS r)
+)
+
+SELECT
+    (SELECT count(*) FROM records) AS records,
+    (
+        SELECT count(*) FROM neurigraph.delta_log AS d INNER JOIN records AS r ON d.record_id = r.record_id
+    ) AS deltas,
+    (SELECT count(*) FROM sources AS s WHERE NOT s.is_shared) AS sources,
+    (SELECT count(*) FROM sources AS s WHERE s.is_shared) AS shared_sources;
+
+-- name: node_of_user
+SELECT g.layer_depth
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s AND g.user_id = %(user_id)s;

@@ -1,0 +1,206 @@
+-- What changes where nodes and records lie.
+
+-- name: hold_graph
+-- The graph of a user stays as it is until the transaction ends; many may hold it.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.graph:' || %(user_id)s::text, 0));
+
+-- name: take_graph
+-- Nobody else holds or changes the graph of a user until the transaction ends.
+SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.graph:' || %(user_id)s::text, 0));
+
+-- name: hold_places
+-- Whoever moves records keeps their objects from being taken for orphans while the registry and the nodes disagree.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.places', 0));
+
+-- name: hold_user
+-- The models of a user stay as they are: a centroid is a mean of vectors of the one in use.
+SELECT u.slug
+FROM neurigraph.users AS u
+WHERE u.user_id = %(user_id)s
+FOR SHARE;
+
+-- name: limit_waits
+SELECT set_config('lock_timeout', %(milliseconds)s::text, true);
+
+-- name: lock_tables
+LOCK TABLE {schema}.metadata_records, {schema}.file_manifest, {schema}.passages IN ACCESS EXCLUSIVE MODE;
+
+-- name: lock_files
+SELECT
+    f.file_id,
+    f.compression_state = 'rehydrating' AND f.lease @> clock_timestamp() AS is_being_woken
+FROM {schema}.file_manifest AS f
+WHERE f.record_id = ANY(%(record_ids)s)
+FOR UPDATE;
+
+-- name: lock_records
+SELECT r.record_id
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = ANY(%(record_ids)s)
+FOR UPDATE;
+
+-- name: lock_nodes
+SELECT g.node_id
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = ANY(%(node_ids)s)
+ORDER BY g.node_id
+FOR NO KEY UPDATE;
+
+-- name: lock_doomed_nodes
+SELECT g.node_id
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = ANY(%(node_ids)s)
+ORDER BY g.node_id
+FOR UPDATE;
+
+-- name: cool_nodes
+DELETE FROM neurigraph.warm_nodes AS w
+WHERE w.node_id = ANY(%(node_ids)s);
+
+-- name: sees_node
+SELECT neurigraph.may_write_node(g.node_id) AS may_write
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s;
+
+-- name: sees_records
+SELECT
+    i.record_id,
+    neurigraph.may_write_node(i.node_id) AS may_write
+FROM neurigraph.record_index AS i
+WHERE i.record_id = ANY(%(record_ids)s);
+
+-- name: node_and_below
+-- A node of a user with all that lies below it, shallowest first, and their names from the root down.
+SELECT
+    g.node_id,
+    g.parent_node_id,
+    g.node_name,
+    g.name_key,
+    g.node_type,
+    g.layer_depth,
+    g.schema_name,
+    g.aliases,
+    g.node_summary,
+    n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.user_id = %(user_id)s AND g.path @> ARRAY[%(node_id)s::uuid]
+ORDER BY g.layer_depth, g.node_id;
+
+-- name: nodes_of_records
+SELECT
+    i.node_id,
+    array_agg(i.record_id) AS record_ids
+FROM neurigraph.record_index AS i
+WHERE i.user_id = %(user_id)s AND i.record_id = ANY(%(record_ids)s)
+GROUP BY i.node_id;
+
+-- name: chosen_records
+SELECT r.record_id
+FROM {schema}.metadata_records AS r
+WHERE (%(record_ids)s::uuid [] IS NULL OR r.record_id = ANY(%(record_ids)s::uuid []))
+    AND (
+        %(keyword)s::text IS NULL
+        OR lower(%(keyword)s::text) IN (
+            SELECT lower(k.word)
+            FROM unnest(r.kw_entities || r.kw_topics || r.kw_dates || r.kw_relationships) AS k (word)
+        )
+    )
+    AND (r.occurred_at >= %(occurred_after)s::timestamptz OR %(occurred_after)s::timestamptz IS NULL)
+    AND (r.occurred_at < %(occurred_before)s::timestamptz OR %(occurred_before)s::timestamptz IS NULL);
+
+-- name: move_records
+SELECT neurigraph_private.move_records(%(record_ids)s, %(from_node)s, %(to_node)s);
+
+-- name: append_moves
+-- The delta of each record that moved; the row of a record does not show where it lies.
+SELECT
+    neurigraph.append_delta(
+        r.record_id,
+        'move',
+        jsonb_build_object('node_id', %(from_node)s::uuid, 'node_path', %(from_path)s::text),
+        jsonb_build_object('node_id', %(to_node)s::uuid, 'node_path', %(to_path)s::text),
+        %(author)s
+    )
+FROM unnest(%(record_ids)s::uuid []) AS r (record_id);
+
+-- name: rename
+UPDATE neurigraph.graph_index SET
+    node_name = %(node_name)s, name_key = %(name_key)s, aliases = %(aliases)s, node_summary = %(node_summary)s
+WHERE node_id = %(node_id)s;
+
+-- name: place_below
+UPDATE neurigraph.graph_index SET parent_node_id = %(parent_node_id)s, layer_depth = %(layer_depth)s
+WHERE node_id = %(node_id)s;
+
+-- name: yield_names
+-- A node that is going leaves its name to the children that take its place.
+UPDATE neurigraph.graph_index SET name_key = node_id::text
+WHERE node_id = ANY(%(node_ids)s);
+
+-- name: lead_edges_to
+-- Edges of nodes that are going lead to and from those that take their place; what both had is one edge.
+WITH successors AS (
+    SELECT
+        s.node_id,
+        s.successor
+    FROM unnest(%(node_ids)s::uuid [], %(successors)s::uuid []) AS s (node_id, successor)
+),
+
+taken AS (
+    DELETE FROM neurigraph.node_edges AS e
+    WHERE e.from_node_id = ANY(%(node_ids)s) OR e.to_node_id = ANY(%(node_ids)s)
+    RETURNING e.*
+),
+
+led AS (
+    SELECT
+        t.user_id,
+        t.relation,
+        t.strength,
+        t.evidence_count,
+        t.created_at,
+        t.last_seen_at,
+        coalesce(f.successor, t.from_node_id) AS from_node_id,
+        coalesce(s.successor, t.to_node_id) AS to_node_id
+    FROM taken AS t
+    LEFT JOIN successors AS f ON t.from_node_id = f.node_id
+    LEFT JOIN successors AS s ON t.to_node_id = s.node_id
+)
+
+INSERT INTO neurigraph.node_edges AS e (
+    user_id, from_node_id, to_node_id, relation, strength, evidence_count, created_at, last_seen_at
+)
+SELECT
+    d.user_id,
+    d.from_node_id,
+    d.to_node_id,
+    d.relation,
+    max(d.strength),
+    sum(d.evidence_count),
+    min(d.created_at),
+    max(d.last_seen_at)
+FROM led AS d
+WHERE d.from_node_id <> d.to_node_id
+GROUP BY d.user_id, d.from_node_id, d.to_node_id, d.relation
+ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
+    strength = greatest(e.strength, excluded.strength),
+    evidence_count = e.evidence_count + excluded.evidence_count,
+    created_at = least(e.created_at, excluded.created_at),
+    last_seen_at = greatest(e.last_seen_at, excluded.last_seen_at);
+
+-- name: count_grants
+SELECT count(*) AS grants
+FROM neurigraph.permission_grants AS p
+WHERE p.target_node_id = ANY(%(node_ids)s) AND p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > now());
+
+-- name: delete_nodes
+DELETE FROM neurigraph.graph_index AS g
+WHERE g.node_id = ANY(%(node_ids)s);
+
+-- name: drop_schema
+DROP SCHEMA {schema} CASCADE;

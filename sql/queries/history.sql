@@ -1,0 +1,104 @@
+-- Deltas: appending them, and reading what was.
+
+-- name: append_delta
+SELECT
+    d.delta_id,
+    d.w
+FROM neurigraph.append_delta(
+    %(record_id)s, %(operation)s, %(before)s, %(after)s, %(author)s, %(notes)s
+) AS d;
+
+-- name: set_author
+SELECT set_config('neurigraph.author', %(author)s, true);
+
+-- name: record_at
+SELECT neurigraph.record_at(%(record_id)s, coalesce(%(at)s::timestamptz, 'infinity')) AS found;
+
+-- name: history
+-- Newest first. No row at all where the record is not there for whoever asks.
+SELECT
+    d.delta_id,
+    d.previous_delta_id,
+    d.delta_payload ->> 'operation' AS operation,
+    neurigraph.visible_values(coalesce(d.delta_payload -> 'before', jsonb_build_object())) AS before,
+    neurigraph.visible_values(d.delta_payload -> 'after') AS after,
+    coalesce(d.delta_payload -> 'notes', jsonb_build_array()) AS notes,
+    d.authored_by,
+    d.w_coordinate AS w
+FROM neurigraph.record_index AS i
+INNER JOIN neurigraph.delta_log AS d ON i.record_id = d.record_id
+WHERE i.record_id = %(record_id)s
+ORDER BY d.w_coordinate DESC
+LIMIT %(limit)s OFFSET %(offset)s;
+
+-- name: values_then
+SELECT
+    r.record_id,
+    neurigraph.values_then(r.record_id, %(at)s) AS earlier
+FROM unnest(%(record_ids)s::uuid []) AS r (record_id);
+
+-- name: superseded_of
+-- By the last delta that says something of it.
+SELECT DISTINCT ON (d.record_id)
+    d.record_id,
+    d.delta_payload -> 'after' ->> 'superseded_by' IS NOT NULL AS superseded
+FROM neurigraph.delta_log AS d
+WHERE d.record_id = ANY(%(record_ids)s) AND d.delta_payload -> 'after' ? 'superseded_by'
+    AND d.w_coordinate <= coalesce(%(at)s::timestamptz, 'infinity')
+ORDER BY d.record_id ASC, d.w_coordinate DESC;
+
+-- name: writable
+-- Whether a record may be changed by whoever asks; no row where it is not there for them.
+SELECT
+    i.user_id,
+    neurigraph.may_write_node(i.node_id) AS writable
+FROM neurigraph.record_index AS i
+WHERE i.record_id = %(record_id)s;
+
+-- name: newest_delta
+SELECT d.delta_id
+FROM neurigraph.delta_log AS d
+WHERE d.record_id = %(record_id)s
+ORDER BY d.w_coordinate DESC
+LIMIT 1;
+
+-- name: lock_words
+SELECT
+    r.title,
+    r.summary,
+    r.kw_entities,
+    r.kw_topics,
+    r.kw_dates,
+    r.kw_relationships,
+    r.embedding,
+    r.embedding_pending,
+    r.embedding_model,
+    r.embedding_next,
+    r.embedding_next_model
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = %(record_id)s
+FOR UPDATE;
+
+-- name: revise
+UPDATE {schema}.metadata_records SET
+    title = %(title)s,
+    summary = %(summary)s,
+    kw_entities = %(kw_entities)s,
+    kw_topics = %(kw_topics)s,
+    kw_dates = %(kw_dates)s,
+    kw_relationships = %(kw_relationships)s,
+    embedding = %(embedding)s,
+    embedding_pending = %(embedding_pending)s,
+    embedding_model = %(embedding_model)s,
+    embedding_next = %(embedding_next)s,
+    embedding_next_model = %(embedding_next_model)s
+WHERE record_id = %(record_id)s;
+
+-- name: superseded_by
+SELECT r.superseded_by
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = %(record_id)s;
+
+-- name: set_superseded
+UPDATE {schema}.metadata_records SET superseded_by = %(by)s
+WHERE record_id = %(record_id)s AND superseded_by IS DISTINCT FROM %(by)s;

@@ -1,0 +1,152 @@
+-- Taking all of a user out, and putting it into another database. Tables are read from the catalog, so that what they
+-- gain comes along by itself.
+
+-- name: snapshot
+-- One moment for all that an export says.
+SET LOCAL transaction_isolation TO 'repeatable read';
+
+-- name: tables
+-- What a schema holds: each table with the columns that are written (neither generated nor numbered by the database),
+-- whether it says whose its rows are, and the order in which its rows were made, or can be told apart.
+SELECT
+    c.relname AS name,
+    array_agg(a.attname ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.attidentity = '') AS columns,
+    bool_or(a.attname = 'user_id') AS is_of_users,
+    coalesce(
+        array_agg(a.attname) FILTER (WHERE a.attname = 'layer_depth'),
+        array_agg(a.attname) FILTER (WHERE a.attidentity <> ''),
+        '{}'
+    ) || coalesce(
+        (
+            SELECT array_agg(k.attname ORDER BY k.attnum)
+            FROM pg_catalog.pg_index AS i
+            INNER JOIN pg_catalog.pg_attribute AS k ON i.indrelid = k.attrelid AND k.attnum = ANY(i.indkey)
+            WHERE i.indrelid = c.oid AND i.indisprimary
+        ),
+        '{}'
+    ) AS ordered_by
+FROM pg_catalog.pg_class AS c
+INNER JOIN pg_catalog.pg_attribute AS a ON c.oid = a.attrelid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relnamespace = to_regnamespace(%(schema)s) AND c.relkind = 'r'
+GROUP BY c.oid, c.relname
+ORDER BY c.relname;
+
+-- name: references
+-- Which tables of a schema point at which, and by what.
+SELECT
+    f.relname AS child,
+    t.relname AS parent,
+    (
+        SELECT array_agg(a.attname ORDER BY k.place)
+        FROM unnest(o.conkey) WITH ORDINALITY AS k (number, place)
+        INNER JOIN pg_catalog.pg_attribute AS a ON a.attrelid = o.conrelid AND k.number = a.attnum
+    ) AS child_columns,
+    (
+        SELECT array_agg(a.attname ORDER BY k.place)
+        FROM unnest(o.confkey) WITH ORDINALITY AS k (number, place)
+        INNER JOIN pg_catalog.pg_attribute AS a ON a.attrelid = o.confrelid AND k.number = a.attnum
+    ) AS parent_columns
+FROM pg_catalog.pg_constraint AS o
+INNER JOIN pg_catalog.pg_class AS f ON o.conrelid = f.oid
+INNER JOIN pg_catalog.pg_class AS t ON o.confrelid = t.oid
+WHERE o.contype = 'f' AND o.connamespace = to_regnamespace(%(schema)s) AND f.relnamespace = t.relnamespace
+ORDER BY f.relname, o.conname;
+
+-- name: user
+SELECT
+    u.user_id,
+    u.slug
+FROM neurigraph.users AS u
+WHERE u.user_id = %(user_id)s;
+
+-- name: rows_of_user
+SELECT row_to_json(r)::text AS line
+FROM (
+    SELECT {columns} FROM {table}
+    WHERE user_id = %(user_id)s
+    ORDER BY {ordered_by}
+) AS r;
+
+-- name: rows_of_node
+SELECT row_to_json(r)::text AS line
+FROM (
+    SELECT {columns} FROM {table}
+    ORDER BY {ordered_by}
+) AS r;
+
+-- name: nodes_of_user
+-- With their names from the root down.
+SELECT
+    g.node_id,
+    g.schema_name,
+    g.node_ddl_version,
+    n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.user_id = %(user_id)s
+ORDER BY g.layer_depth, g.node_id;
+
+-- name: set_schema_name
+UPDATE neurigraph.graph_index SET schema_name = %(schema_name)s WHERE node_id = %(node_id)s;
+
+-- name: objects_of_node
+SELECT
+    f.file_id,
+    f.record_id,
+    f.storage_path,
+    f.compression_state,
+    f.compression_format,
+    f.stored_bytes,
+    f.stored_sha256
+FROM {schema}.file_manifest AS f
+ORDER BY f.storage_path;
+
+-- name: staged_of_user
+SELECT
+    u.staging_key,
+    u.size_bytes,
+    u.sha256
+FROM neurigraph.uploads AS u
+WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL
+ORDER BY u.staging_key;
+
+-- name: user_is_there
+SELECT EXISTS (SELECT FROM neurigraph.users AS u WHERE u.user_id = %(user_id)s OR u.slug = %(slug)s) AS present;
+
+-- name: make_room
+-- Rows on their way in: one statement then writes all of a table, so that they may point at each other.
+CREATE TEMPORARY TABLE incoming (number bigint GENERATED ALWAYS AS IDENTITY, line json NOT NULL) ON COMMIT DROP;
+
+-- name: take_in
+COPY pg_temp.incoming (line) FROM STDIN;
+
+-- name: write_rows
+INSERT INTO {table} ({columns})
+SELECT {values}
+FROM pg_temp.incoming AS i
+CROSS JOIN LATERAL json_populate_record(NULL::{table}, i.line) AS r
+ORDER BY i.number;
+
+-- name: clear_room
+TRUNCATE pg_temp.incoming;
+
+-- name: rest_triggers
+-- What they would do is in the export, or is counted once all rows are there.
+ALTER TABLE {table} DISABLE TRIGGER USER;
+
+-- name: wake_triggers
+ALTER TABLE {table} ENABLE TRIGGER USER;
+
+-- name: recount_node
+SELECT neurigraph_private.recount_node(%(node_id)s);
+
+-- name: points_at_others
+SELECT EXISTS (
+    SELECT FROM {child} AS c
+    INNER JOIN {parent} AS p ON {condition}
+    WHERE c.user_id = %(user_id)s AND p.user_id <> c.user_id
+) AS found;

@@ -1,0 +1,62 @@
+-- What forgetting needs of the database beyond deleting rows.
+
+-- Gives a file to another record of the same user, wherever that lies: the original of an upload of which other parts
+-- remain. Nothing befalls the file that belongs in its log; its object stays where it is, at the key that is returned.
+-- The heir is opened by it.
+CREATE OR REPLACE FUNCTION neurigraph_private.hand_over_file(wanted uuid, heir uuid, OUT storage_path text)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    source name;
+    target name;
+    target_node uuid;
+    columns text;
+BEGIN
+    SELECT g.schema_name INTO STRICT source
+    FROM neurigraph.file_index AS f INNER JOIN neurigraph.graph_index AS g ON f.node_id = g.node_id
+    WHERE f.file_id = wanted;
+    SELECT g.schema_name, g.node_id INTO STRICT target, target_node
+    FROM neurigraph.record_index AS r INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
+    WHERE r.record_id = heir;
+    IF source = target THEN
+        EXECUTE format('UPDATE %I.file_manifest AS f SET record_id = $2 WHERE f.file_id = $1', source)
+        USING wanted, heir;
+    ELSE
+        SELECT string_agg(quote_ident(a.attname), ', ') INTO columns
+        FROM pg_attribute AS a
+        WHERE a.attrelid = format('%I.file_manifest', source)::regclass
+            AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> 'record_id';
+        PERFORM set_config('neurigraph.moving', 'on', true);
+        EXECUTE format(
+            'INSERT INTO %2$I.file_manifest (record_id, %3$s) '
+            'SELECT $2, %3$s FROM %1$I.file_manifest AS f WHERE f.file_id = $1', source, target, columns
+        ) USING wanted, heir;
+        EXECUTE format('DELETE FROM %I.file_manifest AS f WHERE f.file_id = $1', source) USING wanted;
+        UPDATE neurigraph.compression_state_log AS l SET node_id = target_node WHERE l.file_id = wanted;
+        PERFORM set_config('neurigraph.moving', 'off', true);
+        PERFORM neurigraph.sum_file_states(target_node, target);
+    END IF;
+    UPDATE neurigraph.file_index AS f SET record_id = heir WHERE f.file_id = wanted;
+    EXECUTE format(
+        'UPDATE %1$I.metadata_records AS r SET file_pointer = f.storage_path '
+        'FROM %1$I.file_manifest AS f WHERE f.file_id = $1 AND r.record_id = f.record_id RETURNING r.file_pointer', target
+    ) INTO storage_path USING wanted;
+END
+$$;
+
+-- Counts of the same names, added up.
+CREATE OR REPLACE FUNCTION neurigraph_private.added(counts jsonb, more jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(n.name, n.total), '{}')
+    FROM (
+        SELECT c.key AS name, sum(c.value::bigint) AS total
+        FROM (
+            SELECT a.key, a.value FROM jsonb_each_text(counts) AS a
+            UNION ALL
+            SELECT b.key, b.value FROM jsonb_each_text(more) AS b
+        ) AS c
+        GROUP BY c.key
+    ) AS n
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph_private.hand_over_file(uuid, uuid), neurigraph_private.added(jsonb, jsonb)
+FROM PUBLIC;

@@ -1,0 +1,307 @@
+"""Mallory hands in files: to be written where they should not be, to grow when unpacked, to read what is not theirs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zipfile
+import zlib
+from pathlib import Path
+
+import pytest
+
+from neurigraph_pipelines.errors import InvalidInputError, StorageError, UnreadableFileError
+from neurigraph_pipelines.ingestion.imports.reader import read_conversations
+from neurigraph_pipelines.model import NewConversation
+from resources.drop_folder import DropFolder
+from resources.object_store_local import LocalObjectStore
+from resources.text_extractor import SubprocessExtractor
+from tests.support.documents import docx_of, pdf_of, png_of
+from tests.support.memories import new_user
+from tests.support.two_users import World
+
+pytestmark = pytest.mark.attack
+
+MEGABYTE = 1 << 20
+SECRET_TEXT = "what only the server may read"
+WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file of the server, outside of every place of ours."""
+    file = tmp_path / "outside" / "secret.txt"
+    file.parent.mkdir()
+    file.write_text(SECRET_TEXT)
+    return file
+
+
+@pytest.fixture(scope="module")
+def extractor() -> SubprocessExtractor:
+    return SubprocessExtractor(seconds=20, memory_bytes=1 << 28, text_bytes=1_000_000)
+
+
+def read(extractor: SubprocessExtractor, content: bytes, reader: str) -> str:
+    """The text of a file, or of the error that it ends in."""
+    try:
+        found = extractor.extract([content], reader)
+    except UnreadableFileError as error:
+        return str(error)
+    return "\n".join(part.text for part in found.parts)
+
+
+def word_document(body: str, doctype: str = "") -> bytes:
+    return docx_of(
+        {
+            "word/document.xml": f"<?xml version='1.0'?>{doctype}<w:document {WORD}><w:body><w:p><w:r><w:t>{body}"
+            "</w:t></w:r></w:p></w:body></w:document>".encode()
+        }
+    )
+
+
+# Paths
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "../outside/new",
+        "durable/../../outside/new",
+        "/etc/passwd",
+        "//etc/passwd",
+        "durable/./x",
+        "durable//x",
+        "durable/x/",
+        "..",
+        "",
+        "durable/x\0.gz",
+        "durable\\..\\x",
+        ".partial/x",
+        "durable/" + "x" * 256,
+        "x/" * 600 + "x",
+        "durable/\udc80",
+    ],
+)
+def test_a_key_that_leads_out_of_the_store(tmp_path: Path, key: str) -> None:
+    store = LocalObjectStore(tmp_path / "store")
+    for attempt in (lambda: store.put(key, [b"x"]), lambda: list(store.get(key)), lambda: store.delete(key)):
+        with pytest.raises(InvalidInputError):
+            attempt()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_link_inside_the_store_is_not_followed(tmp_path: Path, secret: Path) -> None:
+    store = LocalObjectStore(tmp_path / "store")
+    store.put("durable/a", [b"x"])
+    (tmp_path / "store" / "durable" / "link").symlink_to(secret)
+    (tmp_path / "store" / "durable" / "folder").symlink_to(secret.parent)
+    for key in ("durable/link", "durable/folder/secret.txt"):
+        with pytest.raises(StorageError):
+            list(store.get(key))
+        store.delete(key)
+    assert secret.read_text() == SECRET_TEXT
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../../etc/cron.d/mallory",
+        "..\\..\\windows\\system32\\mallory",
+        "/etc/passwd",
+        "....//....//x",
+        "%2e%2e%2fx",
+        "x\0.pdf",
+        ".",
+        "..",
+        "CON",
+        "~/.ssh/authorized_keys",
+    ],
+)
+def test_a_name_of_an_uploaded_file_that_is_a_path(world: World, name: str) -> None:
+    _, claims = new_user(world.installation)
+    before = set(world.installation.objects.keys())
+    upload = world.installation.uploads.receive(claims, name, [os.urandom(16)])
+    (key,) = set(world.installation.objects.keys()) - before
+    assert key.startswith("staging/"), "its place has nothing of its name"
+    kept = world.installation.uploads.status(claims, upload.upload_id)["file_name"]
+    assert not {"/", "\\", "\0"} & set(kept)
+    assert kept not in (".", "..")
+
+
+# A place that is watched for files
+
+
+def dropped(folder: Path) -> list[bytes]:
+    """What is taken in from a drop folder, as far as it can be read."""
+    place = DropFolder(folder, settle_seconds=0)
+    found = []
+    for file in place.files():
+        found.append(b"".join(place.read(file)))
+    return found
+
+
+def test_a_link_to_a_file_in_the_drop_folder(tmp_path: Path, secret: Path) -> None:
+    (tmp_path / "drop" / "alice").mkdir(parents=True)
+    (tmp_path / "drop" / "alice" / "notes.txt").symlink_to(secret)
+    assert dropped(tmp_path / "drop") == []
+
+
+def test_a_link_to_a_folder_in_the_drop_folder(tmp_path: Path, secret: Path) -> None:
+    (tmp_path / "drop" / "alice").mkdir(parents=True)
+    (tmp_path / "drop" / "alice" / "notes").symlink_to(secret.parent)
+    (tmp_path / "drop" / "bob").symlink_to(secret.parent)
+    assert dropped(tmp_path / "drop") == []
+
+
+def test_a_pipe_in_the_drop_folder(tmp_path: Path) -> None:
+    """It would be waited for, for ever."""
+    (tmp_path / "drop" / "alice").mkdir(parents=True)
+    os.mkfifo(tmp_path / "drop" / "alice" / "notes.txt")
+    assert dropped(tmp_path / "drop") == []
+
+
+@pytest.mark.parametrize("swapped", ["notes.txt", "folder"])
+def test_a_file_that_becomes_a_link_after_it_was_looked_at(tmp_path: Path, secret: Path, swapped: str) -> None:
+    home = tmp_path / "drop" / "alice"
+    (home / "folder").mkdir(parents=True)
+    (home / "folder" / "secret.txt").write_text("harmless")
+    (home / "notes.txt").write_text("harmless")
+    place = DropFolder(tmp_path / "drop", settle_seconds=0)
+    files = {file.name: file for file in place.files()}
+    (home / swapped).rename(tmp_path / "aside")
+    (home / swapped).symlink_to(secret if swapped == "notes.txt" else secret.parent)
+    with pytest.raises(StorageError):
+        list(place.read(files["notes.txt" if swapped == "notes.txt" else "folder/secret.txt"]))
+
+
+# Bombs
+
+
+def test_a_word_document_that_unpacks_to_a_gigabyte(extractor: SubprocessExtractor) -> None:
+    bomb = docx_of({"word/document.xml": b" " * MEGABYTE}, repeat=1_000)
+    assert "would unpack to" in read(extractor, bomb, "docx")
+
+
+def test_a_word_document_with_entities_that_multiply(extractor: SubprocessExtractor) -> None:
+    """A billion laughs."""
+    levels = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    found = read(extractor, word_document("&l9;", f'<!DOCTYPE d [<!ENTITY l0 "laugh">{levels}]>'), "docx")
+    assert "laughlaugh" not in found
+
+
+def test_a_word_document_with_one_entity_a_million_times(extractor: SubprocessExtractor) -> None:
+    """A quadratic blow-up, which limits on nesting do not see."""
+    doctype = f'<!DOCTYPE d [<!ENTITY long "{"x" * 100_000}">]>'
+    assert "x" * 10_000 not in read(extractor, word_document("&long;" * 10_000, doctype), "docx")
+
+
+@pytest.mark.parametrize("scheme", ["file://", "http://127.0.0.1:9/", "php://filter/", ""])
+def test_a_word_document_with_an_entity_from_elsewhere(
+    extractor: SubprocessExtractor, secret: Path, scheme: str
+) -> None:
+    doctype = f'<!DOCTYPE d [<!ENTITY e SYSTEM "{scheme}{secret}">]>'
+    assert SECRET_TEXT not in read(extractor, word_document("&e;", doctype), "docx")
+
+
+def test_a_word_document_with_a_definition_from_elsewhere(extractor: SubprocessExtractor, secret: Path) -> None:
+    doctype = f'<!DOCTYPE d [<!ENTITY % p SYSTEM "file://{secret}"> %p;]>'
+    assert SECRET_TEXT not in read(extractor, word_document("text", doctype), "docx")
+
+
+def test_a_word_document_with_ten_thousand_members(extractor: SubprocessExtractor) -> None:
+    found = read(extractor, docx_of({f"word/{number}.xml": b"" for number in range(10_000)}), "docx")
+    assert "cannot be read" in found
+
+
+def test_a_word_document_whose_members_are_paths(extractor: SubprocessExtractor, tmp_path: Path) -> None:
+    body = f"<w:document {WORD}><w:body><w:p><w:r><w:t>fine</w:t></w:r></w:p></w:body></w:document>".encode()
+    before = Path("/tmp/mallory.txt").exists()
+    assert read(extractor, docx_of({"word/document.xml": body, "../../../../tmp/mallory.txt": b"x"}), "docx") == "fine"
+    assert Path("/tmp/mallory.txt").exists() == before
+
+
+def test_a_pdf_whose_stream_unpacks_to_a_gigabyte(extractor: SubprocessExtractor) -> None:
+    bomb = pdf_of("", stream=b" " * (600 * MEGABYTE))
+    assert len(read(extractor, bomb, "pdf")) < 1_000
+
+
+def test_a_pdf_packed_twice(extractor: SubprocessExtractor) -> None:
+    twice = zlib.compress(zlib.compress(b" " * (600 * MEGABYTE)))
+    once = pdf_of("x").replace(b"/FlateDecode", b"[/FlateDecode /FlateDecode]")
+    start = once.index(b"stream\n") + 7
+    bomb = once[:start] + twice + once[once.index(b"\nendstream") :]
+    assert len(read(extractor, bomb, "pdf")) < 1_000
+
+
+def test_a_pdf_whose_pages_contain_themselves(extractor: SubprocessExtractor) -> None:
+    looped = pdf_of("x").replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]")
+    assert len(read(extractor, looped, "pdf")) < 1_000
+
+
+def test_a_page_of_nested_elements(extractor: SubprocessExtractor) -> None:
+    assert len(read(extractor, b"<div>" * 200_000 + b"x", "html")) < 1_000
+
+
+def test_a_page_that_asks_for_files_and_addresses(extractor: SubprocessExtractor, secret: Path) -> None:
+    page = (
+        f'<link rel="import" href="file://{secret}"><iframe src="file://{secret}"></iframe>'
+        f'<object data="file://{secret}"></object><p>text</p><script>fetch("file://{secret}")</script>'
+    )
+    assert SECRET_TEXT not in read(extractor, page.encode(), "html")
+
+
+def test_an_image_that_says_it_is_enormous(world: World) -> None:
+    """It is described, never unpacked."""
+    user, claims = new_user(world.installation)
+    picture = bytearray(png_of(1, 1))
+    picture[16:24] = b"\x7f\xff\xff\xff" * 2
+    upload = world.installation.uploads.receive(claims, "huge.png", [bytes(picture)])
+    world.installation.uploads.read_due(world.installation.text_extractor)
+    assert world.installation.uploads.status(claims, upload.upload_id)["state"] == "extracted"
+    assert user.slug
+
+
+def test_a_gzip_bomb_is_kept_as_it_is(world: World) -> None:
+    _, claims = new_user(world.installation)
+    bomb = gzip.compress(b" " * (200 * MEGABYTE), 9)
+    upload = world.installation.uploads.receive(claims, "bomb.gz", [bomb])
+    world.installation.uploads.read_due(world.installation.text_extractor)
+    status = world.installation.uploads.status(claims, upload.upload_id)
+    assert (status["state"], status["size_bytes"]) == ("extracted", len(bomb))
+
+
+def test_a_zip_of_conversations_that_unpacks_to_much_more(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b" " * (100 * MEGABYTE))
+    with pytest.raises(InvalidInputError, match="zip bomb"):
+        read_conversations(tmp_path / "bomb.zip", "chatgpt")
+
+
+def test_a_zip_of_conversations_with_a_path(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("../../conversations.json", b"[]")
+        archive.writestr("/etc/conversations.json", b"[]")
+    before = sorted(tmp_path.parent.iterdir())
+    list(read_conversations(tmp_path / "export.zip", "chatgpt"))
+    assert sorted(tmp_path.parent.iterdir()) == before, "nothing is ever unpacked to the disk"
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"mapping":{"x":'])
+def test_an_export_of_brackets(tmp_path: Path, opening: str) -> None:
+    (tmp_path / "deep.json").write_text(opening * 100_000)
+    with pytest.raises(InvalidInputError):
+        list(read_conversations(tmp_path / "deep.json", "chatgpt"))
+
+
+def test_an_export_with_numbers_that_no_memory_holds(tmp_path: Path) -> None:
+    lines = [
+        {"messages": [{"role": "user", "content": "x", "occurred_at": 1e308}]},
+        {"messages": [{"role": "user", "content": "x", "occurred_at": -1e308}]},
+    ]
+    text = "\n".join(json.dumps(line) for line in lines) + '\n{"messages": [{"role": "user", "content": 1e999999}]}'
+    text += '\n{"messages": [{"role": "user", "content": "x", "occurred_at": ' + "9" * 100_000 + "}]}\n"
+    (tmp_path / "numbers.jsonl").write_text(text)
+    assert not [
+        one for one in read_conversations(tmp_path / "numbers.jsonl", "jsonl") if isinstance(one, NewConversation)
+    ]

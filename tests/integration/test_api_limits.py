@@ -1,0 +1,289 @@
+"""The limits of the HTTP API, reached on purpose: each has its answer, and the server answers the next request."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.api.admission import RequestRate
+from neurigraph_pipelines.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES
+from neurigraph_pipelines.api.server import MAX_HEAD_BYTES
+from neurigraph_pipelines.wiring import Installation
+from tests.integration.test_api import assert_problem, new_user
+from tests.support.api_server import serving
+
+PATIENCE = 0.5
+
+
+@contextmanager
+def limited(installation: Installation, **settings: Any) -> Iterator[httpx.Client]:
+    """The same installation, served with other limits."""
+    with (
+        Installation(installation.settings.model_copy(update=settings)) as other,
+        serving(other) as address,
+        httpx.Client(base_url=address, timeout=30.0, limits=httpx.Limits(max_keepalive_connections=0)) as client,
+    ):
+        yield client
+        assert client.get("/healthz").status_code == 200, "the server has not survived"
+
+
+@contextmanager
+def connected(client: httpx.Client) -> Iterator[socket.socket]:
+    """A connection on which no client of ours keeps to the protocol."""
+    address = urlsplit(str(client.base_url))
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        yield connection
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Everything that comes until the server hangs up."""
+    received = b""
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(65_536):
+            received += piece
+    return received
+
+
+def assert_refused(answer: bytes, status: int) -> None:
+    """A whole answer with a problem."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status), answer
+    assert b"application/problem+json" in head
+    assert json.loads(body)["status"] == status
+
+
+def head_of(path: str, *headers: str, method: str = "POST") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: x", "Content-Type: application/json", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+# Rate
+
+
+def test_a_key_that_asks_too_often_waits_and_others_do_not(here: Installation) -> None:
+    with limited(here, api_requests_per_minute=6) as client:
+        bob, eve = (new_user(client, f"rate-{name}") for name in ("bob", "eve"))
+        answers = [client.get("/v1/tree", headers=bob) for _ in range(8)]
+        assert [answer.status_code for answer in answers] == [200] * 6 + [429] * 2
+        assert_problem(answers[-1], 429)
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 10
+        assert client.get("/v1/tree", headers=eve).status_code == 200
+
+
+def test_wrong_keys_are_counted_before_they_are_looked_up(here: Installation) -> None:
+    with limited(here, api_requests_per_minute=2) as client:
+        wrong = {"Authorization": "Bearer ng_wrong"}
+        assert [client.get("/v1/tree", headers=wrong).status_code for _ in range(3)] == [401, 401, 429]
+
+
+def test_a_bucket_holds_a_minute_and_fills_evenly() -> None:
+    rate = RequestRate(60)
+    assert [rate.wait_of(b"bob", 100.0) for _ in range(60)] == [0.0] * 60
+    assert rate.wait_of(b"bob", 100.0) == pytest.approx(1.0)
+    assert rate.wait_of(b"bob", 100.5) == pytest.approx(0.5), "a refused request is not counted"
+    assert rate.wait_of(b"bob", 101.0) == 0.0
+    assert rate.wait_of(b"bob", 101.0) > 0
+    assert [rate.wait_of(b"bob", 1_000.0) for _ in range(60)] == [0.0] * 60
+
+
+def test_callers_are_forgotten_once_their_buckets_are_full() -> None:
+    rate = RequestRate(60)
+    for number in range(200_000):
+        assert rate.wait_of(b"%d" % number, float(number)) == 0.0
+    assert len(rate._full_at) <= 20_000
+
+
+# Requests and connections at one time
+
+
+def test_too_many_requests_at_once_are_told_to_come_back(here: Installation) -> None:
+    with limited(here, api_concurrent_requests=3) as client:
+        bob = new_user(client, "many-at-once")
+        with here.database.owner() as tx:
+            tx.execute("LOCK TABLE neurigraph.graph_index")
+            with ThreadPoolExecutor(12) as callers:
+                calls = [callers.submit(client.get, "/v1/tree", headers=bob) for _ in range(12)]
+                while sum(call.done() for call in calls) < 9:
+                    time.sleep(0.01)
+                assert client.get("/healthz").status_code == 200, "a busy process lives"
+                tx.rollback()
+        answers = [call.result() for call in calls]
+        assert sorted(answer.status_code for answer in answers) == [200] * 3 + [503] * 9
+        for answer in answers:
+            if answer.status_code == 503:
+                assert_problem(answer, 503)
+                assert int(answer.headers["retry-after"]) >= 1
+        assert client.get("/v1/tree", headers=bob).status_code == 200
+
+
+def test_one_connection_too_many_is_refused(here: Installation) -> None:
+    with limited(here, api_connections=3) as client, ExitStack() as connections:
+        *_, last = [connections.enter_context(connected(client)) for _ in range(4)]
+        assert_refused(read_all(last), 503)
+
+
+# The database
+
+
+def test_a_pool_without_a_free_connection_is_a_passing_fault(here: Installation) -> None:
+    with limited(here, database_pool_size=1, database_wait_seconds=0.2, statement_timeout_seconds=1.0) as client:
+        bob = new_user(client, "no-connection")
+        with here.database.owner() as tx, ThreadPoolExecutor(4) as callers:
+            tx.execute("LOCK TABLE neurigraph.graph_index")
+            answers = list(callers.map(lambda _: client.get("/v1/tree", headers=bob), range(4)))
+        for answer in answers:
+            assert_problem(answer, 503)
+            assert int(answer.headers["retry-after"]) >= 1
+        assert client.get("/v1/tree", headers=bob).status_code == 200
+
+
+def test_a_statement_that_runs_too_long_says_so(here: Installation) -> None:
+    with limited(here, statement_timeout_seconds=0.2) as client:
+        bob = new_user(client, "too-long")
+        with here.database.owner() as tx:
+            tx.execute(sql.SQL("LOCK TABLE neurigraph.graph_index"))
+            problem = assert_problem(client.get("/v1/tree", headers=bob), 503)
+        assert "too long" in problem["detail"]
+
+
+def test_the_process_is_alive_while_all_its_threads_wait(here: Installation) -> None:
+    with limited(here, database_wait_seconds=20.0) as client:
+        bob = new_user(client, "all-threads")
+        with here.database.owner() as tx, ThreadPoolExecutor(60) as callers:
+            tx.execute("LOCK TABLE neurigraph.graph_index")
+            calls = [callers.submit(client.get, "/v1/tree", headers=bob) for _ in range(60)]
+            time.sleep(0.5)
+            assert client.get("/healthz").status_code == 200
+            assert not any(call.done() for call in calls), "it waited for a thread"
+            tx.rollback()
+            assert {call.result().status_code for call in calls} == {200}
+
+
+# Bodies
+
+
+def test_a_body_that_drips_is_cut_off(here: Installation) -> None:
+    with limited(here, api_client_seconds=PATIENCE) as client:
+        bob = new_user(client, "drips")
+        with connected(client) as connection:
+            authorization = f"Authorization: {bob['Authorization']}"
+            connection.sendall(head_of("/v1/search", authorization, "Content-Length: 100000"))
+            with suppress(OSError):
+                for _ in range(100):
+                    connection.sendall(b" ")
+                    connection.settimeout(0.05)
+                    with suppress(TimeoutError):
+                        assert_refused(connection.recv(65_536), 408)
+                        return
+    raise AssertionError("it was waited for")
+
+
+def test_a_body_that_keeps_its_pace_may_take_long(here: Installation) -> None:
+    """600 bytes a second, for more than the patience with a body that does not come."""
+
+    def pieces() -> Iterator[bytes]:
+        yield b'{"query": "x'
+        for _ in range(15):
+            time.sleep(0.1)
+            yield b" " * 60
+        yield b'"}'
+
+    with limited(here, api_client_seconds=PATIENCE) as client:
+        headers = {**new_user(client, "steady"), "Content-Type": "application/json"}
+        assert client.post("/v1/search", content=pieces(), headers=headers).status_code == 200
+
+
+def test_an_upload_that_stops_is_cut_off(here: Installation) -> None:
+    with limited(here, api_client_seconds=PATIENCE) as client:
+        bob = new_user(client, "stops")
+        with connected(client) as connection:
+            form = ["Content-Type: multipart/form-data; boundary=b", f"Authorization: {bob['Authorization']}"]
+            head = "\r\n".join(["POST /v1/files HTTP/1.1", "Host: x", *form, "Content-Length: 1000000", "", ""])
+            connection.sendall(head.encode() + b'--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n')
+            assert_refused(read_all(connection), 408)
+
+
+def test_all_bodies_together_have_a_limit(here: Installation) -> None:
+    """Each within its own: what is being read must fit into memory, whoever sends it, with a key or without."""
+    chunk = b"%x\r\n%b\r\n" % (1 << 20, b" " * (1 << 20))
+    with limited(here) as client, ExitStack() as connections:
+        senders = [connections.enter_context(connected(client)) for _ in range(BODIES_TOGETHER + 1)]
+        for sender in senders:
+            sender.sendall(head_of("/v1/search", "Transfer-Encoding: chunked"))
+        with suppress(OSError):  # the one that is refused takes no more
+            for _ in range(MAX_BODY_BYTES >> 20):
+                for sender in senders:
+                    sender.sendall(chunk)
+        refused, _, _ = select.select(senders, [], [], 30)
+        assert_refused(read_all(refused[0]), 503)
+
+
+# Slow clients
+
+
+def test_a_head_that_drips_is_cut_off(here: Installation) -> None:
+    with limited(here, api_client_seconds=PATIENCE) as client, connected(client) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+        with suppress(OSError):
+            for number in range(200):
+                connection.sendall(b"X-%d: y\r\n" % number)
+                time.sleep(0.05)
+            raise AssertionError("it was waited for")
+
+
+def test_a_second_head_that_drips_is_cut_off_as_well(here: Installation) -> None:
+    with limited(here, api_client_seconds=PATIENCE) as client, connected(client) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        with suppress(OSError):
+            for _ in range(200):
+                connection.sendall(b"G")
+                time.sleep(0.05)
+            raise AssertionError("it was waited for")
+
+
+def test_who_connects_and_says_nothing_is_hung_up_on(here: Installation) -> None:
+    with limited(here, api_client_seconds=PATIENCE) as client, connected(client) as connection:
+        assert read_all(connection) == b""
+
+
+def test_who_does_not_read_what_they_asked_for_is_hung_up_on(here: Installation) -> None:
+    requests = 400
+    with limited(here, api_client_seconds=PATIENCE) as client:
+        size = len(client.get("/openapi.json").content)
+        with connected(client) as connection:
+            connection.sendall(head_of("/openapi.json", method="GET") * requests)
+            time.sleep(4 * PATIENCE)
+            assert len(read_all(connection)) < size * requests
+
+
+# Heads
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"y" * MAX_HEAD_BYTES, 431),
+        (b"GET /healthz?" + b"y" * MAX_HEAD_BYTES, 431),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * MAX_HEAD_BYTES, 431),
+        (b"nonsense\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+    ],
+    ids=["a long header", "a long address", "many headers", "no HTTP", "TLS to a plain port"],
+)
+def test_a_head_that_is_too_long_or_none(here: Installation, head: bytes, status: int) -> None:
+    with limited(here) as client, connected(client) as connection:
+        with suppress(OSError):  # it may have heard enough
+            connection.sendall(head)
+        assert_refused(read_all(connection), status)

@@ -1,0 +1,406 @@
+"""What was forgotten is nowhere any more, and what remains is whole: records, nodes with all below them, users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.erasure.forget import Preview, forget, preview
+from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind, objects_of, receipts
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
+from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model import Claims, ConceptKind, NewConversation, NodeCandidate, PlannedEdge, PlannedNode
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import (
+    converse,
+    ingest,
+    messages,
+    new_user,
+    node_rows,
+    plain_adapters,
+    rows,
+    schemas_of,
+    stored,
+)
+from tests.support.traces_of_words import found_in_database, found_in_objects
+
+RECORD, NODE, USER = SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.USER
+
+
+def erase(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Receipt:
+    return forget(here.database, here.objects, here.settings, claims, Subject(kind, subject_id), through="tests")
+
+
+def planned(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Preview:
+    return preview(here.database, claims, Subject(kind, subject_id))
+
+
+def mark() -> str:
+    """A word that occurs nowhere else."""
+    return f"mark{uuid4().hex[:12]}"
+
+
+def remember_all(here: Installation) -> dict[str, UUID]:
+    """Store what waits; gives the records by their titles."""
+    return {record.title: record.record_id for record in stored(ingest(plain_adapters(here), here.settings))}
+
+
+def node_at(here: Installation, claims: Claims, path: str) -> UUID:
+    with here.database.agent(claims) as tx:
+        return find_node(tx, claims.user_id, path)
+
+
+def shells(here: Installation, user: User) -> list[dict[str, object]]:
+    return rows(
+        here,
+        "SELECT node_name, record_count, embedded_count, node_keywords, node_summary, aliases, compression_state "
+        "FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth > 0 ORDER BY node_name",
+        user.user_id,
+    )
+
+
+def traces(here: Installation, word: str) -> list[str]:
+    return [*found_in_database(here, word), *found_in_objects(here, word)]
+
+
+def sound(here: Installation) -> bool:
+    """Rows, objects, counts and logs agree, and no object is left over."""
+    audit = audit_objects(here.database, here.objects, here.settings, dry_run=True)
+    return verify(here.database, here.objects).findings == [] and audit.orphans == []
+
+
+def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Installation) -> None:
+    here = installation
+    (user, claims), (twin, twins) = new_user(here, "alice"), new_user(here, "twin")
+    gone, stays = mark(), mark()
+    for owner in (claims, twins):
+        converse(here, owner, f"#Family/Dave {stays} says hello.", "How nice, Paris!", external_id=stays)
+    converse(here, claims, f"#Family/Dave {gone} says hello.", f"{gone.title()} again, London!", external_id=gone)
+    records = remember_all(here)
+    (doomed,) = [record for title, record in records.items() if gone in title]
+    other = rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id)
+    with here.database.pipeline() as tx:  # evidence for a node, and what a revision leaves in the history
+        told = NodeCandidate(f"Aunt {gone}", ConceptKind.PERSON, ("Family",), 0.4, edges=())
+        kept = NodeCandidate("Aunt Paris", ConceptKind.PERSON, ("Family",), 0.4, edges=())
+        remember(tx, user.user_id, [told, kept])
+        authored(tx, "tests")
+        schema = sql.Identifier(schemas_of(here, user)["Family/Dave"])
+        revise = sql.SQL("UPDATE {}.metadata_records SET title = 'Revised' WHERE record_id = %s").format(schema)
+        tx.execute(revise, [doomed])
+    assert {"neurigraph.delta_log", "neurigraph.node_candidates", "neurigraph.user_lexemes"} <= set(traces(here, gone))
+
+    expected = planned(here, claims, RECORD, doomed)
+    receipt = erase(here, claims, RECORD, doomed)
+
+    assert traces(here, gone) == []
+    assert traces(here, stays) != []
+    assert receipt.finished_at is not None
+    assert (expected.records, expected.files, expected.deltas, expected.sources) == (1, 1, 2, 1)
+    found = {name: receipt.erased[name] for name in ("records", "files", "deltas", "sources", "object_bytes")}
+    assert found == {name: getattr(expected, name) for name in found}
+    assert (receipt.erased["messages"], receipt.erased["candidates"]) == (2, 1)
+    with here.database.agent(claims) as tx:
+        objects = objects_of(tx, receipt.erasure_id)
+    assert len(objects) == receipt.erased["objects"] == 2
+    assert all(each.removed and each.sha256 is not None for each in objects)
+
+    # What remains is as if the other had never been.
+    assert sound(here)
+    assert shells(here, user) == shells(here, twin)
+    one, other_one = rows(here, "SELECT centroid FROM neurigraph.graph_index WHERE centroid IS NOT NULL")
+    assert abs(one["centroid"].to_numpy() - other_one["centroid"].to_numpy()).max() < 1e-6
+    statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
+    assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
+    assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
+    answer = search(here.database, plain_adapters(here).embedder, here.settings, claims, Question(f"{gone} {stays}"))
+    assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {doomed}
+
+
+def test_asking_again_gives_the_same_receipt(installation: Installation) -> None:
+    _, claims = new_user(installation)
+    converse(installation, claims, "#Family hello", "goodbye")
+    (record_id,) = remember_all(installation).values()
+    first = erase(installation, claims, RECORD, record_id)
+    assert erase(installation, claims, RECORD, record_id) == first
+    with installation.database.agent(claims) as tx:
+        assert receipts(tx) == [first]
+    with pytest.raises(NotFoundError):
+        planned(installation, claims, RECORD, record_id)
+
+
+def test_only_the_owner_forgets(installation: Installation) -> None:
+    here = installation
+    user, claims = new_user(here)
+    _, strangers = new_user(here)
+    converse(here, claims, "#Family hello", "goodbye")
+    (record_id,) = remember_all(here).values()
+    subjects = [(RECORD, record_id), (NODE, node_at(here, claims, "Family")), (USER, user.user_id)]
+    persona = replace(claims, sub=str(node_at(here, claims, "Family")), role="persona")
+    third = replace(claims, sub="somebody", role="third_party")
+    for other in (strangers, persona, third):
+        for kind, subject_id in subjects:
+            for attempt in (erase, planned):
+                with pytest.raises(NotFoundError):
+                    attempt(here, other, kind, subject_id)
+    with pytest.raises(InvalidInputError, match="forget the user"):
+        erase(here, claims, NODE, user.root_node_id)
+    assert rows(here, "SELECT FROM neurigraph.erasures") == []
+    erase(here, claims, RECORD, record_id)
+    with here.database.agent(strangers) as tx:
+        assert receipts(tx) == []
+
+
+def test_a_node_goes_with_all_below_it(installation: Installation) -> None:
+    here = installation
+    user, claims = new_user(here, "alice")
+    gone, relative, stays = mark(), mark(), mark()
+    converse(here, claims, f"#Family/{gone} {gone} says hello.", f"I saw {relative}.", external_id="whole")
+    converse(here, claims, f"#Family/{gone}/Letters {gone} wrote.", "#Work The mill turns.", external_id="shared")
+    converse(here, claims, f"#Work {stays} says hello.", "@Ana:sister", external_id="other")
+    remember_all(here)
+    top = node_at(here, claims, f"Family/{gone}")
+    letters = schemas_of(here, user)[f"Family/{gone}/Letters"]
+    work = schemas_of(here, user)["Work"]
+    (superseding,) = node_rows(here, letters, "SELECT record_id FROM {schema}.metadata_records")
+    with here.database.pipeline() as tx:
+        told = NodeCandidate("Somebody", ConceptKind.TOPIC, ("Family", gone), 0.4)
+        edge = PlannedEdge(("Family", gone), ("Else",), "knows", 0.5)
+        linked = NodeCandidate("Else", ConceptKind.TOPIC, (), 0.4, edges=(edge,))
+        remember(tx, user.user_id, [told, linked])
+        authored(tx, "tests")
+        supersede = "UPDATE {}.metadata_records SET superseded_by = %s WHERE summary LIKE '%%' || %s || '%%'"
+        tx.execute(sql.SQL(supersede).format(sql.Identifier(work)), [superseding["record_id"], stays])
+
+    expected = planned(here, claims, NODE, top)
+    receipt = erase(here, claims, NODE, top)
+
+    assert expected.nodes == (f"alice/Family/{gone}", f"alice/Family/{gone}/Letters")
+    assert (expected.records, expected.sources, expected.shared_sources) == (2, 1, 1)
+    assert {name: receipt.erased[name] for name in ("nodes", "records", "sources", "candidates")} == {
+        "nodes": 2,
+        "records": 2,
+        "sources": 1,
+        "candidates": 2,
+    }
+    (shared,) = rows(here, "SELECT source_id FROM neurigraph.sources WHERE external_id = 'shared'")
+    assert receipt.kept == {"sources": [shared["source_id"]], "originals": []}
+    assert traces(here, gone) == traces(here, relative) == []
+    assert traces(here, stays) != []
+    assert set(schemas_of(here, user)) == {"", "Family", "Work"}
+    assert rows(here, "SELECT FROM pg_namespace WHERE nspname = %s", letters) == []
+    left = node_rows(here, work, "SELECT superseded_by, upper_inf(superseded) AS open FROM {schema}.metadata_records")
+    assert [row["superseded_by"] for row in left] == [None, None]
+    assert not any(row["open"] for row in left)
+    assert sound(here)
+    (mill,) = rows(here, "SELECT seq FROM neurigraph.messages WHERE source_id = %s", shared["source_id"])
+    assert mill["seq"] == 2
+
+
+@pytest.fixture
+def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
+    """A user of whom there is something everywhere, each with a word of its own."""
+    here = installation
+    words = [mark() for _ in range(11)]
+    slug, message, title, author, failed, error, waiting, file, upload, candidate, node = words
+    user, _ = create_user(here.database, slug)
+    claims = Claims.of_user(user.user_id)
+    inbox = Inbox(here.tokens, here.settings)
+    spoken = tuple(replace(each, author=author.title()) for each in messages(f"#{node} {message}.", "@Ana:sister"))
+    with here.database.agent(claims) as tx:
+        ended = NewConversation(title, spoken, title=title, ended_at=spoken[0].occurred_at)
+        inbox.add_conversation(tx, user.user_id, ended)
+    converse(here, claims, f"#Family/Dave {message} again.", "Goodbye.", external_id=f"{title} again")
+    here.uploads.receive(claims, f"{file}.txt", [f"{upload} is in the file.".encode()])
+    here.uploads.read_due(here.text_extractor)
+    remember_all(here)
+    converse(here, claims, f"REFUSED {failed}.", external_id="refused")
+    remember_all(here)
+    converse(here, claims, f"{waiting} has not finished.", ended=False)
+    here.uploads.receive(claims, f"{file} later.txt", [f"{upload} is in another file.".encode()])
+    with here.database.pipeline() as tx:
+        remember(tx, user.user_id, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
+        tx.execute("UPDATE neurigraph.pipeline_failures SET error = error || %s", [error])
+        tx.execute("INSERT INTO neurigraph.dropped_files VALUES (%s, %s, '1', NULL, %s)", [user.user_id, file, error])
+    return user, claims, words
+
+
+def test_of_a_user_remains_a_receipt(installation: Installation, crowded: tuple[User, Claims, list[str]]) -> None:
+    here, (user, claims, words) = installation, crowded
+    bob, bobs = new_user(here, "bob")
+    stays = mark()
+    converse(here, bobs, f"#Family/Dave {stays} says hello.")
+    remember_all(here)
+    assert [word for word in words if not traces(here, word)] == []
+    before = shells(here, bob)
+
+    expected = planned(here, claims, USER, user.user_id)
+    receipt = erase(here, claims, USER, user.user_id)
+
+    assert {word: traces(here, word) for word in words} == {word: [] for word in words}
+    assert (receipt.erased["nodes"], receipt.erased["records"]) == (len(expected.nodes), expected.records)
+    assert receipt.erased["users"] == receipt.erased["failures"] == receipt.erased["dropped_files"] == 1
+    assert receipt.erased["uploads"] == 2
+    assert receipt.erased["sources"] == expected.sources == 6
+    assert receipt.kept == {"sources": [], "originals": []}
+    assert tables_with(here, user.user_id) == ["erased_objects", "erasures"]
+    assert shells(here, bob) == before
+    assert traces(here, stays) != []
+    assert sound(here)
+    assert erase(here, claims, USER, user.user_id) == receipt
+    create_user(here.database, user.slug)
+
+
+def tables_with(here: Installation, user_id: UUID) -> list[str]:
+    """Shared tables that hold a row of a user."""
+    tables = rows(
+        here,
+        "SELECT table_name AS name FROM information_schema.columns "
+        "WHERE table_schema = 'neurigraph' AND column_name = 'user_id' ORDER BY 1",
+    )
+    assert len(tables) > 20
+    query = sql.SQL("SELECT FROM {} WHERE user_id = %s LIMIT 1")
+    with psycopg.connect(here.administrator_url) as connection:
+        return [
+            table["name"]
+            for table in tables
+            if connection.execute(query.format(sql.Identifier("neurigraph", table["name"])), [user_id]).fetchone()
+            is not None
+        ]
+
+
+def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation) -> None:
+    here, adapters = installation, plain_adapters(installation)
+    user, claims = new_user(here)
+    gone = mark()
+    converse(here, claims, f"#Family/{gone} {gone} says hello.")
+    detect(here.database, here.settings)
+    held = triggers.claim(here.database, here.settings, "tests")
+    assert held is not None
+    steps = (adapters, here.settings)
+    assigned = batch.assign_nodes(*steps, held.batch_id)
+    summarized, described = batch.summarize(*steps, assigned), batch.extract_keywords(*steps, assigned)
+    embedded = batch.embed(*steps, assigned, summarized)
+
+    erase(here, claims, USER, user.user_id)
+    result = batch.commit(*steps, assigned, summarized, described, embedded)
+
+    assert (result.stored, result.returned) == ((), ())
+    assert traces(here, gone) == []
+
+
+def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UUID, str]]:
+    """Store a file that is too long for one record; gives the records in order, with a word of each."""
+    here.settings = here.settings.model_copy(
+        update={"chunk_watch_tokens": 2_000, "chunk_target_tokens": 2_000, "chunk_limit_tokens": 3_500}
+    )
+    words = [mark() for _ in range(1_000)]
+    here.uploads.receive(claims, "tides.txt", ["".join(f"The tide {word}.\n" for word in words).encode()])
+    here.uploads.read_due(here.text_extractor)
+    remember_all(here)
+    here.uploads.clear()
+    (schema,) = [
+        schema
+        for schema in schemas_of(here, User(claims.user_id, "", claims.user_id)).values()
+        if node_rows(here, schema, "SELECT FROM {schema}.metadata_records")
+    ]
+    for record in node_rows(
+        here, schema, "SELECT record_id, summary FROM {schema}.metadata_records ORDER BY first_message"
+    ):
+        yield record["record_id"], next(word for word in words if word in record["summary"])
+
+
+def test_the_original_of_an_upload_stays_for_the_parts_that_remain(installation: Installation) -> None:
+    here = installation
+    _, claims = new_user(here)
+    (first, gone), (second, _), *others = parts_of_a_document(here, claims)
+    original = file_of_record(here.database, claims, first)
+    content = open_file(here.database, here.objects, here.settings, claims, original).content
+
+    receipt = erase(here, claims, RECORD, first)
+
+    assert receipt.kept["originals"] == [original]
+    assert len(receipt.kept["sources"]) == 1
+    assert found_in_database(here, gone) == []
+    assert file_of_record(here.database, claims, second) == original
+    assert open_file(here.database, here.objects, here.settings, claims, original).content == content
+    assert sound(here)
+    for record_id, _ in others:
+        assert erase(here, claims, RECORD, record_id).kept["originals"] == [original]
+    last = erase(here, claims, RECORD, second)
+    assert last.kept == {"sources": [], "originals": []}
+    assert list(here.objects.keys()) == []
+    assert found_in_database(here, "tides.txt") == []
+
+
+def test_the_original_follows_into_another_node(installation: Installation) -> None:
+    here = installation
+    user, claims = new_user(here)
+    (first, _), (second, _), *_ = parts_of_a_document(here, claims)
+    with here.database.owner() as tx:
+        made = resolve_path(tx, user.user_id, user.slug, ("Sea",), [PlannedNode(("Sea",), ConceptKind.TOPIC, 1.0)])
+        (place,) = tx.execute("SELECT node_id FROM neurigraph.record_index WHERE record_id = %s", [second]).fetchall()
+        tx.execute(
+            "SELECT neurigraph_private.move_records(array_agg(record_id), %s, %s) FROM neurigraph.record_index "
+            "WHERE record_id <> %s",
+            [place["node_id"], made.node_id, first],
+        )
+    original = file_of_record(here.database, claims, first)
+    content = open_file(here.database, here.objects, here.settings, claims, original).content
+    erase(here, claims, RECORD, first)
+    assert file_of_record(here.database, claims, second) == original
+    assert open_file(here.database, here.objects, here.settings, claims, original).content == content
+    found = audit_objects(here.database, here.objects, here.settings, dry_run=True)
+    assert found.orphans == []
+
+
+def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation: Installation) -> None:
+    here = installation
+    here.settings = here.settings.model_copy(
+        update={"chunk_watch_tokens": 10, "chunk_target_tokens": 12, "chunk_limit_tokens": 400}
+    )
+    _, claims = new_user(here)
+    gone = mark()
+    title = f"About {gone}"
+    long = " ".join(["word"] * 20)
+    converse(here, claims, f"#Family {gone} {long}", f"{gone} {long}", external_id=title, ended=False)
+    (record_id,) = remember_all(here).values()
+    receipt = erase(here, claims, RECORD, record_id)
+    (source,) = rows(here, "SELECT source_id, title FROM neurigraph.sources")
+    assert receipt.kept["sources"] == [source["source_id"]]
+    assert source["title"] is None
+    assert rows(here, "SELECT FROM neurigraph.messages") == []
+    converse(here, claims, "#Family And then?", external_id=title, first=3)
+    assert len(remember_all(here)) == 1
+    assert sound(here)
+
+
+def test_what_left_objects_behind_goes_too(installation: Installation) -> None:
+    """A process that died between an object and its row, in an attempt before the one that stored the record."""
+    here = installation
+    user, claims = new_user(here, "alice")
+    gone = mark()
+    converse(here, claims, f"#Family {gone} says hello.")
+    (record_id,) = remember_all(here).values()
+    for tier, end in (("durable", ".jsonl.gz"), ("active", ".jsonl")):
+        here.objects.put(f"{tier}/alice/family/{record_id}-00000000{end}", [gone.encode()])
+    receipt = erase(here, claims, RECORD, record_id)
+    assert receipt.erased["objects"] == 2
+    assert list(here.objects.keys()) == []
+    here.objects.put(f"durable/alice/family/{uuid4()}-00000000.jsonl.gz", [gone.encode()])
+    erase(here, claims, USER, user.user_id)
+    assert list(here.objects.keys()) == []

@@ -1,0 +1,81 @@
+"""A process that is killed while it forgets: what is left is whole, and whoever comes next finishes it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from uuid import UUID, uuid4
+
+import pytest
+
+from neurigraph_pipelines.erasure.forget import finish_erasures, forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ROOT, SECRET
+from tests.support.memories import converse, ingest, new_user, plain_adapters, rows, stored
+from tests.support.pausing_erasure import MOMENTS
+from tests.support.traces_of_words import found_in_database, found_in_objects
+
+
+def kill_in(here: Installation, claims: Claims, subject: Subject, moment: str, occurrence: int) -> None:
+    """Start a process that forgets, and kill it when it has come to that moment."""
+    places = [here.administrator_url, SECRET, str(here.home / "objects"), str(claims.user_id)]
+    what = [subject.kind, str(subject.subject_id), moment, str(occurrence)]
+    command = [sys.executable, "-m", "tests.support.pausing_erasure", *places, *what]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "paused\n"
+    process.kill()
+    process.communicate()
+
+
+def subject_of(here: Installation, claims: Claims, kind: SubjectKind, record_id: UUID) -> Subject:
+    if kind is SubjectKind.NODE:
+        with here.database.agent(claims) as tx:
+            return Subject(kind, find_node(tx, claims.user_id, "Family"))
+    return Subject(kind, claims.user_id if kind is SubjectKind.USER else record_id)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("kind", "moment", "occurrence"), MOMENTS)
+def test_a_killed_erasure_is_finished_by_the_next(
+    shared_installation: Installation, kind: str, moment: str, occurrence: int
+) -> None:
+    here = shared_installation
+    _, claims = new_user(here)
+    gone = f"mark{uuid4().hex[:12]}"
+    converse(here, claims, f"#Family/Dave {gone} says hello.", f"#Family {gone} again.")
+    records = {record.node_path: record.record_id for record in stored(ingest(plain_adapters(here), here.settings))}
+    converse(here, claims, "#Family/Dave Somebody else says hello.")
+    ingest(plain_adapters(here), here.settings)
+    if kind == SubjectKind.RECORD:  # alone in its source, so that all of it goes
+        converse(here, claims, f"#Family {gone} once more.")
+        (record,) = stored(ingest(plain_adapters(here), here.settings))
+        for each in records.values():
+            forget(
+                here.database, here.objects, here.settings, claims, Subject(SubjectKind.RECORD, each), through="tests"
+            )
+        records = {record.node_path: record.record_id}
+    subject = subject_of(here, claims, SubjectKind(kind), next(iter(records.values())))
+
+    kill_in(here, claims, subject, moment, occurrence)
+
+    # Nothing is half there: what has a row has its object, and what has none is in the journal.
+    assert verify(here.database, here.objects, user_id=claims.user_id).findings == []
+    left = audit_objects(here.database, here.objects, here.settings, dry_run=True).orphans
+    journal = rows(here, "SELECT object_key FROM neurigraph.erased_objects WHERE user_id = %s", claims.user_id)
+    assert set(left) <= {row["object_key"] for row in journal}
+
+    if occurrence % 2:  # by itself, or because somebody asks again
+        finish_erasures(here.database, here.objects, here.settings)
+    receipt = forget(here.database, here.objects, here.settings, claims, subject, through="tests")
+    assert receipt.finished_at is not None
+    assert found_in_database(here, gone) == []
+    assert found_in_objects(here, gone) == []
+    assert verify(here.database, here.objects).findings == []
+    assert audit_objects(here.database, here.objects, here.settings, dry_run=True).orphans == []
+    assert finish_erasures(here.database, here.objects, here.settings) == []

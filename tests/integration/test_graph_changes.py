@@ -1,0 +1,398 @@
+"""Records that move, and nodes that are renamed, moved, merged and split: nothing is lost, and all fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from neurigraph_pipelines.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    RehydratingError,
+    TransientError,
+)
+from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
+from neurigraph_pipelines.graph.naming import display_name
+from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
+from neurigraph_pipelines.history import history, record_at
+from neurigraph_pipelines.ingestion.healing import heal_pending
+from neurigraph_pipelines.lifecycle import control, transitions
+from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
+from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.wiring import Installation
+from tests.support.files import store_file
+from tests.support.graphs import Graph, new_graph
+from tests.support.memories import START, WordEmbedder, converse, ingest, plain_adapters, rows, stored
+
+
+@pytest.fixture
+def graph(here: Installation) -> Graph:
+    return new_graph(here)
+
+
+def content_of(graph: Graph, record_id: UUID) -> bytes:
+    here = graph.here
+    file_id = file_of_record(here.database, graph.claims, record_id)
+    return open_file(here.database, here.objects, here.settings, graph.claims, file_id).content
+
+
+def located(graph: Graph, file_id: UUID) -> FilePlace:
+    with graph.here.database.agent(graph.claims) as tx:
+        return locate(tx, file_id)
+
+
+# Records
+
+
+def test_a_moved_record_is_found_and_opened_where_it_is_now(graph: Graph) -> None:
+    first, second = graph.remember("#Family/Dave The walnut tree fell.", "#Family/Dave The boat leaks.")
+    graph.remember("#Work Numbers of May.")
+    before = content_of(graph, first)
+    done = move_records(graph.here.database, graph.claims, [first], graph.node("Work"))
+    assert (done.records, done.node_path) == (1, f"{graph.user.slug}/Work")
+    graph.check()
+    assert graph.find("walnut")[first] == "Work"
+    assert graph.find("boat")[second] == "Family/Dave"
+    assert content_of(graph, first) == before
+    assert [graph.shell(path)["record_count"] for path in ("Work", "Family/Dave")] == [2, 1]
+
+
+def test_the_history_of_a_moved_record_says_where_it_was(graph: Graph) -> None:
+    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
+    graph.remember("#Work Numbers of May.")
+    here = graph.here
+    was = record_at(here.database, graph.claims, record)
+    move_records(here.database, graph.claims, [record], graph.node("Work"))
+    newest, *_ = history(here.database, graph.claims, record)
+    assert (newest.operation, newest.authored_by) == ("move", f"user:{graph.user.user_id}")
+    assert newest.before == {"node_id": str(graph.node("Family/Dave")), "node_path": f"{graph.user.slug}/Family/Dave"}
+    assert record_at(here.database, graph.claims, record)["node_path"] == f"{graph.user.slug}/Work"
+    assert record_at(here.database, graph.claims, record, was["w"])["node_path"] == f"{graph.user.slug}/Family/Dave"
+
+
+def test_moving_is_idempotent_and_a_dry_run_changes_nothing(graph: Graph) -> None:
+    records = graph.remember("#Family/Dave The walnut tree fell.", "#Work Numbers of May.")
+    here, work = graph.here, graph.node("Work")
+    assert move_records(here.database, graph.claims, records, work, dry_run=True).records == 1
+    assert set(graph.records.values()) == {"Family/Dave", "Work"}
+    assert [move_records(here.database, graph.claims, records, work).records for _ in range(2)] == [1, 0]
+    assert set(graph.records.values()) == {"Work"}
+    graph.check()
+
+
+def test_a_move_is_of_all_records_or_of_none(graph: Graph) -> None:
+    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
+    graph.remember("#Work Numbers of May.")
+    here = graph.here
+    other = new_graph(here)
+    (foreign,) = other.remember("#Notes Not yours.")
+    for wanted, target in (
+        ([record, foreign], graph.node("Work")),
+        ([record, uuid4()], graph.node("Work")),
+        ([record], other.node("Notes")),
+        ([record], uuid4()),
+    ):
+        with pytest.raises(NotFoundError):
+            move_records(here.database, graph.claims, wanted, target)
+    for wanted in ([], [uuid4() for _ in range(10_001)]):
+        with pytest.raises(InvalidInputError):
+            move_records(here.database, graph.claims, wanted, graph.node("Work"))
+    assert graph.records[record] == "Family/Dave"
+
+
+def test_a_file_keeps_its_state_and_its_log(graph: Graph) -> None:
+    file = store_file(graph.here, "#Notes Hello.", "A message of some words. " * 200, user=(graph.user, graph.claims))
+    graph.remember("#Work Numbers of May.")
+    control.compress(graph.here.database, graph.here.objects, graph.claims, file.file_id)
+    events = file.events
+    record_id = file.row["record_id"]
+    move_records(graph.here.database, graph.claims, [record_id], graph.node("Work"))
+    now = replace(file, place=located(graph, file.file_id))
+    assert (now.state, now.events) == ("dormant", events)
+    assert graph.shell("Work")["compression_state"] == "active"
+    assert graph.shell("Notes")["compression_state"] == "active"
+    graph.check()
+    now.open()
+    assert (now.state, graph.shell("Work")["next_recompress_at"]) == ("active", now.row["recompress_after"])
+    graph.check()
+
+
+def test_a_file_that_is_being_woken_is_not_moved(graph: Graph) -> None:
+    here = graph.here
+    file = store_file(here, user=(graph.user, graph.claims))
+    graph.remember("#Work Numbers of May.")
+    control.compress(here.database, here.objects, graph.claims, file.file_id)
+    with here.database.pipeline() as tx:
+        transitions.claim(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+    for change in (
+        lambda: move_records(here.database, graph.claims, [file.row["record_id"]], graph.node("Work")),
+        lambda: merge_nodes(here.database, graph.claims, graph.node("Notes"), graph.node("Work")),
+    ):
+        with pytest.raises(RehydratingError):
+            change()
+    with here.database.pipeline() as tx:
+        transitions.give_up(tx, file.place, file.row["lease_holder"], "enough", CompressionCause.RETRIEVAL)
+    merge_nodes(here.database, graph.claims, graph.node("Notes"), graph.node("Work"))
+    graph.check()
+
+
+def test_a_record_that_waits_for_its_vectors_gets_them_where_it_is(graph: Graph) -> None:
+    here = graph.here
+    converse(here, graph.claims, "#Notes The walnut tree fell.")
+    down = replace(plain_adapters(here), embedder=WordEmbedder(fault=TransientError("down")))
+    (pending,) = stored(ingest(down, here.settings, graph.user))
+    graph.remember("#Work Numbers of May.")
+    move_records(here.database, graph.claims, [pending.record_id], graph.node("Work"))
+    graph.check()
+    assert heal_pending(plain_adapters(here), here.settings, user_id=graph.user.user_id).records == 1
+    graph.check()
+    assert graph.shell("Work")["embedded_count"] == 2
+
+
+def test_the_root_takes_and_gives_records(graph: Graph) -> None:
+    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
+    for path in ("", "Family"):
+        move_records(graph.here.database, graph.claims, [record], graph.node(path))
+        assert graph.find("walnut")[record] == path
+        graph.check()
+
+
+# Names
+
+
+def test_a_renamed_node_is_found_by_both_names(graph: Graph) -> None:
+    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
+    graph.remember("#Work Numbers of May.")
+    here, node_id, schema = graph.here, graph.node("Family/Dave"), graph.shell("Family/Dave")["schema_name"]
+    assert rename_node(here.database, graph.claims, node_id, " David  Miller ").node_path.endswith(
+        "Family/David Miller"
+    )
+    assert graph.node("family/DAVID miller") == node_id
+    assert graph.shell("Family/David Miller")["aliases"] == ["Dave"]
+    assert graph.shell("Family/David Miller")["schema_name"] == schema
+    for question in ("David Miller", "Dave"):
+        assert graph.find(question)[record] == "Family/David Miller"
+    rename_node(here.database, graph.claims, node_id, "Dave")
+    assert graph.shell("Family/Dave")["aliases"] == ["David Miller"]
+    graph.check()
+
+
+@pytest.mark.parametrize("name", ["", " \t", "\x00", "\u200b", "x" * 121])
+def test_a_name_that_is_none_is_refused(graph: Graph, name: str) -> None:
+    graph.remember("#Family/Dave The walnut tree fell.")
+    node_id = graph.node("Family/Dave")
+    for change in (
+        lambda: rename_node(graph.here.database, graph.claims, node_id, name),
+        lambda: split_node(graph.here.database, graph.claims, node_id, name, Chosen(keyword="testing")),
+    ):
+        with pytest.raises(InvalidInputError):
+            change()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x" * 120, "'; DROP SCHEMA neurigraph CASCADE; --", '"', "a/b", "%s {schema}", "👨‍👩‍👧 家族", "\ud800", "A\\B"],
+)
+def test_any_other_name_is_taken(graph: Graph, name: str) -> None:
+    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
+    here, node_id = graph.here, graph.node("Family/Dave")
+    rename_node(here.database, graph.claims, node_id, name)
+    path = graph.paths[node_id]
+    assert path == f"Family/{display_name(name)}"
+    assert graph.node(path) == node_id
+    assert graph.find("walnut")[record] == path
+    graph.check()
+
+
+def test_siblings_never_share_a_name(graph: Graph) -> None:
+    graph.remember("#Family/Tom The walnut tree fell.", "#Family/Ana She sings.", "#Work/Tom Numbers of May.")
+    here, claims = graph.here, graph.claims
+    with pytest.raises(ConflictError, match="'ANA'"):
+        rename_node(here.database, claims, graph.node("Family/Tom"), "ANA")
+    with pytest.raises(ConflictError, match="'Tom'"):
+        move_node(here.database, claims, graph.node("Work/Tom"), graph.node("Family"))
+    with pytest.raises(ConflictError, match="'tom'"):
+        split_node(here.database, claims, graph.node("Family/Ana"), "tom", Chosen(keyword="testing"), beside=True)
+    rename_node(here.database, claims, graph.node("Family/Tom"), "TOM")
+    assert graph.shell("Family/Tom")["aliases"] == []
+    graph.check()
+
+
+# Places
+
+
+def test_a_moved_node_takes_along_what_lies_below_it(graph: Graph) -> None:
+    (record,) = graph.remember("#Family/Siblings/Ana/Garden/Trees The walnut tree fell.")
+    graph.remember("#Work Numbers of May.", "#Family Dinner.")
+    here, claims, siblings = graph.here, graph.claims, graph.node("Family/Siblings")
+    done = move_node(here.database, claims, siblings, graph.node(""))
+    assert (done.nodes_moved, done.node_path) == (4, f"{graph.user.slug}/Siblings")
+    assert graph.find("walnut")[record] == "Siblings/Ana/Garden/Trees"
+    graph.check()
+    move_node(here.database, claims, siblings, graph.node("Work"))
+    assert graph.records[record] == "Work/Siblings/Ana/Garden/Trees"
+    assert move_node(here.database, claims, siblings, graph.node("Work")).nodes_moved == 0
+    assert move_node(here.database, claims, siblings, graph.node("Family"), dry_run=True).nodes_moved == 4
+    assert graph.paths[siblings] == "Work/Siblings"
+    graph.check()
+
+
+def test_what_the_shape_of_a_graph_forbids(graph: Graph) -> None:
+    graph.remember("#A/B/C/D/E The walnut tree fell.", "#Work/Deep Numbers of May.")
+    here, claims = graph.here, graph.claims
+    a, e, deep, root = (graph.node(path) for path in ("A", "A/B/C/D/E", "Work/Deep", ""))
+    before = graph.paths
+    keyword = Chosen(keyword="testing")
+    for change, why in (
+        (lambda: move_node(here.database, claims, a, deep), "layer 7"),
+        (lambda: merge_nodes(here.database, claims, a, deep), "layer 6"),
+        (lambda: move_node(here.database, claims, a, e), "below itself"),
+        (lambda: move_node(here.database, claims, a, a), "below itself"),
+        (lambda: merge_nodes(here.database, claims, a, e), "below it"),
+        (lambda: merge_nodes(here.database, claims, a, a), "into itself"),
+        (lambda: move_node(here.database, claims, root, a), "root"),
+        (lambda: merge_nodes(here.database, claims, root, a), "root"),
+        (lambda: rename_node(here.database, claims, root, "me"), "root"),
+        (lambda: split_node(here.database, claims, root, "me", keyword, beside=True), "root"),
+        (lambda: split_node(here.database, claims, e, "F", keyword), "deepest"),
+    ):
+        with pytest.raises(ConflictError, match=why):
+            change()
+    assert graph.paths == before
+    other = new_graph(here)
+    other.remember("#Notes Not yours.")
+    theirs = other.node("Notes")
+    for change in (
+        lambda: move_node(here.database, claims, a, theirs),
+        lambda: move_node(here.database, claims, theirs, a),
+        lambda: merge_nodes(here.database, claims, a, theirs),
+        lambda: merge_nodes(here.database, claims, theirs, a),
+        lambda: rename_node(here.database, claims, theirs, "Mine"),
+        lambda: split_node(here.database, claims, theirs, "Mine", keyword),
+        lambda: split_node(here.database, claims, uuid4(), "Mine", keyword),
+    ):
+        with pytest.raises(NotFoundError):
+            change()
+
+
+# Merges
+
+
+def test_a_merged_node_is_gone_and_the_other_has_what_it_had(graph: Graph) -> None:
+    one, two = graph.remember("#Family/Dave The walnut tree fell. @Ana:sister", "#Work/David The boat leaks.")
+    (note,) = graph.remember("#Family/Ana She sings. @Dave:brother @David:coworker")
+    here, claims = graph.here, graph.claims
+    gone, heir = graph.node("Family/Dave"), graph.node("Work/David")
+    before = [content_of(graph, record) for record in (one, two)]
+    edges = graph.edges
+    done = merge_nodes(here.database, claims, gone, heir)
+    assert (done.node_id, done.records, done.nodes_removed) == (heir, 1, 1)
+    graph.check()
+    assert gone not in graph.paths
+    assert [graph.records[record] for record in (one, two)] == ["Work/David"] * 2
+    assert [content_of(graph, record) for record in (one, two)] == before
+    assert graph.find("walnut")[one] == "Work/David"
+    assert graph.find("Dave")[two] == "Work/David"
+    assert graph.shell("Work/David")["aliases"] == ["Dave"]
+    led = {("Work/David" if end == "Family/Dave" else end) for edge in edges for end in edge[:2]}
+    assert {end for edge in graph.edges for end in edge[:2]} <= led
+    assert ("Family/Ana", "Work/David", "brother") in graph.edges
+    assert ("Family/Ana", "Work/David", "coworker") in graph.edges
+    assert graph.records[note] == "Family/Ana"
+    with pytest.raises(NotFoundError), here.database.agent(claims) as tx:
+        shell(tx, gone)
+
+
+def test_children_follow_and_namesakes_become_one(graph: Graph) -> None:
+    one, two, three = graph.remember(
+        "#Kin/Tom/Garden The walnut tree fell.", "#Kin/Jo/Boat The boat leaks.", "#Family/tom/Garden Roses."
+    )
+    here = graph.here
+    done = merge_nodes(here.database, graph.claims, graph.node("Kin"), graph.node("Family"))
+    assert (done.nodes_removed, done.nodes_moved, done.records) == (3, 2, 1)
+    assert [graph.records[record] for record in (one, two, three)] == [
+        "Family/tom/Garden",
+        "Family/Jo/Boat",
+        "Family/tom/Garden",
+    ]
+    graph.check()
+
+
+def test_a_node_is_merged_into_one_above_it_though_its_child_bears_its_name(graph: Graph) -> None:
+    one, two = graph.remember("#Family/Tom/Tom The walnut tree fell.", "#Family/Tom/Family/Boat The boat leaks.")
+    merge_nodes(graph.here.database, graph.claims, graph.node("Family/Tom"), graph.node("Family"))
+    assert [graph.records[record] for record in (one, two)] == ["Family/Tom", "Family/Family/Boat"]
+    graph.check()
+    merge_nodes(graph.here.database, graph.claims, graph.node("Family"), graph.node(""))
+    assert [graph.records[record] for record in (one, two)] == ["Tom", "Family/Boat"]
+    graph.check()
+
+
+def test_the_name_of_a_merged_node_is_free_again(graph: Graph) -> None:
+    graph.remember("#Family/Dave The walnut tree fell.", "#Work Numbers of May.")
+    merge_nodes(graph.here.database, graph.claims, graph.node("Family/Dave"), graph.node("Work"))
+    (record,) = graph.remember("#Family/Dave The boat leaks.")
+    assert graph.records[record] == "Family/Dave"
+    graph.check()
+
+
+# Splits
+
+
+def test_chosen_records_get_a_node_of_their_own(graph: Graph) -> None:
+    walnut, boat, cello = graph.remember(
+        "#Family Walnut fell on Tuesday.", "#Family The Boat leaks.", "#Family The Cello sings."
+    )
+    here, claims, family = graph.here, graph.claims, graph.node("Family")
+    done = split_node(here.database, claims, family, "Trees", Chosen(keyword="walnut"), dry_run=True)
+    assert (done.records, done.node_id, done.node_path) == (1, None, f"{graph.user.slug}/Family/Trees")
+    assert "Family/Trees" not in graph.paths.values()
+    split_node(here.database, claims, family, "Trees", Chosen(keyword="walnut"))
+    split_node(here.database, claims, family, "Boats", Chosen([boat]), beside=True)
+    later = START + timedelta(days=365)
+    with pytest.raises(InvalidInputError, match="nothing was split off"):
+        split_node(here.database, claims, family, "Later", Chosen(occurred_after=later))
+    with pytest.raises(InvalidInputError, match="say which"):
+        split_node(here.database, claims, family, "All", Chosen())
+    with pytest.raises(NotFoundError):
+        split_node(here.database, claims, family, "Boats", Chosen([boat]))
+    assert [graph.records[record] for record in (walnut, boat, cello)] == ["Family/Trees", "Boats", "Family"]
+    split_node(here.database, claims, family, "Music", Chosen(occurred_before=later))
+    assert graph.records[cello] == "Family/Music"
+    assert graph.find("walnut")[walnut] == "Family/Trees"
+    graph.check()
+
+
+# What goes by names follows
+
+
+def test_a_candidate_waits_where_its_parent_lies_now(graph: Graph) -> None:
+    graph.remember("#Family/Dave The walnut tree fell.", "#Work Numbers of May.")
+    here, user_id = graph.here, graph.user.user_id
+    for path in (("Family", "Dave"), ("Work",)):
+        edge = PlannedEdge(("Family", "Dave"), ("Work",), "likes")
+        doubt = NodeCandidate("Boats", ConceptKind.TOPIC, path, 0.3, edges=(edge,))
+        with here.database.pipeline() as tx:
+            remember(tx, user_id, [doubt])
+    rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
+
+    def waiting() -> list[dict[str, object]]:
+        return rows(
+            here,
+            "SELECT parent_path, segments, edges FROM neurigraph.node_candidates WHERE user_id = %s "
+            "AND node_name = 'Boats' ORDER BY parent_path",
+            user_id,
+        )
+
+    assert [row["parent_path"] for row in waiting()] == [["Kin", "Dave"], ["Work"]]
+    merge_nodes(here.database, graph.claims, graph.node("Kin/Dave"), graph.node("Work"))
+    (row,) = waiting()
+    assert (row["parent_path"], row["segments"]) == (["Work"], 2)
+    assert {tuple(edge["from"]) for edge in row["edges"]} == {("Work",)}  # type: ignore[attr-defined]

@@ -1,0 +1,471 @@
+"""Memories change, and every state that they were in can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from uuid import uuid4
+
+import numpy as np
+import psycopg
+import pytest
+from numpy.typing import NDArray
+from psycopg import sql
+
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.history import append_delta, author_of, diff, pipeline_author
+from neurigraph_pipelines.ingestion.healing import heal_pending
+from neurigraph_pipelines.ingestion.reembed import reembed
+from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.wiring import Installation
+from tests.support.changing import MICROSECOND, Memory
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
+from tests.support.older_nodes import take_back
+from tests.support.vectors import NamedEmbedder
+
+Remember = Callable[[str], Memory]
+
+
+@pytest.fixture
+def remember(here: Installation, adapters: Adapters, bob: tuple[User, Claims]) -> Remember:
+    """Store a text as a memory of one user's."""
+    user, claims = bob
+
+    def remembered(text: str) -> Memory:
+        converse(here, claims, f"#Notes {text}")
+        (record,) = stored(ingest(adapters, here.settings, user))
+        return Memory(here, adapters.embedder, claims, record.record_id)
+
+    return remembered
+
+
+@pytest.fixture
+def memory(remember: Remember) -> Memory:
+    return remember("the walnut desk")
+
+
+def ask(memory: Memory, question: Question) -> Answer:
+    return search(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
+
+
+def found(memory: Memory, question: Question) -> list[str]:
+    return sorted(hit["title"] for hit in ask(memory, question).hits)
+
+
+def centroid(memory: Memory) -> tuple[int, list[float]]:
+    """How many vectors the centroid of a memory's node is the mean of, and that mean."""
+    query = "SELECT embedded_count, centroid FROM neurigraph.graph_index WHERE node_id = %s"
+    (row,) = rows(memory.here, query, memory.place["node_id"])
+    return row["embedded_count"], [] if row["centroid"] is None else row["centroid"].to_list()
+
+
+# One delta a change
+
+
+def test_a_revision_is_a_delta_and_the_state_before_can_be_read_again(memory: Memory) -> None:
+    (first,) = memory.deltas
+    newest = memory.revise(Revision(title="The oak desk", summary="It is of oak.", topics=["furniture"]))
+    assert memory.deltas == [newest, first]
+    assert (newest.operation, newest.previous_delta_id) == ("revise", first.delta_id)
+    assert newest.authored_by == author_of(memory.claims) == f"user:{memory.claims.user_id}"
+    text = "#Notes the walnut desk"
+    assert newest.before == {"title": text, "summary": text, "kw_topics": ["testing"]}
+    assert newest.after == {"title": "The oak desk", "summary": "It is of oak.", "kw_topics": ["furniture"]}
+
+    now = memory.at()
+    assert (now["title"], now["kw_topics"], now["delta_id"]) == ("The oak desk", ["furniture"], str(newest.delta_id))
+    then = memory.at(newest.w - MICROSECOND)
+    assert (then["title"], then["kw_topics"], then["delta_id"]) == (text, ["testing"], str(first.delta_id))
+    assert memory.at(newest.w) == now
+    assert memory.at(first.w) == then
+    assert datetime.fromisoformat(then["created_at"]) == first.w
+    with pytest.raises(NotFoundError):
+        memory.at(first.w - MICROSECOND)
+
+
+def test_a_creation_says_all_that_was_given(memory: Memory) -> None:
+    (first,) = memory.deltas
+    row = memory.row()
+    assert (first.operation, first.previous_delta_id, first.before) == ("create", None, {})
+    assert first.authored_by == pipeline_author("plain")
+    assert {name: row[name] for name in first.after if name != "node_id"} | {
+        "node_id": str(row["node_id"])
+    } == first.after
+
+
+def test_a_change_that_changes_nothing_is_no_delta(memory: Memory, remember: Remember) -> None:
+    other = remember("the oak desk")
+    for _ in range(2):
+        memory.revise(Revision(title="Desk", topics=["furniture"]))
+        memory.supersede(other.record_id)
+    assert memory.operations == ["supersede", "revise", "create"]
+
+
+def test_what_a_diff_says(memory: Memory) -> None:
+    (first,) = memory.deltas
+    second = memory.revise(Revision(title="Desk"))
+    third = memory.revise(Revision(title="Oak desk", dates=["2025"]))
+    database, claims, record_id = memory.here.database, memory.claims, memory.record_id
+    title = {"before": "#Notes the walnut desk", "after": "Oak desk"}
+    assert diff(database, claims, record_id, first.w) == {
+        "title": title,
+        "kw_dates": {"before": ["2025-03"], "after": ["2025"]},
+    }
+    assert diff(database, claims, record_id, second.w, first.w) == {
+        "title": {"before": "Desk", "after": "#Notes the walnut desk"}
+    }
+    assert diff(database, claims, record_id, third.w) == {}
+    unborn = diff(database, claims, record_id, first.w - MICROSECOND, first.w)
+    assert unborn["title"] == {"before": None, "after": "#Notes the walnut desk"}
+    with pytest.raises(NotFoundError):
+        diff(database, claims, record_id, first.w - timedelta(days=2), first.w - timedelta(days=1))
+
+
+@pytest.mark.parametrize(
+    ("revision", "complaint"),
+    [
+        (Revision(), "nothing to change"),
+        (Revision(title=" \n"), "title: a text is empty"),
+        (Revision(summary="x" * (MAX_SUMMARY_CHARACTERS + 1)), "summary: a text has 20,001 characters"),
+        (Revision(title="x" * 501), "title: a text has 501"),
+        (Revision(topics=["a", " "]), "topics: a text is empty"),
+        (Revision(dates=["x"] * 65), "dates are 65"),
+        (Revision(entities=["x" * 121]), "entities: a text has 121"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_changes(memory: Memory, revision: Revision, complaint: str) -> None:
+    with pytest.raises(InvalidInputError, match=complaint):
+        memory.revise(revision)
+    assert memory.operations == ["create"]
+
+
+def test_hostile_text_is_kept_as_text(memory: Memory) -> None:
+    title = "'; DROP SCHEMA neurigraph CASCADE; -- {0} %(x)s 🐢"
+    delta = memory.revise(Revision(title=f" {title}\x00\ud800", topics=["{}", "{}", '"', "\\", "NULL"]))
+    assert memory.at()["title"] == title + "\ufffd\ufffd"
+    assert memory.at()["kw_topics"] == ["{}", '"', "\\", "NULL"]
+    assert memory.at(delta.w - MICROSECOND)["kw_topics"] == ["testing"]
+
+
+def test_what_is_not_there_or_somebody_elses_is_not_found(memory: Memory) -> None:
+    _, others = new_user(memory.here)
+    for claims, record_id in ((others, memory.record_id), (memory.claims, uuid4())):
+        stranger = Memory(memory.here, memory.embedder, claims, record_id)
+        for attempt in (
+            stranger.at,
+            lambda s=stranger: s.deltas,
+            lambda s=stranger: s.revise(Revision(title="mine")),
+            lambda s=stranger: s.supersede(None),
+            lambda s=stranger: diff(s.here.database, s.claims, s.record_id, datetime(2020, 1, 1, tzinfo=UTC)),
+        ):
+            with pytest.raises(NotFoundError, match=r"^not found$"):
+                attempt()
+    assert memory.operations == ["create"]
+
+
+# Nobody passes the one way
+
+
+def test_no_role_of_ours_writes_the_log_but_through_its_function(memory: Memory) -> None:
+    insert = "INSERT INTO neurigraph.delta_log SELECT * FROM neurigraph.delta_log LIMIT 1"
+    append = "SELECT neurigraph.append_delta(%s, 'move', '{}', '{}', 'me')"
+    database = memory.here.database
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), database.pipeline() as tx:
+        tx.execute(insert)
+    for statement, values in ((insert, []), (append, [memory.record_id])):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), database.agent(memory.claims) as tx:
+            tx.execute(statement.encode(), values)
+
+
+def test_a_change_by_hand_has_its_delta_too_and_needs_an_author(memory: Memory) -> None:
+    update = sql.SQL("UPDATE {}.metadata_records SET title = 'by hand' WHERE record_id = %s").format(
+        sql.Identifier(memory.place["schema_name"])
+    )
+    with pytest.raises(psycopg.errors.NotNullViolation), memory.here.database.pipeline() as tx:
+        tx.execute(update, [memory.record_id])
+    assert memory.at()["title"] == "#Notes the walnut desk"
+    with memory.here.database.pipeline() as tx:
+        tx.execute("SET LOCAL neurigraph.author = 'somebody'")
+        tx.execute(update, [memory.record_id])
+    assert memory.deltas[0].authored_by == "somebody"
+    assert memory.deltas[0].after == {"title": "by hand"}
+
+
+def test_a_delta_that_fails_leaves_the_last_version(memory: Memory) -> None:
+    memory.revise(Revision(title="Desk"))
+    before, deltas = memory.row(), memory.deltas
+    with psycopg.connect(memory.here.administrator_url) as administrator:  # the log takes no more
+        administrator.execute(
+            sql.SQL("ALTER TABLE neurigraph.delta_log ADD CONSTRAINT full_up CHECK (record_id <> {}) NOT VALID").format(
+                sql.Literal(memory.record_id)
+            )
+        )
+    with pytest.raises(psycopg.errors.CheckViolation):
+        memory.revise(Revision(title="Oak desk", summary="of oak"))
+    assert (memory.row(), memory.deltas) == (before, deltas)
+    with psycopg.connect(memory.here.administrator_url) as administrator:
+        administrator.execute("ALTER TABLE neurigraph.delta_log DROP CONSTRAINT full_up")
+    assert memory.revise(Revision(title="Oak desk")).previous_delta_id == deltas[0].delta_id
+
+
+# Several at once
+
+
+def test_concurrent_writers_take_turns_and_no_change_is_lost(memory: Memory) -> None:
+    def write(number: int) -> None:
+        text = f"the {number}th"
+        kinds = (Revision(title=text), Revision(summary=text), Revision(topics=[text]), Revision(dates=[text]))
+        memory.revise(kinds[number % len(kinds)])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(32)))
+    deltas = memory.deltas
+    assert len(deltas) == 33
+    assert [delta.previous_delta_id for delta in deltas[:-1]] == [delta.delta_id for delta in deltas[1:]]
+    assert [delta.w for delta in deltas] == sorted({delta.w for delta in deltas}, reverse=True)
+    replayed: dict[str, object] = {}
+    for delta in reversed(deltas):
+        assert {name: replayed.get(name) for name in delta.before} == delta.before
+        replayed |= delta.after
+    assert {name: memory.at()[name] for name in replayed} == replayed
+
+
+def test_of_writers_who_saw_the_same_state_one_wins_and_the_others_are_told(memory: Memory) -> None:
+    (seen,) = memory.deltas
+
+    def write(number: int) -> bool:
+        try:
+            memory.revise(Revision(title=f"by {number}"), seen.delta_id)
+        except ConflictError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(write, range(8))) == 1
+    with pytest.raises(ConflictError, match="changed meanwhile: read it again"):
+        memory.supersede(None, seen.delta_id)
+    memory.revise(Revision(title="again"), memory.deltas[0].delta_id)
+
+
+# Clocks
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=-400), timedelta(hours=-1), timedelta(0), timedelta(days=400)])
+def test_w_grows_along_a_chain_whatever_the_clock_does(memory: Memory, jump: timedelta) -> None:
+    first = memory.revise(Revision(title="one"))
+    memory.clock_jumps(jump)
+    second = memory.revise(Revision(title="two"))
+    third = memory.revise(Revision(title="three"))
+    assert first.w - jump < second.w < third.w
+    if jump < timedelta(0):  # the clock was set back: the chain goes on a microsecond at a time
+        assert (second.w, third.w) == (first.w - jump + MICROSECOND, first.w - jump + 2 * MICROSECOND)
+    assert memory.at(first.w - jump)["title"] == "one"
+    assert memory.at(second.w)["title"] == "two"
+    assert memory.at(third.w)["title"] == "three"
+
+
+# Vectors
+
+
+def test_what_was_revised_is_found_by_its_new_words_and_not_by_its_old_ones(memory: Memory, remember: Remember) -> None:
+    other = remember("a steel bridge").row()
+    memory.revise(Revision(title="Anchor", summary="The anchor chain", entities=["Ancora"]))
+    row = memory.row()
+    assert "ancora" in row["tsv"]
+    assert "walnut" not in row["tsv"]
+    best = ask(memory, Question("anchor chain", explain=True)).hits[0]
+    assert best["title"] == "Anchor"
+    assert best["explain"]["summary_dense"] > 0.9
+    count, mean = centroid(memory)
+    assert count == 2
+    assert np.allclose(mean, (row["embedding"].to_numpy() + other["embedding"].to_numpy()) / 2, atol=1e-6)
+    memory.revise(Revision(topics=["ships"]))
+    assert memory.row()["embedding"] == row["embedding"]
+
+
+def test_a_new_summary_that_cannot_be_embedded_waits_for_its_vector(
+    here: Installation, adapters: Adapters, memory: Memory
+) -> None:
+    down = Memory(here, WordEmbedder(fault=TransientError("down")), memory.claims, memory.record_id)
+    delta = down.revise(Revision(summary="The anchor chain"))
+    assert delta.after == {"summary": "The anchor chain", "embedding_model": None}
+    assert memory.at()["embedding_pending"]
+    assert centroid(memory) == (0, [])
+    assert found(memory, Question("anchor")) == ["#Notes the walnut desk"]
+    heal_pending(adapters, here.settings, user_id=memory.claims.user_id)
+    row = memory.row()
+    assert (row["embedding_pending"], row["embedding_model"]) == (False, "words")
+    assert centroid(memory)[0] == 1
+    assert memory.operations == ["embed", "revise", "create"]
+    assert memory.deltas[0].authored_by == pipeline_author("words")
+    assert memory.deltas[0].before == {"embedding_model": None}
+    assert (row["embedding"].to_numpy() == centroid(memory)[1]).all()
+
+
+def test_a_pending_memory_that_is_revised_is_embedded_as_it_is_then(
+    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+) -> None:
+    user, claims = bob
+    converse(here, claims, "#Notes the walnut desk")
+    down = replace(adapters, embedder=WordEmbedder(fault=TransientError("down")))
+    (record,) = stored(ingest(down, here.settings, user))
+    memory = Memory(here, adapters.embedder, claims, record.record_id)
+    memory.revise(Revision(summary="The anchor chain"))
+    assert memory.row()["embedding_pending"]
+    heal_pending(adapters, here.settings, user_id=user.user_id)
+    assert memory.operations == ["embed", "revise", "create"]
+    assert ask(memory, Question("the anchor chain", explain=True)).hits[0]["explain"]["summary_dense"] > 0.9
+
+
+class RevisedMeanwhile(NamedEmbedder):
+    """Another model; while it works, somebody revises what it was given."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__("another")
+        self.memory: Memory | None = memory
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        if self.memory is not None:
+            memory, self.memory = self.memory, None
+            memory.revise(Revision(summary="The anchor chain"))
+        return super().embed(texts, kind)
+
+
+def test_vectors_of_a_summary_that_was_revised_meanwhile_are_not_written(
+    here: Installation, adapters: Adapters, memory: Memory
+) -> None:
+    embedder = RevisedMeanwhile(memory)
+    moving = replace(adapters, embedder=embedder)
+    until = datetime.now(UTC) + timedelta(days=1)
+    done = reembed(moving, None, until, memory.claims.user_id)
+    assert [(record_id, "revised while" in reason) for record_id, reason in done.failed] == [(memory.record_id, True)]
+    assert memory.row()["embedding_model"] == "words"
+    reembed(moving, None, until, memory.claims.user_id)
+    assert memory.row()["embedding_model"] == "another"
+    assert memory.deltas[0].before == {"embedding_model": "words"}
+    assert memory.deltas[0].after == {"embedding_model": "another"}
+    assert memory.operations == ["embed", "revise", "create"]
+
+
+# A newer memory in its place
+
+
+def test_a_superseded_memory_stays_and_is_left_out_of_searches(memory: Memory, remember: Remember) -> None:
+    newer = remember("the oak desk")
+    desks = ["#Notes the oak desk", "#Notes the walnut desk"]
+    question = Question("which desk")
+    assert found(memory, question) == desks
+    delta = memory.supersede(newer.record_id)
+    assert (delta.operation, delta.before) == ("supersede", {"superseded_by": None})
+    assert memory.at()["superseded_by"] == str(newer.record_id)
+    answer = ask(memory, question)
+    assert [hit["record_id"] for hit in answer.hits] == [str(newer.record_id)]
+    assert {message["record_id"] for message in answer.messages} == {str(newer.record_id)}
+    assert "superseded" not in answer.hits[0]
+
+    everything = replace(question, include_superseded=True)
+    assert {hit["title"]: hit["superseded"] for hit in ask(memory, everything).hits} == dict(
+        zip(desks, (False, True), strict=True)
+    )
+    assert found(memory, replace(question, at=delta.w - MICROSECOND)) == desks
+    assert found(memory, replace(question, at=delta.w)) == desks[:1]
+
+    undone = memory.supersede(None)
+    assert (undone.operation, undone.after) == ("restore", {"superseded_by": None})
+    assert found(memory, question) == desks
+    assert found(memory, replace(question, at=undone.w)) == desks
+    assert found(memory, replace(question, at=undone.w - MICROSECOND)) == desks[:1]
+    again = ask(memory, replace(everything, at=undone.w - MICROSECOND))
+    assert {hit["title"]: hit["superseded"] for hit in again.hits} == dict(zip(desks, (False, True), strict=True))
+
+
+def test_no_memory_takes_its_own_place_not_even_through_others(memory: Memory, remember: Remember) -> None:
+    second, third = remember("the oak desk"), remember("the beech desk")
+    with pytest.raises(InvalidInputError, match="its own place"):
+        memory.supersede(memory.record_id)
+    memory.supersede(second.record_id)
+    second.supersede(third.record_id)
+    with pytest.raises(ConflictError, match="superseded by it"):
+        third.supersede(memory.record_id)
+    memory.supersede(third.record_id)  # from one to another
+    assert memory.deltas[0].before == {"superseded_by": str(second.record_id)}
+    assert len(memory.row()["superseded"]) == 1
+
+
+def test_two_that_would_take_each_others_place_at_once_do_not(memory: Memory, remember: Remember) -> None:
+    other = remember("the oak desk")
+
+    def attempt(pair: tuple[Memory, Memory]) -> bool:
+        try:
+            pair[0].supersede(pair[1].record_id)
+        except ConflictError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(attempt, [(memory, other), (other, memory)])) == [False, True]
+
+
+def test_nothing_of_another_user_takes_the_place_of_a_memory(
+    here: Installation, adapters: Adapters, memory: Memory
+) -> None:
+    user, claims = new_user(here)
+    converse(here, claims, "#Notes the oak desk")
+    (theirs,) = stored(ingest(adapters, here.settings, user))
+    with pytest.raises(NotFoundError, match=r"^not found$"):
+        memory.supersede(theirs.record_id)
+    assert memory.operations == ["create"]
+
+
+# Searching the past
+
+
+def test_a_search_of_the_past_shows_memories_with_the_words_that_they_had(memory: Memory) -> None:
+    (first,) = memory.deltas
+    second = memory.revise(Revision(title="The desk", summary="Still of walnut"))
+    memory.revise(Revision(title="The anchor", summary="An anchor, not a desk"))
+    question = Question("walnut desk")
+    (then,) = ask(memory, replace(question, at=second.w)).hits
+    assert (then["title"], then["summary"]) == ("The desk", "Still of walnut")
+    (before,) = ask(memory, replace(question, at=first.w)).hits
+    assert before["title"] == "#Notes the walnut desk"
+    (now,) = ask(memory, question).hits
+    assert now["title"] == "The anchor"
+
+
+def test_a_node_of_an_older_version_is_read_and_searched_and_brought_up_to_date_by_a_change(memory: Memory) -> None:
+    place = memory.place
+    with memory.here.database.owner() as tx:
+        take_back(tx, place["node_id"], place["schema_name"], 5)
+    assert memory.at()["superseded_by"] is None
+    assert found(memory, Question("desk")) == found(memory, Question("desk", at=datetime.now(UTC)))
+    assert memory.revise(Revision(title="Desk")).operation == "revise"
+
+
+# What the row does not show
+
+
+def test_what_changes_elsewhere_is_appended_by_hand(memory: Memory) -> None:
+    elsewhere = str(uuid4())
+    node_id = str(memory.place["node_id"])
+    with memory.here.database.pipeline() as tx:
+        appended = append_delta(
+            tx,
+            memory.record_id,
+            {"node_id": elsewhere},
+            {"node_id": node_id},
+            "pipeline:tests",
+            operation="move",
+            notes=["a note"],
+        )
+    newest = memory.deltas[0]
+    assert (newest.delta_id, newest.w, newest.notes) == (appended.delta_id, appended.w, ["a note"])
+    assert memory.at()["node_id"] == node_id
+    assert memory.at(appended.w - MICROSECOND)["node_id"] == elsewhere

@@ -1,0 +1,148 @@
+"""Any sequence of changes, by anybody, with a clock that jumps: every state that was there can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.moving import move_records
+from neurigraph_pipelines.history import EVOLVING
+from neurigraph_pipelines.ingestion.healing import heal_pending
+from neurigraph_pipelines.ingestion.reembed import reembed
+from neurigraph_pipelines.ingestion.revision import Revision
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.wiring import Installation
+from tests.support.changing import MICROSECOND, Memory
+from tests.support.memories import converse, ingest, new_user, stored
+from tests.support.vectors import NamedEmbedder
+
+FIELDS = [field for field in EVOLVING if field != "node_path"]  # a path is of the nodes, and theirs to change
+AUTHORS = ("the owner", "an assistant")
+MODELS = ("one", "two")
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20).filter(str.strip)
+keywords = st.none() | st.lists(words, max_size=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """The server's clock is so much ahead of what it would be."""
+
+    by: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Supersede:
+    by: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    to: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """The installation's embedder is now this one, and a backfill and a healing run."""
+
+    model: str
+
+
+revisions = st.builds(
+    Revision, title=words, summary=st.none() | words, entities=keywords, topics=keywords, dates=keywords
+)
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(AUTHORS),
+        st.one_of(
+            revisions,
+            revisions,
+            st.builds(Supersede, st.none() | st.integers(0, 1)),
+            st.builds(Move, st.integers(0, 1)),
+            st.builds(Embed, st.sampled_from(MODELS)),
+            st.builds(Jump, st.timedeltas(timedelta(days=-30), timedelta(days=30))),
+        ),
+    ),
+    max_size=12,
+)
+
+
+class Story:
+    """A memory with two others beside it, changed step by step, and every state that it was in."""
+
+    def __init__(self, here: Installation, adapters: Adapters) -> None:
+        user, claims = new_user(here)
+        self.here, self.user = here, user
+        self.adapters = replace(adapters, embedder=NamedEmbedder(MODELS[0], 16))
+        for text in ("#Notes the walnut desk", "#Work the oak desk", "#Work the beech desk"):
+            converse(here, claims, text)
+        records = sorted(stored(ingest(self.adapters, here.settings, user)), key=lambda record: record.title)
+        self.memory, *self.others = (Memory(here, self.adapters.embedder, claims, r.record_id) for r in records)
+        self.nodes = [memory.place["node_id"] for memory in (self.memory, self.others[0])]
+        self.states = [(self.memory.deltas[0].w, self.state())]
+        self.authors = [self.memory.deltas[0].authored_by]
+
+    def state(self) -> dict[str, Any]:
+        """What the memory is now, read from its row."""
+        row = self.memory.row()
+        return {
+            field: str(row[field]) if "_id" in field or field == "superseded_by" else row[field] for field in FIELDS
+        }
+
+    def step(self, author: str, change: object) -> None:
+        if isinstance(change, Jump):
+            self.memory.clock_jumps(change.by)
+            self.states = [(w - change.by, state) for w, state in self.states]
+            return
+        before = self.state()
+        author_of_change = f"user:{author}"
+        self.memory.claims = Claims(author, "user", self.user.user_id)
+        if isinstance(change, Revision):
+            self.memory.revise(change)
+        elif isinstance(change, Supersede):
+            self.memory.supersede(None if change.by is None else self.others[change.by].record_id)
+        elif isinstance(change, Move):
+            move_records(self.here.database, self.memory.claims, [self.memory.record_id], self.nodes[change.to])
+        elif isinstance(change, Embed):
+            embedder = NamedEmbedder(change.model, 16)
+            self.adapters, self.memory.embedder = replace(self.adapters, embedder=embedder), embedder
+            reembed(self.adapters, None, datetime(2200, 1, 1, tzinfo=UTC), self.user.user_id)
+            heal_pending(self.adapters, self.here.settings, user_id=self.user.user_id)
+            author_of_change = f"pipeline:{change.model}"
+        if self.state() != before:
+            self.states.append((self.memory.deltas[0].w, self.state()))
+            self.authors.append(author_of_change)
+
+    def told(self, moment: datetime) -> dict[str, Any]:
+        found = self.memory.at(moment)
+        return {field: str(found[field]) if field == "superseded_by" else found[field] for field in FIELDS}
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps)
+def test_every_state_that_was_there_can_be_read_again(
+    here: Installation, adapters: Adapters, chosen: Sequence[tuple[str, object]]
+) -> None:
+    story = Story(here, adapters)
+    for author, change in chosen:
+        story.step(author, change)
+    deltas = story.memory.deltas[::-1]
+    assert [delta.authored_by for delta in deltas] == story.authors
+    assert [delta.w for delta in deltas] == [w for w, _ in story.states] == sorted({w for w, _ in story.states})
+    assert [delta.previous_delta_id for delta in deltas] == [None, *(delta.delta_id for delta in deltas[:-1])]
+    for number, (w, state) in enumerate(story.states):
+        assert story.told(w) == state
+        if number:
+            assert story.told(w - MICROSECOND) == story.states[number - 1][1]
+        else:
+            with pytest.raises(NotFoundError):
+                story.memory.at(w - MICROSECOND)
+    assert story.told(datetime(2400, 1, 1, tzinfo=UTC)) == story.state()

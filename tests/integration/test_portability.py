@@ -1,0 +1,437 @@
+"""All of a user taken out and put into another database: every row, every byte, and the same answers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.api.exports import EXPORTS_AT_ONCE
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
+from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
+from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
+from neurigraph_pipelines.portability.export import Exported, export_user
+from neurigraph_pipelines.portability.restore import Restored, restore_user
+from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
+from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.statements import numbered
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ROOT, SECRET
+from tests.support.api_server import serving
+from tests.support.command_line import run_cli
+from tests.support.files import StoredFile, store_file
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows, schemas_of
+from tests.support.older_nodes import take_back
+
+QUESTIONS = (
+    "What did Dave say about the harbour?",
+    "sister",
+    "Where is the red bicycle?",
+    "what did Ana cook last March",
+    "'; DROP TABLE neurigraph.users; --",
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A user with something in every table that an export has, and the export."""
+
+    here: Installation
+    user: User
+    claims: Claims
+    file: StoredFile
+    folder: Path
+    zipped: Path
+    report: Exported
+
+    def ask(self, there: Installation, question: str) -> Answer:
+        return search(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
+
+
+def export(here: Installation, user: User, target: Path) -> Exported:
+    report = Exported()
+    with new_archive(target) as archive:
+        for _ in export_user(here.database, here.objects, user.user_id, archive, report):
+            pass
+    return report
+
+
+def restore(there: Installation, path: Path, slug: str) -> Restored:
+    with open_archive(path) as archive:
+        return restore_user(there.database, there.objects, archive, slug, lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    here = shared_installation
+    user, claims = new_user(here, "exporter")
+    adapters = plain_adapters(here)
+    converse(here, claims, "#Family/Dave Dave sails from the harbour.", "@Ana:sister How nice, Ünïcødé 🚲.", hours=1)
+    ingest(adapters, here.settings, user)
+    converse(here, claims, "#Family/Ana Ana cooked soup. @Dave:brother", "The red bicycle:\n\t\\N \\.", hours=2)
+    ingest(adapters, here.settings, user)
+    converse(here, claims, "#Family/Ana Ana sings.", hours=3)
+    ingest(replace(adapters, embedder=WordEmbedder(fault=TransientError("no network"))), here.settings, user)
+    file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))
+    file.age(here.settings.dormancy_days + 1)
+    sweep_dormant(here.database, here.objects, here.settings)
+    converse(here, claims, "Not finished yet.", external_id="open", ended=False)
+    once = here.settings.model_copy(update={"max_attempts": 1})
+    converse(here, claims, "This is REFUSED.", external_id="refused")
+    ingest(adapters, once, user)
+    here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."])
+    with here.database.owner() as tx:
+        tx.execute(
+            "INSERT INTO neurigraph.permission_grants"
+            " (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)"
+            " VALUES (%(user)s, 'friend', 'third_party', %(root)s, 'read', %(user)s)",
+            {"user": user.user_id, "root": user.root_node_id},
+        )
+        tx.execute(
+            "INSERT INTO neurigraph.dropped_files (user_id, file_name, version, error) VALUES (%s, 'x', '1', 'empty')",
+            [user.user_id],
+        )
+        candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
+        remember(tx, user.user_id, [candidate])
+    # The first question of a minute sets the clocks of nodes: an export is of what is there then.
+    search(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
+    folder = tmp_path_factory.mktemp("exports")
+    report = export(here, user, folder / "open")
+    export(here, user, folder / "packed.zip")
+    return Source(here, user, claims, file, folder / "open", folder / "packed.zip", report)
+
+
+def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
+    """Every row of a user that an export has, as text; where nodes lie may differ."""
+    found: dict[str, list[str]] = {}
+    with here.database.owner() as tx:
+        tables = {table.name: (table, "WHERE user_id = %(user_id)s") for table in shared_tables(tx)}
+        for node in tx.execute("SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s", [user_id]):
+            for table in tables_of(tx, node["schema_name"]):
+                tables[f"{node['node_id']}/{table.name}"] = (table, "")
+        for name, (table, where) in tables.items():
+            statement = sql.SQL("SELECT row_to_json(r)::text AS line FROM (SELECT {} FROM {} {}) AS r").format(
+                sql.SQL(", ").join(sql.Identifier(c) for c in table.columns if c != "schema_name"),
+                table.identifier,
+                sql.SQL(where),
+            )
+            found[name] = sorted(row["line"] for row in tx.execute(statement, {"user_id": user_id}))
+    return found
+
+
+def test_every_table_is_exported_or_says_why_not(source: Source) -> None:
+    with source.here.database.owner() as tx:
+        all_tables = {table.name: table for table in tables_of(tx, SHARED)}
+        exported = {table.name for table in shared_tables(tx)}
+    assert exported | LEFT_OUT.keys() == all_tables.keys()
+    assert all(LEFT_OUT.values())
+    # Whoever makes a table that an export has sees to it that these tests have a row of it.
+    assert exported <= source.report.rows.keys()
+
+
+@pytest.mark.parametrize("form", ["folder", "zipped"])
+def test_everything_comes_back_and_answers_are_the_same(source: Source, installation: Installation, form: str) -> None:
+    before = all_rows(source.here, source.user.user_id)
+    answers = [source.ask(source.here, question) for question in QUESTIONS]
+    assert any(answer.hits for answer in answers)
+    restored = restore(installation, getattr(source, form), "exporter")
+    assert (restored.records, restored.lost) == (source.report.rows["metadata_records"], ())
+    assert all_rows(installation, source.user.user_id) == before
+    assert [source.ask(installation, question) for question in QUESTIONS] == answers
+    with installation.database.owner() as tx:
+        for table in ("user_statistics", "node_statistics", "user_lexemes", "node_lexemes", "node_names"):
+            statement = f"SELECT row_to_json(t)::text AS line FROM neurigraph.{table} AS t WHERE user_id = %s"
+            with source.here.database.owner() as other:
+                was = sorted(row["line"] for row in other.execute(statement, [source.user.user_id]))
+            assert sorted(row["line"] for row in tx.execute(statement, [source.user.user_id])) == was, table
+    assert set(installation.objects.keys()) == set(source.here.objects.keys())
+    assert not verify(installation.database, installation.objects).findings
+    # What comes in afterwards goes on from there.
+    converse(installation, source.claims, "And now it is finished.", external_id="open", first=2)
+    (batch,) = ingest(plain_adapters(installation), installation.settings, source.user)
+    assert len(batch.stored) == 1
+
+
+def test_a_folder_is_open_to_every_reader(source: Source) -> None:
+    manifest = json.loads((source.folder / MANIFEST).read_text())
+    assert manifest["user"] == {"user_id": str(source.user.user_id), "slug": "exporter"}
+    (users,) = (source.folder / "tables/users.jsonl").read_text().splitlines()
+    assert json.loads(users)["slug"] == "exporter"
+    texts = [gzip.decompress(p.read_bytes()) for p in (source.folder / "objects/durable").rglob("*.gz")]
+    assert any(b"red bicycle" in text for text in texts)
+    assert source.folder.stat().st_mode & 0o077 == 0
+    assert source.zipped.stat().st_mode & 0o077 == 0
+    assert "api_key" not in {p.stem for p in source.folder.rglob("*")}
+
+
+def test_where_the_user_is_nothing_is_restored(source: Source, installation: Installation) -> None:
+    with pytest.raises(ConflictError, match="in this database already"):
+        restore(source.here, source.folder, "exporter")
+    new_user(installation, "exporter")
+    with pytest.raises(ConflictError, match="in this database already"):
+        restore(installation, source.folder, "exporter")
+    with pytest.raises(InvalidInputError, match="of the user 'exporter'"):
+        restore(installation, source.folder, "somebody")
+    assert list(installation.objects.keys()) == []
+
+
+def flip_a_byte(export: Path) -> None:
+    path = next((export / "nodes").rglob("metadata_records.jsonl"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def drop_an_object(export: Path) -> None:
+    next((export / "objects/durable").rglob("*.gz")).unlink()
+
+
+def drop_the_manifest(export: Path) -> None:
+    (export / MANIFEST).unlink()
+
+
+def change_manifest(**changes: Any) -> Callable[[Path], None]:
+    def change(export: Path) -> None:
+        path = export / MANIFEST
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    return change
+
+
+def rewrite(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
+    """A change that the manifest knows of, as whoever means harm would make it."""
+
+    def damage(export: Path) -> None:
+        path = next(export.glob(name))
+        lines = [json.dumps(change(json.loads(line))) for line in path.read_text().splitlines()]
+        writer = FolderWriter(export.parent / "rewritten")
+        path.write_text("\n".join(lines) + "\n")
+        manifest = json.loads((export / MANIFEST).read_text())
+        names = [file["name"] for file in manifest.pop("files")]
+        for one in names:
+            for _ in writer.add(one, [(export / one).read_bytes()]):
+                pass
+        writer.finish(manifest)
+        shutil.rmtree(export)
+        (export.parent / "rewritten").rename(export)
+
+    return damage
+
+
+def link_out(export: Path) -> None:
+    path = export / "tables/users.jsonl"
+    elsewhere = export.parent / "elsewhere.jsonl"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (flip_a_byte, r"nodes/.*/metadata_records.jsonl of the export is damaged"),
+        (drop_an_object, r"objects/durable/.* of the export cannot be read"),
+        (drop_the_manifest, "no readable manifest.json"),
+        (change_manifest(version=99), "is newer"),
+        (change_manifest(shared_ddl=9_999), "is newer"),
+        (change_manifest(node_ddl=9_999), "is newer"),
+        (change_manifest(files=[{"name": "../../etc/passwd", "size_bytes": 1, "sha256": ""}]), "which no export has"),
+        (change_manifest(files=[{"name": "objects/durable/../x", "size_bytes": 1, "sha256": ""}]), "no export has"),
+        (change_manifest(files="all of them"), "damaged"),
+        (change_manifest(user=None), "damaged"),
+        (link_out, "cannot be read"),
+        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "node_ddl_version": 0}), "DDL 0"),
+        (rewrite("tables/users.jsonl", lambda row: {**row, "colour": "red"}), "users does not take"),
+        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": "deep"}), "cannot be taken in"),
+        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": 9}), "cannot be taken in"),
+        (
+            rewrite("nodes/*/file_manifest.jsonl", lambda row: {**row, "storage_path": "durable/x/../../y"}),
+            "not that of",
+        ),
+        (rewrite("tables/uploads.jsonl", lambda row: {**row, "staging_key": "durable/bob/x"}), "which none has"),
+    ],
+)
+def test_a_damaged_or_hostile_export_is_refused_and_leaves_nothing(
+    source: Source, installation: Installation, tmp_path: Path, damage: Callable[[Path], None], said: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(source.folder, copy)
+    damage(copy)
+    with pytest.raises(InvalidInputError, match=said):
+        restore(installation, copy, "exporter")
+    assert rows(installation, "SELECT FROM neurigraph.users") == []
+    assert list(installation.objects.keys()) == []
+
+
+def test_a_damaged_zip_is_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
+    content = source.zipped.read_bytes()
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(content[:-2_000])
+    with pytest.raises(InvalidInputError, match="no readable export"):
+        restore(installation, cut, "exporter")
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as members:
+        members.writestr("tables/users.jsonl", bytes(100 << 20))
+    with pytest.raises(InvalidInputError, match="would unpack to"):
+        restore(installation, bomb, "exporter")
+    with pytest.raises(InvalidInputError, match="no readable export"):
+        restore(installation, tmp_path / "nothing", "exporter")
+
+
+def test_rows_that_point_at_what_is_somebody_elses_are_refused(
+    source: Source, installation: Installation, tmp_path: Path
+) -> None:
+    victim = store_file(installation)
+    (record,) = rows(installation, "SELECT record_id, delta_id FROM neurigraph.delta_log")
+    copy = tmp_path / "copy"
+    shutil.copytree(source.folder, copy)
+    append = {"record_id": str(record["record_id"]), "previous_delta_id": str(record["delta_id"])}
+    rewrite("tables/delta_log.jsonl", lambda row: {**row, **append})(copy)
+    with pytest.raises((InvalidInputError, ConflictError)):
+        restore(installation, copy, "exporter")
+    rewrite("tables/delta_log.jsonl", lambda row: {**row, **append, "delta_id": str(uuid4())})(copy)
+    lines = (copy / "tables/delta_log.jsonl").read_text().splitlines()
+    assert len(lines) > 1
+    shutil.rmtree(copy)
+    shutil.copytree(source.folder, copy)
+    only_first = {"seen": False}
+
+    def one(row: dict[str, Any]) -> dict[str, Any]:
+        if only_first["seen"]:
+            return row
+        only_first["seen"] = True
+        return {**row, **append}
+
+    rewrite("tables/delta_log.jsonl", one)(copy)
+    with pytest.raises(InvalidInputError, match="point at what is somebody else's"):
+        restore(installation, copy, "exporter")
+    assert len(rows(installation, "SELECT FROM neurigraph.users")) == 1
+    assert victim.open().content
+
+
+def test_nodes_of_earlier_versions_are_brought_up_to_date(
+    shared_installation: Installation, installation: Installation, tmp_path: Path
+) -> None:
+    user, claims = new_user(shared_installation)
+    converse(shared_installation, claims, "#Family/Dave Dave sails.", "#Notes He reads.", "@Ana:sister Yes.")
+    ingest(plain_adapters(shared_installation), shared_installation.settings, user)
+    question = Question("Who sails?")
+    embedder = WordEmbedder()
+    before = search(shared_installation.database, embedder, shared_installation.settings, claims, question)
+    nodes = rows(
+        shared_installation,
+        "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s ORDER BY layer_depth",
+        user.user_id,
+    )
+    with shared_installation.database.owner() as tx:
+        for version, node in enumerate(nodes[1:], start=2):
+            take_back(tx, node["node_id"], node["schema_name"], version)
+    export(shared_installation, user, tmp_path / "export")
+    restore(installation, tmp_path / "export", user.slug)
+    versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
+    assert versions == [{"version": len(numbered("node"))}]
+    assert search(installation.database, embedder, installation.settings, claims, question) == before
+    assert not verify(installation.database, installation.objects).findings
+
+
+def test_a_schema_name_that_is_taken_is_not_used_twice(source: Source, installation: Installation) -> None:
+    """Another user's nodes may be called as the exported ones would be."""
+    taken = schemas_of(source.here, source.user)["Family"]
+    new_user(installation, taken.replace("_", "-"))
+    with installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.graph_index SET schema_name = %s", [taken])
+    restore(installation, source.zipped, "exporter")
+    assert schemas_of(installation, source.user)["Family"] != taken
+    assert source.ask(installation, QUESTIONS[0]).hits == source.ask(source.here, QUESTIONS[0]).hits
+
+
+def test_a_lost_object_is_said_and_does_not_hold_up_the_rest(
+    shared_installation: Installation, installation: Installation, tmp_path: Path
+) -> None:
+    gone, kept = store_file(shared_installation), None
+    kept = store_file(shared_installation, "#Notes Another one.", user=(gone.user, gone.claims))
+    shared_installation.objects.delete(gone.key)
+    report = export(shared_installation, gone.user, tmp_path / "export.zip")
+    assert report.lost == [gone.key]
+    restored = restore(installation, tmp_path / "export.zip", gone.user.slug)
+    assert restored.lost == (gone.key,)
+    assert (restored.records, restored.objects) == (2, 1)
+    assert installation.objects.exists(kept.key)
+
+
+def test_a_killed_restore_leaves_nothing_half_visible_and_can_be_run_again(
+    source: Source, installation: Installation
+) -> None:
+    places = [installation.administrator_url, SECRET, str(installation.home / "objects"), str(source.zipped)]
+    command = [sys.executable, "-m", "tests.support.pausing_restore", *places, "exporter", "2"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "paused\n"
+    process.kill()
+    process.communicate()
+    assert rows(installation, "SELECT FROM neurigraph.users") == []
+    restore(installation, source.zipped, "exporter")
+    assert source.ask(installation, QUESTIONS[2]) == source.ask(source.here, QUESTIONS[2])
+
+
+def test_an_export_that_fails_leaves_no_file(source: Source, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError):
+        export(source.here, User(uuid4(), "nobody", uuid4()), tmp_path / "export.zip")
+    with pytest.raises(NotFoundError):
+        export(source.here, User(uuid4(), "nobody", uuid4()), tmp_path / "export")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ConflictError, match="is there already"):
+        export(source.here, source.user, tmp_path / "there")
+    with pytest.raises(InvalidInputError, match="cannot be written"):
+        export(source.here, source.user, tmp_path / "absent" / "export.zip")
+
+
+def test_the_command_line_takes_out_and_puts_back(source: Source, installation: Installation, tmp_path: Path) -> None:
+    target = tmp_path / "mine.zip"
+    done = run_cli(source.here.settings, "export", "exporter", str(target), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["records"] == source.report.rows["metadata_records"]
+    again = run_cli(source.here.settings, "export", "exporter", str(target))
+    assert again.returncode != 0
+    assert "is there already" in again.stderr
+    back = run_cli(installation.settings, "import", str(target), "--user", "exporter", "--json")
+    assert back.returncode == 0, back.stderr
+    assert json.loads(back.stdout)["records"] == source.report.rows["metadata_records"]
+    refused = run_cli(installation.settings, "import", str(target), "--format", "neurigraph", "--user", "exporter")
+    assert refused.returncode != 0
+    assert "in this database already" in refused.stderr
+    unknown = run_cli(installation.settings, "export", "nobody-here", str(tmp_path / "x.zip"))
+    assert unknown.returncode == 3
+
+
+def test_an_export_is_downloaded_by_its_owner(source: Source, installation: Installation, tmp_path: Path) -> None:
+    key = issue_api_key(source.here.database, source.user.user_id)
+    target = tmp_path / "download.zip"
+    with serving(source.here) as base:
+        for _ in range(EXPORTS_AT_ONCE + 1):  # one that is broken off gives its place back
+            with httpx.stream("GET", f"{base}/v1/export", headers={"Authorization": f"Bearer {key}"}) as answer:
+                assert answer.status_code == 200
+        with httpx.stream("GET", f"{base}/v1/export", headers={"Authorization": f"Bearer {key}"}) as answer:
+            assert answer.headers["content-type"] == "application/zip"
+            target.write_bytes(b"".join(answer.iter_raw()))
+        assert httpx.get(f"{base}/v1/export").status_code == 401
+    restored = restore(installation, target, "exporter")
+    assert restored.records == source.report.rows["metadata_records"]
+    assert source.ask(installation, QUESTIONS[0]).hits == source.ask(source.here, QUESTIONS[0]).hits

@@ -1,0 +1,170 @@
+"""Graphs in tests whose shape changes: short ways to their nodes and records, and a look at whether all fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.wiring import Installation
+from tests.support.corpus import counted, held
+from tests.support.memories import (
+    WordEmbedder,
+    converse,
+    ingest,
+    new_user,
+    node_rows,
+    plain_adapters,
+    rows,
+    schemas_of,
+    stored,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The graph of a user."""
+
+    here: Installation
+    user: User
+    claims: Claims
+
+    def remember(self, *memories: str) -> list[UUID]:
+        """Store memories, each a text such as ``#Family/Dave He likes boats.``; gives their records in order."""
+        sources = [converse(self.here, self.claims, memory) for memory in memories]
+        results = stored(ingest(plain_adapters(self.here), self.here.settings, self.user))
+        assert len(results) == len(memories)
+        found = rows(
+            self.here,
+            "SELECT source, record_id FROM neurigraph.record_index WHERE source = ANY(%s)",
+            [f"conversation:{source}" for source in sources],
+        )
+        by_source = {row["source"]: row["record_id"] for row in found}
+        return [by_source[f"conversation:{source}"] for source in sources]
+
+    def node(self, path: str) -> UUID:
+        """A node by its path below the root."""
+        with self.here.database.agent(self.claims) as tx:
+            return find_node(tx, self.user.user_id, path)
+
+    def shell(self, path: str) -> dict[str, Any]:
+        """Its row at the root."""
+        (row,) = rows(self.here, "SELECT * FROM neurigraph.graph_index WHERE node_id = %s", self.node(path))
+        return row
+
+    @property
+    def paths(self) -> dict[UUID, str]:
+        """Paths of all nodes by their ids; that of the root is empty."""
+        found = rows(
+            self.here,
+            """SELECT g.node_id, (SELECT array_agg(a.node_name ORDER BY a.layer_depth)
+            FROM neurigraph.graph_index AS a WHERE a.node_id = ANY(g.path)) AS names
+            FROM neurigraph.graph_index AS g WHERE g.user_id = %s""",
+            self.user.user_id,
+        )
+        return {row["node_id"]: "/".join(row["names"][1:]) for row in found}
+
+    @property
+    def records(self) -> dict[UUID, str]:
+        """Where each record lies."""
+        paths = self.paths
+        found = rows(
+            self.here, "SELECT record_id, node_id FROM neurigraph.record_index WHERE user_id = %s", self.user.user_id
+        )
+        return {row["record_id"]: paths[row["node_id"]] for row in found}
+
+    @property
+    def edges(self) -> set[tuple[str, str, str]]:
+        """Where each leads from and to, and what it says."""
+        found = rows(self.here, "SELECT * FROM neurigraph.node_edges WHERE user_id = %s", self.user.user_id)
+        paths = self.paths
+        return {(paths[row["from_node_id"]], paths[row["to_node_id"]], row["relation"]) for row in found}
+
+    def find(self, word: str) -> dict[UUID, str]:
+        """What a search for a word finds, and where."""
+        answer = search(self.here.database, WordEmbedder(), self.here.settings, self.claims, Question(word, limit=50))
+        paths = self.paths
+        return {UUID(hit["record_id"]): paths[UUID(hit["node_id"])] for hit in answer.hits}
+
+    def check(self) -> None:
+        """Everything that follows from the records and the nodes is as it would be if they had been made so."""
+        assert verify(self.here.database, self.here.objects, user_id=self.user.user_id).findings == []
+        assert counted(self.here, self.user) == held(self.here, self.user)
+        self._check_objects()
+        nodes = rows(self.here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s", self.user.user_id)
+        places = {node["node_id"]: node for node in nodes}
+        for node in nodes:
+            parent = places.get(node["parent_node_id"])
+            assert node["path"] == [*(parent["path"] if parent else []), node["node_id"]]
+            assert node["layer_depth"] == len(node["path"]) - 1 <= 5
+            assert node["name_key"] == name_key(node["node_name"])
+            self._check_centroid(node)
+        self._check_schemas({node["schema_name"] for node in nodes})
+        for table, column in (("compression_state_log", "file_id"), ("pending_embeddings", "record_id")):
+            index = "file_index" if column == "file_id" else "record_index"
+            astray = rows(
+                self.here,
+                f"SELECT FROM neurigraph.{table} AS t JOIN neurigraph.{index} AS i USING ({column}) "
+                "WHERE t.user_id = %s AND t.node_id <> i.node_id",
+                self.user.user_id,
+            )
+            assert not astray, table
+        self._check_history()
+
+    def _check_centroid(self, node: dict[str, Any]) -> None:
+        vectors = node_rows(
+            self.here,
+            node["schema_name"],
+            "SELECT embedding FROM {schema}.metadata_records WHERE NOT embedding_pending",
+        )
+        if not vectors:
+            assert node["centroid"] is None
+            return
+        mean = np.mean([row["embedding"].to_numpy() for row in vectors], axis=0)
+        assert np.allclose(node["centroid"].to_numpy(), mean, atol=1e-5)
+
+    def _check_objects(self) -> None:
+        """Every file has its durable object, and every durable object its file."""
+        named = {
+            row["storage_path"]
+            for schema in schemas_of(self.here, self.user).values()
+            for row in node_rows(self.here, schema, "SELECT storage_path FROM {schema}.file_manifest")
+        }
+        assert set(self.here.objects.keys(f"durable/{self.user.slug}/")) == named
+
+    def _check_schemas(self, named: set[str]) -> None:
+        """No schema is without its node, and no node without its schema."""
+        tables = rows(
+            self.here,
+            "SELECT n.nspname FROM pg_class AS c JOIN pg_namespace AS n ON c.relnamespace = n.oid "
+            "JOIN pg_trigger AS t ON t.tgrelid = c.oid WHERE c.relname = 'passages' AND t.tgname = 'count_added' "
+            "AND encode(t.tgargs, 'escape') LIKE %s",
+            f"%{self.user.user_id}%",
+        )
+        assert {table["nspname"] for table in tables} == named
+
+    def _check_history(self) -> None:
+        """The newest delta that says where a record lies is right, and each begins where the one before ended."""
+        for record_id, path in self.records.items():
+            deltas = rows(
+                self.here,
+                "SELECT delta_payload AS d FROM neurigraph.delta_log WHERE record_id = %s AND "
+                "delta_payload -> 'after' ? 'node_id' ORDER BY w_coordinate",
+                record_id,
+            )
+            places = [delta["d"]["after"]["node_id"] for delta in deltas]
+            assert places[:-1] == [delta["d"]["before"]["node_id"] for delta in deltas[1:]]
+            assert self.paths[UUID(places[-1])] == path
+
+
+def new_graph(here: Installation) -> Graph:
+    """An empty one, of a new user."""
+    return Graph(here, *new_user(here))

@@ -1,0 +1,58 @@
+"""An erasure that stops for ever at a chosen moment, for whoever wants to kill it there.
+
+Run as ``python -m tests.support.pausing_erasure URL SECRET OBJECTS USER_ID KIND SUBJECT_ID MOMENT OCCURRENCE``; prints
+``paused`` when it gets there.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from uuid import UUID
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.settings import Settings
+from resources.object_store_local import LocalObjectStore
+from resources.postgres import PostgresDatabase
+from tests.support.pausing_run import Moments, PausingDatabase, PausingStore
+
+# Transactions that write to the receipt: it is opened, then rows go, in one for a record and in several for a node or a
+# user, then all rows are said to be gone, and at last all objects.
+MOMENTS = [
+    ("record", "transaction committed", 1),
+    ("record", "transaction open", 2),
+    ("record", "transaction committed", 2),
+    ("record", "object removed", 1),
+    ("record", "transaction open", 4),
+    ("node", "transaction open", 2),
+    ("node", "transaction committed", 2),
+    ("node", "object removed", 3),
+    ("user", "transaction committed", 1),
+    ("user", "transaction committed", 2),
+    ("user", "transaction open", 3),
+    ("user", "transaction committed", 3),
+    ("user", "object removed", 2),
+    ("user", "transaction open", 4),
+    ("user", "transaction committed", 4),
+    ("user", "transaction open", 6),
+]
+
+
+def main() -> None:
+    url, secret, folder, user_id, kind, subject_id, moment, occurrence = sys.argv[1:]
+    moments = Moments(moment, int(occurrence))
+    forget(
+        PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.erasures"),
+        PausingStore(LocalObjectStore(Path(folder)), moments),
+        Settings.model_validate({}),
+        Claims.of_user(UUID(user_id)),
+        Subject(SubjectKind(kind), UUID(subject_id)),
+        through="tests",
+    )
+
+
+if __name__ == "__main__":
+    main()

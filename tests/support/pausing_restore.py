@@ -1,0 +1,27 @@
+"""A restore that stops for ever once it has written some objects, for whoever wants to kill it there.
+
+Run as ``python -m tests.support.pausing_restore URL SECRET OBJECTS ARCHIVE SLUG OCCURRENCE``; prints ``paused``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.portability.archive import open_archive
+from neurigraph_pipelines.portability.restore import restore_user
+from resources.object_store_local import LocalObjectStore
+from resources.postgres import PostgresDatabase
+from tests.support.pausing_run import Moments, PausingStore
+
+
+def main() -> None:
+    url, secret, objects, archive, slug, occurrence = sys.argv[1:]
+    store = PausingStore(LocalObjectStore(Path(objects)), Moments("durable object written", int(occurrence)))
+    with open_archive(Path(archive)) as opened:
+        restore_user(PostgresDatabase(url, Secret(secret)), store, opened, slug, lambda _: None)
+
+
+if __name__ == "__main__":
+    main()

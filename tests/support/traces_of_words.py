@@ -1,0 +1,40 @@
+"""Where a word can still be found: in any table of the database, as Postgres writes it out, and in any object."""
+
+from __future__ import annotations
+
+import gzip
+
+import psycopg
+from psycopg import sql
+
+from neurigraph_pipelines.wiring import Installation
+
+
+def found_in_database(installation: Installation, word: str) -> list[str]:
+    """Tables, of all schemas, with a row that holds the word in any case, or a schema that bears it."""
+    wanted = word.lower().encode()
+    found = []
+    with psycopg.connect(installation.administrator_url) as connection:
+        tables = connection.execute(
+            "SELECT n.nspname, c.relname FROM pg_class AS c INNER JOIN pg_namespace AS n ON c.relnamespace = n.oid "
+            "WHERE c.relkind IN ('r', 'm') AND n.nspname NOT LIKE 'pg_toast%%' ORDER BY 1, 2"
+        ).fetchall()
+        for schema, table in tables:
+            statement = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(schema, table))
+            with connection.cursor().copy(statement) as copy:
+                content = b"".join(map(bytes, copy))
+            if wanted in content.lower():
+                found.append(f"{schema}.{table}")
+    return found
+
+
+def found_in_objects(installation: Installation, word: str) -> list[str]:
+    """Keys that hold the word, and those of objects that do, unpacked where they are packed."""
+    wanted = word.lower()
+    found = []
+    for key in installation.objects.keys(""):
+        content = b"".join(installation.objects.get(key))
+        text = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+        if wanted in key.lower() or wanted.encode() in text.lower():
+            found.append(key)
+    return found
