@@ -47,7 +47,9 @@ class Settings(BaseSettings):
         description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
     )
     jwt_audience: str | None = Field(
-        default=None, min_length=1, description="`aud` of the tokens that are taken in place of API keys (docs/access.md)."
+        default=None,
+        min_length=1,
+        description="`aud` of the tokens that are taken in place of API keys (docs/access.md).",
     )
     jwt_issuer: str | None = Field(default=None, min_length=1, description="`iss` of these tokens.")
     jwt_secret: SecretStr | None = Field(
@@ -279,6 +281,12 @@ class Settings(BaseSettings):
         default=256,
         ge=0,
         description="Answers a process keeps until what they depend on changes, a minute at most. 0: none.",
+    )
+    layer_cache_mb: int = Field(
+        default=256,
+        ge=0,
+        description="Megabytes of metadata layers that a process keeps in memory, about 4 kB a passage; what is not "
+        "kept is read again, about 15 µs a passage. 0: none.",
     )
     max_searched_passages: int = Field(
         default=5_000,

@@ -156,19 +156,18 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     HAVING neurigraph_private.asking() ->> 'role' <> 'user'
 $$;
 
--- In how many passages of it a lexeme occurs.
-CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(owner uuid, word text) RETURNS bigint
-LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN neurigraph_private.asking() ->> 'role' = 'user' THEN (
-            SELECT u.passages FROM neurigraph.user_lexemes AS u WHERE u.user_id = owner AND u.lexeme = word
-        )
-        ELSE (
-            SELECT sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
-            WHERE n.user_id = owner AND n.lexeme = word
-                AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
-        )
-    END
+-- In how many passages of it lexemes occur; no row for one that occurs in none.
+DROP FUNCTION IF EXISTS neurigraph_private.occurrences(uuid, text);
+CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(owner uuid, words text [])
+RETURNS TABLE (lexeme text, passages bigint)
+LANGUAGE sql STABLE ROWS 8 AS $$
+    SELECT u.lexeme, u.passages FROM neurigraph.user_lexemes AS u
+    WHERE (SELECT neurigraph_private.asking() ->> 'role' = 'user') AND u.user_id = owner AND u.lexeme = ANY(words)
+    UNION ALL
+    SELECT n.lexeme, sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
+    WHERE (SELECT neurigraph_private.asking() ->> 'role' <> 'user') AND n.user_id = owner AND n.lexeme = ANY(words)
+        AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
+    GROUP BY n.lexeme
 $$;
 
 -- Whose key this is; nobody's if it is unknown, expired or revoked. When it was last used is noted once an hour.

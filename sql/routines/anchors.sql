@@ -13,7 +13,22 @@ LANGUAGE sql STABLE ROWS 8 AS $$
         ln(1 + (coalesce(c.passages, 0) - coalesce(o.passages, 0) + 0.5) / (coalesce(o.passages, 0) + 0.5))
     FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
     LEFT JOIN neurigraph_private.corpus(owner) AS c ON true
-    CROSS JOIN LATERAL (SELECT neurigraph_private.occurrences(owner, l.lexeme) AS passages) AS o
+    LEFT JOIN neurigraph_private.occurrences(owner, rarities.lexemes) AS o ON l.lexeme = o.lexeme
+$$;
+
+-- Those of a question's lexemes by which passages can be looked up: the rarest, as long as few hold them.
+CREATE OR REPLACE FUNCTION neurigraph_private.rare_lexemes(asking jsonb, question jsonb)
+RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
+LANGUAGE sql STABLE ROWS 8 AS $$
+    SELECT r.place, r.lexeme, r.passages, r.weight
+    FROM (
+        SELECT a.*, sum(a.passages) OVER (ORDER BY a.passages, a.place) - a.passages AS before
+        FROM neurigraph_private.rarities(
+            (asking ->> 'user_id')::uuid, ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'))
+        ) AS a
+        WHERE a.passages > 0
+    ) AS r
+    WHERE r.before < 2000 AND r.passages < 20000
 $$;
 
 -- Nodes that the question names: as they are (1), nearly (0.8), or by how they begin (0.6).
@@ -87,8 +102,9 @@ $$;
 
 -- Which nodes to search, best first. All of them where there are few; else those for which something speaks: a name, an
 -- edge to a named one, the words of the shell, the rare words of the content, and, when no name leads, the centroid.
+DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
 CREATE OR REPLACE FUNCTION neurigraph_private.anchors_of(
-    asking jsonb, question jsonb, embedding vector, OUT chosen neurigraph_private.anchor [], OUT visible bigint
+    asking jsonb, question jsonb, route halfvec, OUT chosen neurigraph_private.anchor [], OUT visible bigint
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -121,11 +137,7 @@ BEGIN
 
     rare AS MATERIALIZED (
         SELECT r.lexeme, r.weight / nullif(sum(r.weight) OVER (), 0) AS share
-        FROM (
-            SELECT a.*, sum(a.passages) OVER (ORDER BY a.passages, a.place) - a.passages AS before
-            FROM neurigraph_private.rarities(owner, lexemes) AS a
-        ) AS r
-        WHERE r.before < 2000 AND r.passages < 20000
+        FROM neurigraph_private.rare_lexemes(asking, question) AS r
     ),
 
     content AS (
@@ -143,14 +155,10 @@ BEGIN
         GROUP BY g.node_id
     ),
 
-    asked AS MATERIALIZED (
-        SELECT neurigraph_private.routing_vector(embedding) AS route WHERE embedding IS NOT NULL
-    ),
-
     near AS (
-        SELECT g.node_id, neurigraph_private.cosine(g.routing_centroid, q.route) AS score
-        FROM neurigraph.visible_nodes(asking) AS g CROSS JOIN asked AS q
-        WHERE (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
+        SELECT g.node_id, neurigraph_private.cosine(g.routing_centroid, route) AS score
+        FROM neurigraph.visible_nodes(asking) AS g
+        WHERE route IS NOT NULL AND (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
         ORDER BY score DESC NULLS LAST
         LIMIT 2 * most
     ),
