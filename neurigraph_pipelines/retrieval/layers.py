@@ -62,8 +62,9 @@ class Postings:
         numbers: dict[str, int] = {}
         codes = np.array([numbers.setdefault(one, len(numbers)) for one in lexemes.split()], np.intp)
         order = np.argsort(codes, kind="stable")
-        ends = np.cumsum(np.bincount(codes, minlength=len(numbers)))
-        self._spans = {lexeme: (begin, end) for lexeme, begin, end in zip(numbers, [0, *ends[:-1]], ends, strict=True)}
+        counts = np.bincount(codes, minlength=len(numbers))
+        ends = np.cumsum(counts)
+        self._spans = dict(zip(numbers, zip((ends - counts).tolist(), ends.tolist(), strict=True), strict=True))
         self._rows, self._frequencies = rows[order], frequencies[order]
 
     def of(self, lexeme: str) -> tuple[Numbers, Floats] | None:

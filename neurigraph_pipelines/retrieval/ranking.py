@@ -297,7 +297,8 @@ def _products(vectors: Floats, vector: Floats | None) -> NDArray[Any]:
     """Likeness of unit vectors; 0 where there is nothing to compare."""
     if vector is None:
         return np.zeros(len(vectors))
-    return (vectors @ vector[: vectors.shape[1]]).astype(np.float64)
+    # Not a product of BLAS, whose threads wait for each other when other work is going on: 3 ms of CPU instead of 0.15.
+    return np.einsum("ij,j->i", vectors, vector[: vectors.shape[1]]).astype(np.float64)
 
 
 def _scaled(signal: NDArray[Any], counted: NDArray[Any], least: float) -> NDArray[Any]:

@@ -147,6 +147,7 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
     if answered is not None or speakers is None:
         before = database.ask(claims, _QUERIES["before_search"], {})
         version, speakers = (before[0]["data_version"], before[0]["speakers"]) if before else (None, [])
+        kept.speakers.put(claims, (version, speakers), _ASKERS)
         if answered is not None and answered[0] == version:
             return deepcopy(answered[1])
     named = speakers_named(query, speakers, lexer)

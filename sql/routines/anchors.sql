@@ -64,26 +64,43 @@ LANGUAGE sql STABLE ROWS 10 AS $$
         GROUP BY p.key
     ),
 
+    -- Written out what gaps() gives, which is called once a name; here it would be once a phrase.
     variants AS MATERIALIZED (
         SELECT p.key AS variant, 0 AS gap FROM phrases AS p
         WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 4 AND 40
         UNION ALL
-        SELECT g.variant, g.gap FROM phrases AS p
-        CROSS JOIN LATERAL neurigraph_private.gaps(p.key) AS g
-        WHERE p.words <= 2 AND p.place <= 40
+        SELECT g.variant, g.gap FROM (
+            SELECT p.key, overlay(p.key PLACING '' FROM s.gap FOR 1) AS variant, min(s.gap) AS gap
+            FROM phrases AS p CROSS JOIN LATERAL generate_series(1, char_length(p.key)) AS s (gap)
+            WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 5 AND 40
+            GROUP BY 1, 2
+        ) AS g
+    ),
+
+    -- All that may be meant, looked up at once.
+    known AS MATERIALIZED (
+        SELECT n.node_id, n.key, n.gap, n.name FROM neurigraph_private.told_names(owner) AS n
+        WHERE n.key = ANY(ARRAY(
+            SELECT v.variant FROM variants AS v
+            UNION
+            SELECT left(p.key, 100) FROM phrases AS p
+        ))
     ),
 
     found AS (
         SELECT n.node_id, 1.0 AS score
-        FROM phrases AS p
-        INNER JOIN neurigraph_private.told_names(owner) AS n ON n.key = left(p.key, 100) AND n.gap = 0
-        WHERE n.name = p.key
-            OR position(' ' || n.name || ' ' IN (SELECT ' ' || string_agg(s.word, ' ' ORDER BY s.place) || ' '
-                FROM said AS s)) > 0
+        FROM known AS n
+        INNER JOIN phrases AS p ON n.key = left(p.key, 100)
+        WHERE n.gap = 0
+            AND (
+                n.name = p.key
+                OR position(' ' || n.name || ' ' IN (SELECT ' ' || string_agg(s.word, ' ' ORDER BY s.place) || ' '
+                    FROM said AS s)) > 0
+            )
         UNION ALL
         SELECT n.node_id, 0.8
-        FROM variants AS v
-        INNER JOIN neurigraph_private.told_names(owner) AS n ON n.key = v.variant
+        FROM known AS n
+        INNER JOIN variants AS v ON n.key = v.variant
         WHERE (v.gap = 0) <> (n.gap = 0) OR (v.gap > 0 AND n.gap > 0 AND abs(v.gap - n.gap) <= 1)
         UNION ALL
         SELECT b.node_id, 0.6
