@@ -11,10 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import (
+    access,
     chunk_detection,
     code_location,
     daemon,
     embedding,
+    forget,
+    history,
     importing,
     lifecycle,
     pipeline,
@@ -51,6 +54,9 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "search_speed": comparison.run,
     "search_nodes": nodes.run,
     "lifecycle": lifecycle.run,
+    "history": history.run,
+    "forget": forget.run,
+    "access": access.run,
     "embedding": measure_embedding,
 }
 

@@ -7,7 +7,8 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -127,3 +128,14 @@ def forget_own_settings() -> None:
     for name in [name for name in os.environ if name.startswith(_FOREIGN_SETTINGS)]:
         del os.environ[name]
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+
+
+def in_turns(works: Sequence[Callable[[], object]], repeats: int) -> list[list[float]]:
+    """Seconds of each, taken in turns so that a busy moment hits all alike; the first of each is not counted."""
+    seconds: list[list[float]] = [[] for _ in works]
+    for _ in range(repeats + 1):
+        for taken, work in zip(seconds, works, strict=True):
+            started = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - started)
+    return [taken[1:] for taken in seconds]

@@ -11,17 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from uuid import UUID, uuid4, uuid5
 
-from pgvector import Vector
 from psycopg import sql
 
 from benchmarks.bench import PROJECT_ROOT, Bench, SkippedError
 from benchmarks.chat import conversation
 from benchmarks.report import Section, number, spread, table
-from neurigraph_pipelines.graph.provisioning import NodeRef, User, create_user, resolve_path
+from benchmarks.rows import provision, record
+from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.importing import import_file
@@ -33,11 +32,8 @@ from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, storage
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.model import (
-    RECORD_DIMENSIONS,
     Claims,
-    ConceptKind,
     Message,
-    PlannedNode,
     Segment,
     SegmentRef,
     SourceKind,
@@ -165,7 +161,7 @@ def _open_in_turns(
 
 def _store(installation: Installation, user: User, size_bytes: int) -> _Stored:
     """A transcript of at least that many bytes on a node of its own, with its rows, and without vectors."""
-    node = _provision(installation, user, f"Transcript of {size_bytes}")
+    node = provision(installation, user, f"Transcript of {size_bytes}")
     record_id, part = uuid4(), _segment(user, size_bytes)
     writer = transcript_writer(installation.adapters, installation.settings)
     file = write_transcript(installation.objects, writer, part, durable_key(user.slug, node.names, record_id, uuid4()))
@@ -187,7 +183,7 @@ def _store(installation: Installation, user: User, size_bytes: int) -> _Stored:
     }
     schema = sql.Identifier(node.schema_name)
     with installation.database.pipeline() as tx:
-        tx.execute(_COMMIT["insert_record"].format(schema=schema), _record(record_id, file.durable.key))
+        tx.execute(_COMMIT["insert_record"].format(schema=schema), record(record_id, file.durable.key))
         tx.execute(_COMMIT["insert_file"].format(schema=schema), _file(record_id, record_id, file))
         tx.execute(_COMMIT["insert_passages"].format(schema=schema), rows)
     middle = next(each for each in passages if each.message.seq == len(part.messages) // 2)
@@ -209,35 +205,6 @@ def _segment(user: User, size_bytes: int) -> Segment:
         *(TriggerType.CONVERSATION_END, 1, len(messages), len(messages), 1),
     )
     return Segment(ref, tuple(messages))
-
-
-def _provision(installation: Installation, user: User, name: str) -> NodeRef:
-    plan = PlannedNode(path=(name,), kind=ConceptKind.TOPIC, confidence=1.0)
-    with installation.database.pipeline() as tx:
-        return resolve_path(tx, user.user_id, user.slug, (name,), [plan])
-
-
-def _record(record_id: UUID, file_pointer: str) -> dict[str, object]:
-    """The columns of a record that nobody searches."""
-    return {
-        "record_id": record_id,
-        "title": "A benchmark",
-        "summary": "Nothing.",
-        "embedding": Vector([0.0] * RECORD_DIMENSIONS),
-        "embedding_pending": True,
-        "embedding_model": None,
-        **{f"kw_{name}": [] for name in ("entities", "topics", "dates", "relationships")},
-        "content_type": "conversation",
-        "trigger_type": "conversation_end",
-        "source_kind": "conversation",
-        "source_id": uuid4(),
-        "first_message": 1,
-        "last_message": 1,
-        "content_hash": sha256(record_id.bytes).digest(),
-        "language": "pg_catalog.english",
-        "file_pointer": file_pointer,
-        "occurred_at": datetime.now(UTC),
-    }
 
 
 def _file(record_id: UUID, file_id: UUID, file: StoredFile) -> dict[str, object]:
@@ -313,7 +280,7 @@ def _sweeping(bench: Bench, installation: Installation) -> str:
 
 def _fill(installation: Installation, user: User, folder: Path, count: int) -> None:
     """A node with small active files that nobody has opened for a year, written without ceremony."""
-    node = _provision(installation, user, f"Files {uuid4().hex}")
+    node = provision(installation, user, f"Files {uuid4().hex}")
     record_id, part = uuid4(), _segment(user, 1)
     writer = transcript_writer(installation.adapters, installation.settings)
     first = durable_key(user.slug, node.names, record_id, uuid4())
@@ -328,7 +295,7 @@ def _fill(installation: Installation, user: User, folder: Path, count: int) -> N
         (folder / active_key(key)).write_bytes(text)
         rows.append({**rows[0], "file_id": uuid5(record_id, str(number_of_file)), "storage_path": key})
     with installation.database.pipeline() as tx:
-        tx.execute(_COMMIT["insert_record"].format(schema=schema), _record(record_id, first))
+        tx.execute(_COMMIT["insert_record"].format(schema=schema), record(record_id, first))
         with tx.cursor() as cursor:
             cursor.executemany(_COMMIT["insert_file"].format(schema=schema), rows)
         tx.execute(sql.SQL("UPDATE {}.file_manifest SET last_accessed_at = now() - interval '1 year'").format(schema))

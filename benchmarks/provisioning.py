@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from uuid import uuid4
@@ -11,7 +10,7 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, in_turns
 from benchmarks.report import Section, number, percentile, table
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
@@ -38,7 +37,7 @@ def run(bench: Bench) -> Section:
         for wanted in QUICK_NODES if bench.quick else NODES:
             bench.say(f"{wanted} nodes")
             _concurrently(database, user, wanted - nodes)
-            ours, theirs = _in_turns([partial(_provision, database, user), partial(_create_plainly, plain)], repeats)
+            ours, theirs = in_turns([partial(_provision, database, user), partial(_create_plainly, plain)], repeats)
             alone = repeats / sum(ours)
             together = _concurrently(database, user, repeats * CONCURRENT)
             nodes = wanted + repeats * (1 + CONCURRENT)
@@ -71,17 +70,6 @@ def _create_plainly(connection: psycopg.Connection) -> None:
     connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
     connection.execute(sql.SQL("CREATE TABLE {}.records (id uuid PRIMARY KEY, content text)").format(schema))
     connection.commit()
-
-
-def _in_turns(works: Sequence[Callable[[], None]], repeats: int) -> list[list[float]]:
-    """Seconds of each, taken in turns so that a busy moment hits all alike; the first of each is not counted."""
-    seconds: list[list[float]] = [[] for _ in works]
-    for _ in range(repeats + 1):
-        for taken, work in zip(seconds, works, strict=True):
-            started = time.perf_counter()
-            work()
-            taken.append(time.perf_counter() - started)
-    return [taken[1:] for taken in seconds]
 
 
 def _concurrently(database: Database, user: User, count: int) -> float:

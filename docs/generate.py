@@ -48,7 +48,7 @@ def settings_page() -> str:
 def _default(field: FieldInfo) -> str:
     if field.default_factory is not None:
         return _cell(inspect.getdoc(field.default_factory) or "").replace("``", "`").rstrip(".")
-    if field.default is None or field.default is PydanticUndefined:
+    if field.default in (None, PydanticUndefined, ()):
         return "unset"
     value = field.default
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
@@ -75,10 +75,18 @@ def cli_page() -> str:
         f"| {entry.INTERRUPTED} | interrupted; what was held is given back |",
         "",
     ]
-    for name, command in group.commands.items():
-        assert isinstance(command, TyperCommand)
+    for name, command in _commands(group):
         lines += _command(name, command)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(group: TyperGroup, prefix: str = "") -> Iterator[tuple[str, TyperCommand]]:
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, f"{prefix}{name} ")
+        else:
+            assert isinstance(command, TyperCommand)
+            yield f"{prefix}{name}", command
 
 
 def _command(name: str, command: TyperCommand) -> Iterator[str]:

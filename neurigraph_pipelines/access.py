@@ -12,11 +12,13 @@ import hmac
 import json
 import secrets
 import time
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.errors import UnauthenticatedError
+from neurigraph_pipelines.errors import ForbiddenError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.statements import statements
 
 CLAIMS_LIFETIME_SECONDS = 300
@@ -24,6 +26,7 @@ CLAIMS_LIFETIME_SECONDS = 300
 
 _BLOCK = 64  # bytes in a block of SHA-256 (RFC 2104)
 _KEY_PREFIX = "ng_"
+_NOT_VALID = "this key or token is not valid"
 _QUERIES = statements("access")
 
 
@@ -91,12 +94,82 @@ def issue_api_key(database: Database, user_id: UUID, label: str = "") -> str:
     return key
 
 
-def authenticate(database: Database, key: str) -> Claims:
-    """Claims of the user whose key this is.
+def authenticate(database: Database, credential: str, tokens: TokenVerifier | None = None) -> Claims:
+    """Claims of whoever holds a key of ours, or a token of somebody whom the installation trusts.
+
+    Every face comes by its claims here and in no other way.
+
+    Args:
+        tokens: Who tells genuine tokens from others; None where only keys are taken.
 
     Raises:
-        UnauthenticatedError: The key is unknown, expired or revoked.
+        UnauthenticatedError: The key is unknown, expired or revoked; or the token is not genuine, or names nobody.
+        TransientError: What a token is checked with could not be fetched.
     """
-    for row in database.ask(None, _QUERIES["holder_of_key"], {"key_hash": api_key_hash(key)}):
+    if tokens is not None and not credential.startswith(_KEY_PREFIX):
+        return _claims_of_token(tokens.verify(credential))
+    for row in database.ask(None, _QUERIES["holder_of_key"], {"key_hash": api_key_hash(credential)}):
         return Claims(row["subject_id"] or str(row["user_id"]), row["role"], row["user_id"])
-    raise UnauthenticatedError("this API key is not valid")
+    raise UnauthenticatedError(_NOT_VALID)
+
+
+def require_owner(claims: Claims) -> None:
+    """Let the owner of a graph through, whose keys and grants are nobody else's affair.
+
+    Raises:
+        ForbiddenError: Whoever asks is somebody else.
+    """
+    if claims.role != "user":
+        raise ForbiddenError("this is for the owner of the graph alone")
+
+
+def require_writer(database: Database, claims: Claims) -> None:
+    """Let through whoever may write something somewhere: the owner of a graph, and personas that were granted it.
+
+    Raises:
+        ForbiddenError: Whoever asks only reads.
+    """
+    if claims.role == "user":
+        return
+    (row,) = database.ask(claims, _QUERIES["may_write"], {})
+    if not row["may"]:
+        raise ForbiddenError("this key only reads: the owner of the graph grants writing, node by node, to personas")
+
+
+def require_write(tx: Transaction, node_id: UUID) -> None:
+    """Let through whoever may write to a node that they see.
+
+    Args:
+        tx: As whoever asks.
+
+    Raises:
+        ForbiddenError: Whoever asks only reads it.
+    """
+    row = tx.execute(_QUERIES["may_write_node"], {"node_id": node_id}).fetchone()
+    if row is None or not row["may"]:
+        raise ForbiddenError("this node is open for reading only")
+
+
+def unguarded_tables(database: Database) -> list[str]:
+    """Tables that a face could reach without a policy, or without the gate of their node; there should be none."""
+    with database.owner() as tx:
+        return [f"{row['schema_name']}.{row['table_name']}" for row in tx.execute(_QUERIES["unguarded_tables"])]
+
+
+def _claims_of_token(said: Mapping[str, Any]) -> Claims:
+    """Of a token's claims those that say who is asking: ``role``, ``sub`` and ``user_id``.
+
+    A user's own token needs no ``role``, and no ``user_id`` where its ``sub`` is one.
+    """
+    role, sub = said.get("role", "user"), str(said["sub"])
+    try:
+        user_id = UUID(str(said.get("user_id", sub if role == "user" else "")))
+        if role == "user":
+            return Claims.of_user(user_id)
+        if role == "persona":
+            return Claims(str(UUID(sub)), role, user_id)
+    except ValueError as error:
+        raise UnauthenticatedError(_NOT_VALID) from error
+    if role == "third_party" and sub and "\0" not in sub:
+        return Claims(sub, role, user_id)
+    raise UnauthenticatedError(_NOT_VALID)

@@ -25,6 +25,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
 )
 from neurigraph_pipelines.defs.lifecycle_checks import (
     every_row_has_its_object,
+    every_table_is_guarded,
     nothing_awake_past_its_time,
     nothing_awake_that_nobody_opens,
     sampled_checksums_hold,
@@ -67,6 +68,7 @@ defs = dg.Definitions(
         nothing_awake_past_its_time,
         nothing_awake_that_nobody_opens,
         every_row_has_its_object,
+        every_table_is_guarded,
         sampled_checksums_hold,
     ],
     jobs=[
@@ -99,6 +101,7 @@ defs = dg.Definitions(
         node_upgrade_schedule,
         vector_index_schedule,
     ],
-    resources={"installation": InstallationResource()},
+    # What steps hand to each other holds the words of conversations: it stays in the memory of the run's one process.
+    resources={"installation": InstallationResource(), "io_manager": dg.mem_io_manager},
     executor=dg.in_process_executor,
 )

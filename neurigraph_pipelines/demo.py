@@ -54,7 +54,7 @@ def run(installation: Installation, listener: Listener) -> None:
     """
     report = installation.migrate()
     listener.say(f"The database is at version {report.version}.")
-    user, _ = ensure_user(installation.database, USER)
+    user, _ = ensure_user(installation.database, USER, opaque_schema_names=installation.settings.opaque_schema_names)
     claims = Claims.of_user(user.user_id)
     _import(installation, claims, SAMPLES / "bob.jsonl", listener)
     with LocalStack(installation, with_api=False) as stack:

@@ -128,7 +128,8 @@ def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime 
     time.
 
     Raises:
-        NotFoundError: No such record, not visible to whoever asks, or not stored yet at that moment.
+        NotFoundError: No such record, not visible to whoever asks, or not stored yet at that moment; and to third
+            parties the past of any.
     """
     (row,) = database.ask(claims, _QUERIES["record_at"], {"record_id": record_id, "at": at})
     found: dict[str, Any] | None = row["found"]
@@ -141,7 +142,7 @@ def history(database: Database, claims: Claims, record_id: UUID, *, limit: int =
     """The deltas of a memory, newest first.
 
     Raises:
-        NotFoundError: No such record, or not visible to whoever asks.
+        NotFoundError: No such record, or not visible to whoever asks; to third parties no history is.
     """
     found = database.ask(claims, _QUERIES["history"], {"record_id": record_id, "limit": limit, "offset": offset})
     if not found and offset == 0:
@@ -158,12 +159,10 @@ def diff(
         By field, its value ``before`` and ``after``: None where the memory was not stored yet.
 
     Raises:
-        NotFoundError: The record is not there at either moment, as of ``record_at``.
+        NotFoundError: As of ``history``.
     """
-    states = [_state_at(database, claims, record_id, moment) for moment in (w1, w2)]
-    if states == [None, None]:
-        raise NotFoundError
-    before, after = (state or dict.fromkeys(EVOLVING) for state in states)
+    history(database, claims, record_id, limit=1)
+    before, after = (_state_at(database, claims, record_id, moment) for moment in (w1, w2))
     return {
         field: {"before": before[field], "after": after[field]} for field in EVOLVING if before[field] != after[field]
     }
@@ -181,8 +180,8 @@ def superseded_of(tx: Transaction, record_ids: Sequence[UUID], at: datetime | No
     return {row["record_id"] for row in found if row["superseded"]}
 
 
-def _state_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None) -> dict[str, Any] | None:
+def _state_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None) -> dict[str, Any]:
     try:
         return record_at(database, claims, record_id, at)
-    except NotFoundError:
-        return None
+    except NotFoundError:  # not stored yet
+        return dict.fromkeys(EVOLVING)

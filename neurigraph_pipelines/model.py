@@ -29,6 +29,20 @@ class NodeType(StrEnum):
     PERSONA = "persona"
 
 
+class SubjectType(StrEnum):
+    """Who may be granted a node of somebody else's graph."""
+
+    PERSONA = "persona"
+    THIRD_PARTY = "third_party"
+
+
+class GrantType(StrEnum):
+    """What a grant of a node allows."""
+
+    READ = "read"
+    READ_WRITE = "read_write"
+
+
 class ConceptKind(StrEnum):
     """What a concept node stands for."""
 
@@ -55,6 +69,13 @@ class SourceKind(StrEnum):
     CONVERSATION = "conversation"
     EVENT = "event"
     UPLOAD = "upload"
+
+
+class Privacy(StrEnum):
+    """Who besides the owner of the graph may know of a source: whoever is granted its nodes, or nobody."""
+
+    SHARED = "shared"
+    PRIVATE = "private"
 
 
 class EventKind(StrEnum):
@@ -150,7 +171,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """One row of ``storage_triggers``: a segment to store, without its text."""
+    """One row of ``storage_triggers``: a segment to store, without its text; ``persona_id`` of whoever handed it in."""
 
     trigger_id: UUID
     user_id: UUID
@@ -164,6 +185,7 @@ class SegmentRef:
     last_message: int
     token_count: int
     attempts: int
+    persona_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,6 +518,7 @@ class ImportReport:
     messages_added: int = 0
     messages_known: int = 0
     messages_repaired: int = 0
+    redacted: dict[str, int] = field(default_factory=dict)
     tokens_added: int = 0
     bytes_read: int = 0
     rejected: list[RejectedItem] = field(default_factory=list)

@@ -6,6 +6,7 @@ raises ``TransientError`` when another attempt may help and ``ProviderError`` or
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -243,6 +244,17 @@ class ObjectStore(Protocol):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that begin with ``prefix``, in order."""
+        ...
+
+
+class Redactor(Protocol):
+    """Takes out of texts what nobody should keep."""
+
+    def redact(self, text: str) -> tuple[str, Counter[str]]:
+        """The text with a word in the place of what was found, and how much of each kind was.
+
+        What is left holds nothing that would be found again.
+        """
         ...
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 def _default_home() -> Path:
@@ -46,6 +46,11 @@ class Settings(BaseSettings):
         default=None,
         description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
     )
+    opaque_schema_names: bool = Field(
+        default=False,
+        description="Whether schemas of new users' nodes get names that say nothing: every role of a database sees its "
+        "catalog (docs/access.md).",
+    )
     jwt_audience: str | None = Field(
         default=None,
         min_length=1,
@@ -59,7 +64,7 @@ class Settings(BaseSettings):
     )
     jwt_jwks_url: str | None = Field(
         default=None,
-        description="Address (https) of the public keys of whoever signs tokens by RS256. Unset: none of these is taken.",
+        description="Address (https) of the keys of whoever signs tokens by RS256. Unset: none of these is taken.",
     )
     jwt_jwks_seconds: float = Field(
         default=300.0, gt=0, description="Seconds for which fetched keys are kept: a withdrawn one is good for as long."
@@ -171,6 +176,18 @@ class Settings(BaseSettings):
     )
     max_message_bytes: int = Field(
         default=4_000_000, ge=1_000, description="Longest message in bytes of UTF-8 that is accepted."
+    )
+
+    redact: Annotated[tuple[Literal["email", "phone", "card", "key"], ...], NoDecode] = Field(
+        default=(),
+        description="What is taken out of messages and titles before anything is stored, such as "
+        "`email,phone,card,key` (docs/redaction.md). Empty: nothing.",
+    )
+    redact_phone_region: str | None = Field(
+        default=None,
+        pattern=r"^[A-Z]{2}$",
+        description="Country whose telephone numbers are recognised without their country code, such as `US`. "
+        "Unset: only numbers that begin with `+`.",
     )
 
     # Uploads
@@ -362,6 +379,11 @@ class Settings(BaseSettings):
         default=10.0, gt=0, description="Longest wait for one of these connections while all are in use."
     )
     statement_timeout_seconds: float = Field(default=30.0, gt=0, description="Longest statement of a face.")
+
+    @field_validator("redact", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(filter(None, (kind.strip() for kind in value.split(",")))) if isinstance(value, str) else value
 
     @field_validator("s3_cold_storage_class", mode="before")
     @classmethod

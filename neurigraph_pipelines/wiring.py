@@ -27,6 +27,7 @@ from neurigraph_pipelines.ports import (
     Embedder,
     LanguageModel,
     ObjectStore,
+    Redactor,
     Reranker,
     TextExtractor,
     TokenCounter,
@@ -299,11 +300,20 @@ class Installation:
         return client
 
     @cached_property
+    def redactor(self) -> Redactor | None:
+        """What takes out of messages what nobody should keep, if that is wished."""
+        if not self.settings.redact:
+            return None
+        from resources.redaction import PatternRedactor
+
+        return PatternRedactor(self.settings.redact, self.settings.redact_phone_region)
+
+    @cached_property
     def uploads(self) -> Uploads:
         """The uploads of this installation."""
         from neurigraph_pipelines.ingestion.uploads import Uploads
 
-        return Uploads(self.database, self.objects, self.tokens, self.settings)
+        return Uploads(self.database, self.objects, self.tokens, self.settings, self.redactor)
 
     @cached_property
     def text_extractor(self) -> TextExtractor:

@@ -23,9 +23,9 @@ from neurigraph_pipelines.errors import ConfigurationError, TransientError, Unau
 
 MAX_KEY_SET_BYTES = 1 << 20
 LEAST_SECONDS_BETWEEN_FETCHES = 30.0
-"""A token with an unknown key makes us look for new ones, no more often than this."""
 
 FETCH_SECONDS = 5.0
+_REFUSED = "this key or token is not valid"
 _REQUIRED = ("exp", "aud", "iss", "sub")
 _log = logging.getLogger("neurigraph.access")
 
@@ -71,12 +71,13 @@ class JsonWebTokens:
         """
         try:
             claims = self._decode(token)
-        except (PyJWTError, ValueError) as error:
+            lasting = int(claims["exp"]) > time.time() + self._most_seconds + self._leeway
+        except (PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
             _log.info("a token was refused: %s", type(error).__name__)
-            raise UnauthenticatedError("this key or token is not valid") from error
-        if claims["exp"] > time.time() + self._most_seconds + self._leeway:
+            raise UnauthenticatedError(_REFUSED) from error
+        if lasting:
             _log.info("a token was refused: it is good for too long")
-            raise UnauthenticatedError("this key or token is not valid")
+            raise UnauthenticatedError(_REFUSED)
         return claims
 
     def _decode(self, token: str) -> dict[str, Any]:
@@ -106,12 +107,13 @@ class KeySet:
     Args:
         url: https; http only of this machine.
         seconds: For which the keys are kept.
+        least_seconds: Between two fetches: a token with an unknown key makes us look for new ones, but not each.
 
     Raises:
         ConfigurationError: The address is not one that can be trusted with this.
     """
 
-    def __init__(self, url: str, seconds: float) -> None:
+    def __init__(self, url: str, seconds: float, least_seconds: float = LEAST_SECONDS_BETWEEN_FETCHES) -> None:
         try:
             parts = urlsplit(url)
             self._port = parts.port
@@ -125,6 +127,7 @@ class KeySet:
             )
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._seconds = seconds
+        self._least_seconds = least_seconds
         self._keys: dict[str | None, PyJWK] = {}
         self._fetched_at = -float("inf")
         self._tried_at = -float("inf")
@@ -140,15 +143,12 @@ class KeySet:
         with self._lock:
             now = time.monotonic()
             outdated = now - self._fetched_at > self._seconds
-            if (outdated or key_id not in self._keys) and now - self._tried_at > LEAST_SECONDS_BETWEEN_FETCHES:
+            if (outdated or key_id not in self._keys) and now - self._tried_at > self._least_seconds:
                 self._tried_at = now
                 self._keys = _by_id(self._fetch())
                 self._fetched_at = now
             elif outdated:
-                raise TransientError(
-                    "the keys that tokens are checked with cannot be fetched",
-                    retry_after=LEAST_SECONDS_BETWEEN_FETCHES,
-                )
+                raise _unavailable()
             found = self._keys.get(key_id if isinstance(key_id, str) else None)
         if found is None:
             raise jwt.InvalidKeyError
@@ -166,11 +166,11 @@ class KeySet:
             answer = connection.getresponse()
             body = answer.read(MAX_KEY_SET_BYTES + 1)
         except (OSError, HTTPException) as error:
-            raise _unavailable(type(error).__name__) from error
+            raise _failed(type(error).__name__) from error
         finally:
             connection.close()
         if answer.status != 200 or len(body) > MAX_KEY_SET_BYTES:
-            raise _unavailable(f"status {answer.status}, {len(body)} bytes")
+            raise _failed(f"status {answer.status}, {len(body)} bytes")
         return body
 
 
@@ -179,7 +179,7 @@ def _by_id(body: bytes) -> dict[str | None, PyJWK]:
     try:
         found = PyJWKSet.from_json(body.decode()).keys
     except (PyJWTError, ValueError, TypeError, AttributeError, KeyError) as error:
-        raise _unavailable(type(error).__name__) from error
+        raise _failed(type(error).__name__) from error
     usable = [
         key
         for key in found
@@ -189,8 +189,12 @@ def _by_id(body: bytes) -> dict[str | None, PyJWK]:
     return keys | {None: usable[0]} if len(usable) == 1 else keys
 
 
-def _unavailable(why: str) -> TransientError:
+def _failed(why: str) -> TransientError:
     _log.error("the key set of NEURIGRAPH_JWT_JWKS_URL cannot be had: %s", why)
+    return _unavailable()
+
+
+def _unavailable() -> TransientError:
     return TransientError(
         "the keys that tokens are checked with cannot be fetched", retry_after=LEAST_SECONDS_BETWEEN_FETCHES
     )

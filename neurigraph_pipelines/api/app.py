@@ -20,10 +20,12 @@ from neurigraph_pipelines.api import (
     exports,
     failures,
     files,
+    graph_changes,
     health,
     memories,
     nodes,
     search,
+    sharing,
     uploads,
     users,
 )
@@ -83,7 +85,21 @@ def create_app(installation: Installation) -> FastAPI:
     )
     add_problem_handlers(app)
     version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
-    for subject in (users, exports, conversations, events, uploads, search, files, nodes, memories, erasures, failures):
+    for subject in (
+        users,
+        exports,
+        conversations,
+        events,
+        uploads,
+        search,
+        files,
+        nodes,
+        memories,
+        graph_changes,
+        erasures,
+        sharing,
+        failures,
+    ):
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router)

@@ -1,4 +1,4 @@
-"""Who is calling: API keys for users, the admin key for those who make users.
+"""Who is calling: API keys and tokens for those who use a graph, the admin key for those who make users.
 
 What a caller may see is decided in the database by the claims that are made here.
 """
@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from neurigraph_pipelines.access import authenticate
+from neurigraph_pipelines.access import authenticate, require_owner, require_writer
 from neurigraph_pipelines.errors import ForbiddenError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
@@ -38,11 +38,29 @@ Here = Annotated[Installation, Depends(_installation)]
 def _caller(installation: Here, credentials: _Credentials) -> Claims:
     if credentials is None:
         raise UnauthenticatedError("this call needs `Authorization: Bearer` and an API key")
-    return authenticate(installation.database, credentials.credentials)
+    return authenticate(installation.database, credentials.credentials, installation.token_verifier)
 
 
 Caller = Annotated[Claims, Depends(_caller)]
-"""Claims of whoever calls, by the API key of the request."""
+"""Claims of whoever calls, by the key or token of the request."""
+
+
+def _writer(installation: Here, caller: Caller) -> Claims:
+    require_writer(installation.database, caller)
+    return caller
+
+
+Writer = Annotated[Claims, Depends(_writer)]
+"""The same, of somebody who may write something somewhere; 403 for all others."""
+
+
+def _owner(caller: Caller) -> Claims:
+    require_owner(caller)
+    return caller
+
+
+Owner = Annotated[Claims, Depends(_owner)]
+"""The same, of the owner of a graph; 403 for all others."""
 
 
 def require_administrator(request: Request, installation: Here, credentials: _AdminCredentials) -> None:

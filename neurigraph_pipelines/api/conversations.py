@@ -9,11 +9,11 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, responses, sources
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Here, Owner, Writer
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.model import SourceKind
 
-router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented(401, 404, 409, 413, 422, 503))
+router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
 
 
 @router.post(
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented
     responses={200: {"model": responses.Conversation, "description": "It existed already."}},
 )
 def open_conversation(
-    body: requests.NewConversation, response: Response, caller: Caller, installation: Here
+    body: requests.NewConversation, response: Response, caller: Writer, installation: Here
 ) -> dict[str, UUID]:
     """Open a conversation, or find the one of that `external_id`."""
     with installation.database.agent(caller) as tx:
@@ -34,6 +34,7 @@ def open_conversation(
             external_id=body.external_id,
             title=body.title,
             started_at=body.started_at,
+            privacy=body.privacy,
         )
     if not made:
         response.status_code = 200
@@ -42,7 +43,7 @@ def open_conversation(
 
 @router.post("/{conversation_id}/messages", response_model=responses.Appended)
 def append_messages(
-    conversation_id: UUID, body: requests.NewMessages, caller: Caller, installation: Here
+    conversation_id: UUID, body: requests.NewMessages, caller: Writer, installation: Here
 ) -> dict[str, Any]:
     """Append messages in the order given.
 
@@ -55,10 +56,16 @@ def append_messages(
 
 @router.post("/{conversation_id}/end", response_model=responses.Ended)
 def end_conversation(
-    conversation_id: UUID, caller: Caller, installation: Here, body: requests.End | None = None
+    conversation_id: UUID, caller: Writer, installation: Here, body: requests.End | None = None
 ) -> dict[str, UUID | datetime]:
     """Say that a conversation has ended. Ending it again changes nothing and gives its first end."""
     return {
         "conversation_id": conversation_id,
         "ended_at": sources.end(installation, caller, SourceKind.CONVERSATION, conversation_id, body),
     }
+
+
+@router.patch("/{conversation_id}", status_code=204)
+def share_conversation(conversation_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
+    """Make a conversation private, or share it again, with all memories that came from it. Only the owner may."""
+    sources.set_privacy(installation, caller, SourceKind.CONVERSATION, conversation_id, body)

@@ -9,14 +9,14 @@ from itertools import chain
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Here, Owner
 from neurigraph_pipelines.api.problems import documented
-from neurigraph_pipelines.errors import NotFoundError, TransientError
+from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.portability.export import zipped
 from neurigraph_pipelines.wiring import Installation
 
-router = APIRouter(tags=["users"], responses=documented(401, 404, 503))
+router = APIRouter(tags=["users"], responses=documented(401, 403, 503))
 
 EXPORTS_AT_ONCE = 2
 """Each holds a connection to the database for as long as it is downloaded."""
@@ -29,13 +29,11 @@ _RUNNING = threading.BoundedSemaphore(EXPORTS_AT_ONCE)
     response_class=StreamingResponse,
     responses={200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}},
 )
-def export(caller: Caller, installation: Here) -> StreamingResponse:
+def export(caller: Owner, installation: Here) -> StreamingResponse:
     """Everything of the user, as a zip that is made while it is downloaded; one that breaks off cannot be opened.
 
     Only the owner of the graph gets one. It holds no API keys. `neurigraph import` restores it.
     """
-    if caller.role != "user":
-        raise NotFoundError
     if not _RUNNING.acquire(blocking=False):
         raise TransientError("others are exporting at this moment: try again", retry_after=30)
     pieces = _zipped(installation, caller)

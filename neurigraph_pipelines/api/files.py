@@ -44,7 +44,7 @@ def touch(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
     return asdict(control.touch(installation.database, installation.settings, caller, file_id))
 
 
-@router.post("/{file_id}/compress", response_model=responses.File, responses=documented(409))
+@router.post("/{file_id}/compress", response_model=responses.File, responses=documented(403, 409))
 def compress(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
     """Send a file to sleep now; nothing happens when it sleeps already."""
     return asdict(control.compress(installation.database, installation.objects, caller, file_id))

@@ -61,7 +61,15 @@ def difference(
 @router.patch("", response_model=responses.Memory, responses=documented(403, 409))
 def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation: Here) -> dict[str, Any]:
     """Give a memory another title, summary or keywords; its files stay as they are."""
-    revision.revise(installation.database, installation.embedder, caller, record_id, body.revision, body.expected_delta)
+    revision.revise(
+        installation.database,
+        installation.embedder,
+        caller,
+        record_id,
+        body.revision,
+        body.expected_delta,
+        installation.redactor,
+    )
     return history.record_at(installation.database, caller, record_id)
 
 

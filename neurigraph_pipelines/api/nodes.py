@@ -8,11 +8,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from neurigraph_pipelines.api import responses
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.api import requests, responses
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.model import NodeType
 
 router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 
@@ -22,11 +24,27 @@ MAX_PAGE = 200
 LARGEST_OFFSET = 2**31 - 1
 
 
-@router.get("/tree", response_model=responses.TreeNode)
+@router.get("/tree", response_model=responses.Tree)
 def tree(caller: Caller, installation: Here) -> dict[str, Any]:
-    """The whole graph from the root down."""
+    """The whole graph from the root down; for a persona or a third party, what is open to them."""
     with installation.database.agent(caller) as tx:
         return asdict(navigation.tree(tx, caller.user_id))
+
+
+@router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
+def provision(body: requests.NewNode, caller: Caller, installation: Here) -> dict[str, UUID]:
+    """Make a node by hand, with its schema: a concept, or a persona that gets keys and grants of its own."""
+    node_id = sharing.add_node(
+        installation.database,
+        caller,
+        body.parent_node_id,
+        body.name,
+        node_type=body.node_type,
+        kind=body.kind,
+        summary=body.summary,
+        writes=body.writes and body.node_type is NodeType.PERSONA,
+    )
+    return {"node_id": node_id}
 
 
 @router.get("/nodes/{node_id}", response_model=responses.Shell)

@@ -15,7 +15,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from psycopg import OperationalError
-from psycopg.errors import QueryCanceled
+from psycopg.errors import ForeignKeyViolation, InsufficientPrivilege, QueryCanceled
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -127,6 +127,8 @@ def add_problem_handlers(app: FastAPI) -> None:
     """Make every error of the application a problem."""
     app.add_exception_handler(NeurigraphError, _intended)
     app.add_exception_handler(OperationalError, _database_lost)
+    app.add_exception_handler(InsufficientPrivilege, _denied)
+    app.add_exception_handler(ForeignKeyViolation, _denied)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_framework)
     app.add_exception_handler(Exception, _unforeseen)
@@ -147,6 +149,11 @@ async def _intended(_: Request, error: Exception) -> Response:
     if isinstance(error, ConfigurationError):
         return problem(status, _UNTOLD)  # it names hosts and folders, for the operator alone
     return problem(status, str(error))
+
+
+async def _denied(_: Request, __: Exception) -> Response:
+    # A row that policies refuse, or one that points at what is not there: which of the two, nobody is told.
+    return problem(404, _NOT_FOUND)
 
 
 async def _database_lost(_: Request, error: Exception) -> Response:

@@ -7,17 +7,29 @@ stores. Lengths of texts are therefore stated, not enforced: a bound of Pydantic
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
-from neurigraph_pipelines.model import EventKind, Role, SourceKind
+from neurigraph_pipelines.model import (
+    ConceptKind,
+    EventKind,
+    GrantType,
+    NodeType,
+    Privacy,
+    Role,
+    SourceKind,
+    SubjectType,
+)
 from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.sharing import MAX_LABEL_LENGTH, MAX_NODE_SUMMARY_LENGTH, MAX_SUBJECT_LENGTH
 
 MAX_MESSAGES = 1_000
 """Most messages in one request."""
@@ -50,6 +62,13 @@ class NewConversation(_Request):
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     started_at: datetime | None = Field(default=None, description="Unset: now.")
+    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: seen by the owner of the graph alone.")
+
+
+class Sharing(_Request):
+    """Who besides the owner may know of what came in."""
+
+    privacy: Privacy = Field(description="`private`: nobody, whatever they are granted. `shared`: who sees its nodes.")
 
 
 class NewMessage(_Request):
@@ -95,6 +114,7 @@ class NewEvent(_Request):
     title: str = Field(json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     started_at: datetime | None = Field(default=None, description="Unset: now.")
+    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: seen by the owner of the graph alone.")
     messages: list[NewEventMessage] = Field(
         default_factory=list, max_length=MAX_MESSAGES, description="What was said so far."
     )
@@ -169,3 +189,67 @@ class Search(_Question):
 
 class Ask(_Question):
     """A question to be answered in words."""
+
+
+class Subject(_Request):
+    """Somebody who does not own the graph: a persona of it, or a third party by a name of the owner's choice."""
+
+    persona_id: UUID | None = Field(default=None, description="Node of a persona.")
+    third_party: str | None = Field(
+        default=None, json_schema_extra={"minLength": 1, "maxLength": MAX_SUBJECT_LENGTH, "example": "gmail"}
+    )
+
+    @model_validator(mode="after")
+    def _one_at_most(self) -> Self:
+        if self.persona_id is not None and self.third_party is not None:
+            raise ValueError("name a persona or a third party, not both")
+        return self
+
+    @property
+    def subject(self) -> sharing.Subject | None:
+        """The same as the domain takes it; None where nobody is named."""
+        if self.persona_id is not None:
+            return sharing.Subject(SubjectType.PERSONA, str(self.persona_id))
+        if self.third_party is not None:
+            return sharing.Subject(SubjectType.THIRD_PARTY, self.third_party)
+        return None
+
+
+class NewKey(Subject):
+    """A key to issue; with nobody named, another one of the user's own."""
+
+    label: str = Field(default="", json_schema_extra={"maxLength": MAX_LABEL_LENGTH})
+    expires_at: datetime | None = Field(default=None, description="Unset: good until it is revoked.")
+
+
+class KeyRotation(_Request):
+    """How long a key that is replaced is still good."""
+
+    grace_seconds: float = Field(default=0.0, ge=0, le=366 * 86_400)
+
+
+class NewGrant(Subject):
+    """One node to open to somebody; nothing above, beside or below it is opened."""
+
+    node_id: UUID
+    grant_type: GrantType = GrantType.READ
+    expires_at: datetime | None = Field(default=None, description="Unset: open until it is revoked.")
+
+    @model_validator(mode="after")
+    def _somebody(self) -> Self:
+        if self.subject is None:
+            raise ValueError("name a persona or a third party")
+        return self
+
+
+class NewNode(_Request):
+    """A node to make by hand."""
+
+    parent_node_id: UUID
+    name: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_LENGTH})
+    node_type: NodeType = NodeType.CONCEPT
+    kind: ConceptKind = ConceptKind.TOPIC
+    summary: str = Field(
+        default="", description="What it stands for.", json_schema_extra={"maxLength": MAX_NODE_SUMMARY_LENGTH}
+    )
+    writes: bool = Field(default=False, description="Of a persona: it may write to its own node, by a grant.")

@@ -18,9 +18,11 @@ from neurigraph_pipelines.model import (
     CompressionState,
     ConceptKind,
     ContentType,
+    GrantType,
     NodeType,
     Role,
     SourceKind,
+    SubjectType,
     TriggerType,
 )
 
@@ -49,6 +51,9 @@ class Appended(BaseModel):
     replaced: int = Field(description="Were the newest and not complete, and gave way to what was sent now.")
     repaired: int = Field(description="Had text that no database stores, replaced by U+FFFD.")
     tokens: int = Field(description="By which it grew.")
+    redacted: dict[str, int] = Field(
+        description="What was taken out of them, by kind (`email`, `phone`, `card`, `key`), where that is set."
+    )
 
 
 class Ended(BaseModel):
@@ -295,7 +300,7 @@ class Shell(BaseModel):
     layer_depth: int
     node_path: str
     parent_node_id: UUID | None
-    schema_name: str
+    schema_name: str | None = Field(description="Null where a node above is hidden: the name tells of it.")
     compression_state: CompressionState
     keywords: list[str]
     aliases: list[str]
@@ -347,8 +352,8 @@ class Memory(Record):
     source_id: UUID
     first_message: int = Field(description="Number in its source of its first message.")
     last_message: int
-    delta_id: UUID = Field(description="The delta that made this version.")
-    w: datetime = Field(description="Since when it is so.")
+    delta_id: UUID | None = Field(description="The delta that made this version; null for a third party.")
+    w: datetime | None = Field(description="Since when it is so; null for a third party.")
 
 
 class Delta(BaseModel):
@@ -399,6 +404,12 @@ class TreeNode(BaseModel):
     links: list[str] = Field(description="Relations to other nodes, such as `coworker → Business/Ana`.")
 
 
+class Tree(TreeNode):
+    """The topmost node that is visible, with everything visible below it."""
+
+    others: list[TreeNode] = Field(description="What else was granted, node by node; empty for the owner.")
+
+
 class Failure(BaseModel):
     """A segment that could not be stored, or an upload that could not be read, after the last attempt."""
 
@@ -437,3 +448,54 @@ class Status(BaseModel):
     """How the service is."""
 
     status: Literal["ok", "ready"]
+
+
+class Key(BaseModel):
+    """A key, without the key itself."""
+
+    key_id: UUID
+    role: Literal["user", "persona", "third_party"]
+    subject_id: str | None = Field(description="Which persona (its node) or third party; null of the user's own.")
+    label: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To the hour.")
+
+
+class IssuedKey(Key):
+    """A key that was made just now."""
+
+    api_key: str = Field(description="Shown here only.")
+
+
+class Keys(BaseModel):
+    """The keys of a graph, newest first."""
+
+    keys: list[Key]
+
+
+class Grant(BaseModel):
+    """One node that is open to somebody."""
+
+    grant_id: UUID
+    subject_type: SubjectType
+    subject_id: str = Field(description="Node of the persona, or name of the third party.")
+    node_id: UUID
+    node_path: str
+    grant_type: GrantType
+    granted_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class Grants(BaseModel):
+    """The grants of a graph, newest first."""
+
+    grants: list[Grant]
+
+
+class NewNode(BaseModel):
+    """A node that was made."""
+
+    node_id: UUID

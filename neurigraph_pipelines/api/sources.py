@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.api import requests
+from neurigraph_pipelines.ingestion import privacy
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewMessage, SourceKind
 from neurigraph_pipelines.wiring import Installation
@@ -19,7 +20,7 @@ from neurigraph_pipelines.wiring import Installation
 
 def inbox(installation: Installation) -> Inbox:
     """The inbox of an installation."""
-    return Inbox(installation.tokens, installation.settings)
+    return Inbox(installation.tokens, installation.settings, installation.redactor)
 
 
 def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
@@ -44,6 +45,13 @@ def append(
     """Append the messages of a request; gives what ``responses.Appended`` shows."""
     with installation.database.agent(caller) as tx:
         return asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
+
+
+def set_privacy(
+    installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, body: requests.Sharing
+) -> None:
+    """Say who may know of a source and of all that came from it."""
+    privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind)
 
 
 def end(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import IO, Annotated, Any, BinaryIO
+from typing import IO, Annotated, Any, BinaryIO, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,12 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from neurigraph_pipelines.api import responses
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api import requests, responses, sources
+from neurigraph_pipelines.api.authentication import Caller, Here, Owner
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.uploads import MAX_LISTED
+from neurigraph_pipelines.model import Privacy, SourceKind
 
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
 
@@ -36,6 +37,9 @@ class _Fields(BaseModel):
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     occurred_at: datetime | None = Field(default=None, description="Unset: now.")
+    privacy: Literal["shared", "private"] = Field(
+        default="shared", description="`private`: seen by the owner of the graph alone."
+    )
 
 
 def _form_schema() -> dict[str, Any]:
@@ -51,11 +55,11 @@ def _form_schema() -> dict[str, Any]:
     response_model=responses.Uploaded,
     responses={
         200: {"model": responses.Uploaded, "description": "The same bytes were there already."},
-        **documented(409, 413),
+        **documented(403, 409, 413),
     },
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
-async def upload(request: Request, response: Response, caller: Caller, installation: Here) -> dict[str, UUID]:
+async def upload(request: Request, response: Response, caller: Owner, installation: Here) -> dict[str, UUID]:
     """Upload a file. Its text is read, and it becomes findable, a little later: `GET /v1/uploads/{upload_id}`."""
     # The form is read only here, so that nobody without a key can fill the disk; beyond a megabyte it is on the disk.
     async with request.form(max_files=1, max_fields=_MOST_FIELDS) as form:
@@ -71,6 +75,7 @@ async def upload(request: Request, response: Response, caller: Caller, installat
             title=fields.title,
             external_id=fields.external_id,
             occurred_at=fields.occurred_at,
+            privacy=Privacy(fields.privacy),
         )
     if not received.new:
         response.status_code = 200
@@ -94,6 +99,12 @@ def list_uploads(
 def upload_status(upload_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
     """How far an upload has come."""
     return installation.uploads.status(caller, upload_id)
+
+
+@router.patch("/uploads/{upload_id}", status_code=204)
+def share_upload(upload_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
+    """Make an upload private, or share it again, with all memories that came from it. Only the owner may."""
+    sources.set_privacy(installation, caller, SourceKind.UPLOAD, upload_id, body)
 
 
 def _fields(given: dict[str, Any]) -> _Fields:

@@ -18,5 +18,7 @@ router = APIRouter(tags=["users"], responses=documented(401, 403, 409, 413, 422,
 @router.post("/users", status_code=201, response_model=responses.User, dependencies=[Depends(require_administrator)])
 def create_user(body: requests.NewUser, installation: Here) -> dict[str, Any]:
     """Make a user, the root of their graph and a first API key, which is shown here only."""
-    user, key = provisioning.create_user(installation.database, body.slug)
+    user, key = provisioning.create_user(
+        installation.database, body.slug, opaque_schema_names=installation.settings.opaque_schema_names
+    )
     return {**asdict(user), "api_key": key}

@@ -1,4 +1,4 @@
-"""Commands that forget for good, and their receipts: ``forget`` and ``erasures``."""
+"""Commands that forget for good, and their receipts: ``forget``, ``erasures`` and ``scrub``."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ commands = typer.Typer()
 
 _THROUGH = "command line"
 _NODES_SHOWN = 20
+_NOT_ALL = 1
 
 
 @commands.command()
@@ -103,6 +104,34 @@ def erasures(
         return Group(*map(_receipt_view, found)) if found else views.lines("Nothing was forgotten.")
 
     Output(as_json).result(data, view)
+
+
+@commands.command()
+def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
+    """Rewrite the tables of the database, so that nothing that was forgotten is left in its files.
+
+    Each table is locked while it is rewritten, and needs its own size on the disk meanwhile. Logs of the database and
+    backups are not touched.
+    """
+    from neurigraph_pipelines.erasure import scrubbing
+
+    output = Output(as_json)
+    with opened() as installation, output.progress() as progress:
+        task = progress.add_task("tables", total=None)
+        user_id = claims_of(installation, user).user_id if user is not None else None
+        report = scrubbing.scrub(
+            installation.database, user_id, lambda done, of: progress.update(task, completed=done, total=of)
+        )
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        busy = [f"Busy all the time, so run it again: {', '.join(report.busy)}"] if report.busy else []
+        return views.lines(f"{report.tables:,} tables rewritten.", *busy)
+
+    output.result(asdict(report), view)
+    if report.busy:
+        raise typer.Exit(_NOT_ALL)
 
 
 def _find(installation: Installation, claims: Claims, identifier: str | None) -> tuple[Subject, Preview | None]:

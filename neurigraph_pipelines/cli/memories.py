@@ -115,7 +115,15 @@ def revise(
         claims, record_id = claims_of(installation, user), record_id_of(identifier)
         expected = _delta_id(expected_delta)
         with _named(identifier):
-            revision.revise(installation.database, installation.embedder, claims, record_id, wanted, expected)
+            revision.revise(
+                installation.database,
+                installation.embedder,
+                claims,
+                record_id,
+                wanted,
+                expected,
+                installation.redactor,
+            )
             found = record_at(installation.database, claims, record_id)
     _show(found, as_json)
 

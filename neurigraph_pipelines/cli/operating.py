@@ -1,4 +1,4 @@
-"""Commands of whoever runs an installation: ``migrate``, ``serve``, ``key`` and ``stats``."""
+"""Commands of whoever runs an installation: ``migrate``, ``serve`` and ``stats``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, installed, opened
+from neurigraph_pipelines.cli.session import AnyUserSlug, argument, installed, opened
 from neurigraph_pipelines.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -92,27 +92,6 @@ def _log_config() -> dict[str, Any]:
         handler["stream"] = "ext://sys.stderr"
     config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
     return config
-
-
-@commands.command()
-def key(
-    user: UserSlug,
-    label: Annotated[str, typer.Option(help="What it is for, to recognise it by.")] = "",
-    as_json: Json = False,
-) -> None:
-    """Give a user another API key. It is shown once."""
-    from neurigraph_pipelines.access import issue_api_key
-
-    with opened() as installation:
-        claims = claims_of(installation, user)
-        made = issue_api_key(installation.database, claims.user_id, argument(label))
-
-    def view() -> Any:
-        from neurigraph_pipelines.cli import views
-
-        return views.lines(made)
-
-    Output(as_json).result({"user": user, "label": label, "api_key": made}, view)
 
 
 @commands.command()

@@ -12,7 +12,7 @@ import typer
 from neurigraph_pipelines.cli.exporting import FORMAT, import_export
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, opened
-from neurigraph_pipelines.cli.uploading import import_document, read_uploads
+from neurigraph_pipelines.cli.uploading import Private, import_document, read_uploads
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.healing import Healed
@@ -38,6 +38,7 @@ def import_file(
             help="chatgpt, claude, locomo, qmsum, jsonl, text, document or neurigraph; auto looks into the file.",
         ),
     ] = "auto",
+    private: Private = False,
     as_json: Json = False,
 ) -> None:
     """Take the conversations of a file into the inbox, or the file itself where it holds none.
@@ -50,7 +51,7 @@ def import_file(
     from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.choosing import DOCUMENT, choose_format
     from neurigraph_pipelines.ingestion.imports.source import content_size
-    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.model import Claims, Privacy
     from neurigraph_pipelines.portability.archive import is_export
 
     output = Output(as_json)
@@ -59,11 +60,13 @@ def import_file(
         return
     chosen = choose_format(file) if format_name == "auto" else format_name
     if chosen == DOCUMENT:
-        import_document(file, user, output)
+        import_document(file, user, output, private)
         return
     total = content_size(file)
     with opened() as installation:
-        owner, made = ensure_user(installation.database, argument(user))
+        owner, made = ensure_user(
+            installation.database, argument(user), opaque_schema_names=installation.settings.opaque_schema_names
+        )
         if made:
             output.note(f"made the user {owner.slug}")
         with output.progress(in_bytes=True) as progress:
@@ -75,6 +78,8 @@ def import_file(
                 Claims.of_user(owner.user_id),
                 file,
                 chosen,
+                privacy=Privacy.PRIVATE if private else Privacy.SHARED,
+                redactor=installation.redactor,
                 on_bytes=lambda more: progress.advance(task, more),
                 on_rejected=lambda item: output.note(f"rejected: {item.where}: {item.reason}"),
             )
@@ -96,6 +101,8 @@ def _import_view(report: ImportReport, estimated: bool) -> Any:
     )
     if report.messages_repaired:
         text += f", {report.messages_repaired:,} had text repaired"
+    if report.redacted:
+        text += ", redacted: " + ", ".join(f"{count:,} × {kind}" for kind, count in sorted(report.redacted.items()))
     if report.rejected:
         text += f", {len(report.rejected):,} items rejected"
     return views.lines(text + ".", *(["Next: neurigraph ingest"] if report.messages_added else []))

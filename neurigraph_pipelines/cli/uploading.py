@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
+Private = Annotated[
+    bool, typer.Option("--private", help="Only the owner sees what is new in it, whoever is granted its nodes.")
+]
+"""The option of commands that put memories in."""
+
 _READ_BYTES = 1 << 20
 
 
@@ -53,14 +58,14 @@ def uploads(
     Output(as_json).result({"uploads": found}, view)
 
 
-def import_document(path: Path, user: str, output: Output) -> None:
+def import_document(path: Path, user: str, output: Output, private: bool) -> None:
     """Take in a file as it is, and read its text.
 
     Raises:
         UnreadableFileError: It was taken in, and its text cannot be read.
     """
     from neurigraph_pipelines.graph.provisioning import ensure_user
-    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.model import Claims, Privacy
 
     try:
         status = path.stat()
@@ -69,7 +74,9 @@ def import_document(path: Path, user: str, output: Output) -> None:
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
     with opened() as installation:
-        owner, made = ensure_user(installation.database, argument(user))
+        owner, made = ensure_user(
+            installation.database, argument(user), opaque_schema_names=installation.settings.opaque_schema_names
+        )
         if made:
             output.note(f"made the user {owner.slug}")
         claims = Claims.of_user(owner.user_id)
@@ -80,6 +87,7 @@ def import_document(path: Path, user: str, output: Output) -> None:
                 path.name,
                 _chunks(path, lambda more: progress.advance(task, more)),
                 occurred_at=datetime.fromtimestamp(status.st_mtime, UTC),
+                privacy=Privacy.PRIVATE if private else Privacy.SHARED,
             )
         installation.uploads.read_due(installation.text_extractor, owner.user_id)
         state = installation.uploads.status(claims, received.upload_id)

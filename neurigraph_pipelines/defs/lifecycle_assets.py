@@ -18,6 +18,7 @@ from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.lifecycle import dormancy, orphans, rehydration
 from neurigraph_pipelines.lifecycle import storage_report as storage
+from neurigraph_pipelines.lifecycle.object_keys import record_of
 
 GROUP = "lifecycle"
 OWNERS = ["team:data-engineering"]
@@ -126,8 +127,7 @@ def orphan_objects(context: dg.AssetExecutionContext, config: AuditConfig, insta
             "not ours": len(report.foreign),
             "limit reached": not report.finished,
             "seconds": seconds_since(started),
-            "orphan keys": table([{"key": key} for key in report.orphans]),
-            "keys that are not ours": table([{"key": key} for key in report.foreign]),
+            "orphans of": table([{"record": str(record_of(key))} for key in report.orphans]),
         },
     )
 
@@ -149,8 +149,8 @@ def storage_report(installation: InstallationResource) -> dg.MaterializeResult[N
             "nodes with files": len(nodes),
             **_totals_row(sum((user.totals for user in users), storage.StorageTotals())),
             "seconds": seconds_since(started),
-            "by user": _largest([{"user": user.slug, **_totals_row(user.totals)} for user in users]),
-            "by node": _largest([{"node": node.path, **_totals_row(node.totals)} for node in nodes]),
+            "by user": _largest([{"user": str(user.user_id), **_totals_row(user.totals)} for user in users]),
+            "by node": _largest([{"node": str(node.node_id), **_totals_row(node.totals)} for node in nodes]),
         }
     )
 
@@ -173,8 +173,8 @@ def _sweep(
     left = 0
     if not report.finished:
         left = swept(MOST_COUNTED, dry_run=True).files - (report.files if config.dry_run else 0)
-    for file_id, error in report.failures.items():
-        context.log.warning("file %s stays awake: %s", file_id, error)
+    for file_id in report.failures:
+        context.log.warning("file %s stays awake: `neurigraph state` says why", file_id)
     yield _told(
         context,
         config,
@@ -186,7 +186,7 @@ def _sweep(
             "limit reached": not report.finished,
             "files left": max(left, 0),
             "seconds": seconds_since(started),
-            "failures": table([{"file": str(file_id), "error": error} for file_id, error in report.failures.items()]),
+            "failures": table([{"file": str(file_id)} for file_id in report.failures]),
         },
     )
 

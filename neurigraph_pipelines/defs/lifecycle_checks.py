@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 
+from neurigraph_pipelines import access
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.lifecycle_assets import (
     MOST_COUNTED,
@@ -78,6 +79,16 @@ def sampled_checksums_hold(installation: InstallationResource) -> dg.AssetCheckR
     return _verified(verification.verify_sample(here.database, here.objects, SAMPLE_FILES), started)
 
 
+@dg.asset_check(asset=storage_report)
+def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckResult:
+    """No table is open to the role of the faces without its policies, in whatever node."""
+    unguarded = access.unguarded_tables(installation.opened.database)
+    return dg.AssetCheckResult(
+        passed=not unguarded,
+        metadata={"unguarded tables": len(unguarded), "first of them": table([{"table": name} for name in unguarded])},
+    )
+
+
 def _overdue(report: dormancy.SweepReport, grace_seconds: float) -> dg.AssetCheckResult:
     # A warning: nothing is lost, only room.
     return dg.AssetCheckResult(
@@ -109,5 +120,4 @@ def _row(finding: verification.Finding) -> dict[str, Any]:
         "fault": finding.fault.value,
         "node": str(finding.node_id),
         "file or record": str(finding.subject),
-        "detail": finding.detail,
     }

@@ -1,4 +1,8 @@
-"""What runs tell of themselves, as Dagster draws it: tables, and seconds. What is told is for the assets and checks."""
+"""What runs tell of themselves, as Dagster draws it: tables, and seconds. What is told is for the assets and checks.
+
+Dagster keeps what it is told for as long as a run is kept, and knows nothing of whose it is. So it is told ids, counts
+and times, never names, titles, text or the words of an error (docs/adr/0026-forgetting.md).
+"""
 
 import time
 from collections.abc import Iterable, Mapping

@@ -24,7 +24,7 @@ NODES_UPGRADED = 1_000
 """Nodes that one run brings up to date, at some 20 ms each; the next goes on."""
 
 RUN_OUTPUT_DAYS = 1.0
-"""Days for which a run can still be re-executed from a failed step."""
+"""Days for which what the processes of a run printed can still be read."""
 
 
 @dg.op
@@ -37,7 +37,7 @@ def purge_inbox(installation: InstallationResource) -> dg.Output[int]:
 
 @dg.op
 def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
-    """Removes what the steps of finished runs handed to each other, which Dagster itself never does."""
+    """Removes what finished runs printed, which Dagster itself never does."""
     oldest = time.time() - RUN_OUTPUT_DAYS * SECONDS_PER_DAY
     removed = 0
     for folder in Path(context.instance.storage_directory()).glob("*"):
@@ -48,11 +48,25 @@ def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
     return dg.Output(removed, metadata={"runs cleaned up": removed})
 
 
+@dg.op
+def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
+    """Goes on with what was to be forgotten, where a crash or a store that refused left it under way."""
+    from neurigraph_pipelines.erasure import forget  # the words of traces: for runs, not for those who load definitions
+
+    here = installation.opened
+    finished = forget.finish_erasures(here.database, here.objects, here.settings)
+    return dg.Output(len(finished), metadata={"erasures finished": len(finished)})
+
+
 @dg.job(executor_def=dg.in_process_executor)
 def retention_job() -> None:
-    """Keeps raw text out of the inbox once it is stored, and old outputs off the disk."""
+    """Keeps raw text out of the inbox once it is stored, old prints off the disk, and finishes what is to be forgotten.
+
+    None of the three waits for another.
+    """
     purge_inbox()
     purge_run_outputs()
+    finish_erasures()
 
 
 retention_schedule = dg.ScheduleDefinition(

@@ -23,7 +23,7 @@ def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationRe
 
     def tell(taken: Taken) -> None:
         if taken.error is not None:
-            context.log.warning("%s/%s: %s", taken.file.user_slug, taken.file.name, taken.error)
+            context.log.warning("a file of the drop place was not taken in: the table dropped_files says why")
 
     taken = drops.take_in(opened.database, place, opened.uploads, tell) if place is not None else []
     refused = sum(one.error is not None for one in taken)
@@ -38,7 +38,7 @@ def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: In
 
     def tell(read: Read) -> None:
         if read.error is not None:
-            context.log.warning("%s: %s", read.file_name, read.error)
+            context.log.warning("upload %s could not be read: `neurigraph failures` says why", read.upload_id)
 
     done = opened.uploads.read_due(opened.text_extractor, on_read=tell)
     cleared = opened.uploads.clear()
@@ -50,7 +50,7 @@ def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: In
             "files failed": sum(one.error is not None for one in done),
             "staged objects removed": cleared,
             "files": table(
-                {"file": one.file_name, "parts": one.parts, "tokens": one.tokens, "error": one.error or ""}
+                {"upload": str(one.upload_id), "parts": one.parts, "tokens": one.tokens, "read": one.error is None}
                 for one in done
             ),
             "seconds": seconds_since(started),

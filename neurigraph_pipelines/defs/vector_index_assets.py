@@ -18,7 +18,7 @@ def vector_indexes(config: IndexConfig, installation: InstallationResource) -> d
     """Indexes the passages' vectors of nodes that are too big to be searched exactly."""
     opened = installation.opened
     built = build_vector_indexes(opened.database, opened.settings, config.limit)
-    rows = [dg.TableRecord({"node": index.schema_name, "passages": index.passages}) for index in built]
+    rows = [dg.TableRecord({"node": str(index.node_id), "passages": index.passages}) for index in built]
     return dg.MaterializeResult(
         metadata={
             "method": opened.settings.vector_index_method,

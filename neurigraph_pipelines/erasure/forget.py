@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from psycopg import errors, sql
+from psycopg import sql
 
 from neurigraph_pipelines.erasure.journal import (
     entries_of_file,
@@ -21,7 +21,7 @@ from neurigraph_pipelines.erasure.journal import (
 )
 from neurigraph_pipelines.erasure.receipts import Erasure, Receipt, Subject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.erasure.rows import RowsEraser, nodes_below
-from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims
@@ -121,10 +121,23 @@ def forget(
 
 
 def finish_erasures(database: Database, objects: ObjectStore, settings: Settings) -> list[Receipt]:
-    """Go on with all erasures that a crash, or a store that refused, left under way."""
+    """Go on with all erasures that a crash, or a store that refused, left under way.
+
+    Raises:
+        NeurigraphError: As of ``forget``, the first of them; all others were gone on with.
+    """
     with database.pipeline() as tx:
         unfinished = [row["erasure_id"] for row in tx.execute(_QUERIES["unfinished"])]
-    return [_carry_out(database, objects, settings, erasure_id, _silent) for erasure_id in unfinished]
+    finished: list[Receipt] = []
+    faults: list[NeurigraphError] = []
+    for erasure_id in unfinished:
+        try:
+            finished.append(_carry_out(database, objects, settings, erasure_id, _silent))
+        except NeurigraphError as fault:
+            faults.append(fault)
+    if faults:
+        raise faults[0]
+    return finished
 
 
 def _begin(database: Database, claims: Claims, subject: Subject, through: str) -> UUID:
@@ -205,7 +218,7 @@ def _carry_out(
 def _erase_nodes(
     database: Database, objects: ObjectStore, lexer: Lexer, work: Erasure, slug: str, on_done: Progress
 ) -> None:
-    """Some nodes at a time, children before their parents, until none is left: another may come in between."""
+    """Some nodes at a time until none is left: another may come in between."""
     top = work.subject.subject_id if work.subject.kind is SubjectKind.NODE else None
     strays = None
     if top is not None:  # a user's are looked for at the end
@@ -215,15 +228,11 @@ def _erase_nodes(
             record_ids = frozenset(row["record_id"] for row in rows)
         strays = objects_of_records(objects, slug, record_ids)
     while True:
-        try:
-            with database.owner() as tx:
-                nodes = nodes_below(tx, work.user_id, top, NODES_AT_ONCE)
-                if not nodes:
-                    return
-                RowsEraser(tx, work, lexer, strays).nodes(nodes)
-        except errors.ForeignKeyViolation:  # a child came into being meanwhile: it is among the next
-            continue
-        on_done("nodes", len(nodes))
+        with database.owner() as tx:
+            erased = RowsEraser(tx, work, lexer, strays).nodes(top, NODES_AT_ONCE)
+        if not erased:
+            return
+        on_done("nodes", erased)
 
 
 def _preview_record(tx: Transaction, claims: Claims, subject: Subject) -> Preview:

@@ -40,7 +40,8 @@ def entries_of_file(manifest: dict[str, Any]) -> Iterator[Entry]:
     if manifest["compression_state"] == CompressionState.DORMANT:
         yield Entry(copy)
     else:
-        yield Entry(copy, manifest["content_sha256"], manifest["size_bytes"])
+        # A node of an early version has no such column yet.
+        yield Entry(copy, manifest.get("content_sha256"), manifest["size_bytes"])
 
 
 def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iterable[Entry]) -> dict[str, int]:

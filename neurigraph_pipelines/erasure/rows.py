@@ -35,8 +35,6 @@ class DoomedNode:
 
     node_id: UUID
     schema_name: str
-    layer_depth: int
-    record_count: int
     names: tuple[str, ...]
 
 
@@ -84,7 +82,7 @@ class RowsEraser:
         take_rows(self._tx, {place["schema_name"]: [record_id]}, [place["node_id"]])
         schema = sql.Identifier(place["schema_name"])
         of_record = {"record_id": record_id}
-        self._count("count_of_records", record_ids=[record_id])
+        self._count(_QUERIES["count_of_records"], record_ids=[record_id])
         parts = self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), of_record).fetchall()
         said = self._tx.execute(_QUERIES["words_of_record"].format(schema=schema), of_record).fetchall()
         lexemes = self._tx.execute(_QUERIES["lexemes_of_record"].format(schema=schema), of_record).fetchall()
@@ -104,25 +102,33 @@ class RowsEraser:
         )
         self._write_receipt()
 
-    def nodes(self, nodes: Sequence[DoomedNode]) -> None:
-        """Erase nodes whose children are gone or among them, with their schemas.
+    def nodes(self, top: UUID | None, most: int) -> int:
+        """Erase some of the nodes at and below ``top``, or of all, with their schemas: children before their parents.
+
+        Returns:
+            How many; none where none is left.
 
         Raises:
             RehydratingError, TransientError: As of ``record``.
         """
         slug = take_graph(self._tx, self._user_id)
+        nodes = nodes_below(self._tx, self._user_id, top, most)
+        if not nodes:
+            return 0
         node_ids = [node.node_id for node in nodes]
         take_rows(self._tx, {}, [], doomed={node.node_id: node.schema_name for node in nodes})
         rows = self._tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
         record_ids = [row["record_id"] for row in rows]
-        self._count("count_of_records", record_ids=record_ids)
-        self._count("count_of_nodes", node_ids=node_ids)
+        self._count(_QUERIES["count_of_records"], record_ids=record_ids)
+        self._count(_QUERIES["count_of_nodes"], node_ids=node_ids)
         of_user = self._erasure.subject.kind is SubjectKind.USER
         # Of a user everything goes: there is nobody left to inherit, and nothing to mend.
         mending = None if of_user else self._prepare_mending(nodes, node_ids, record_ids)
         for node in nodes:
             self._note_files(sql.Identifier(node.schema_name), record_ids, None)
-        self._count("erase_persona_rights", user_id=self._user_id, node_ids=[str(node_id) for node_id in node_ids])
+        self._count(
+            _QUERIES["erase_persona_rights"], user_id=self._user_id, node_ids=[str(node_id) for node_id in node_ids]
+        )
         self._erased["records"] += len(record_ids)
         self._erased["nodes"] += self._tx.execute(
             _QUERIES["erase_nodes"], {"node_ids": node_ids, "user_id": self._user_id}
@@ -136,23 +142,25 @@ class RowsEraser:
             paths = [node.names[1:] for node in nodes]
             self._erased.update(traces.remove(mending.lexemes, mending.texts, paths, touched=mending.neighbours))
         self._write_receipt()
+        return len(nodes)
 
     def inbox(self) -> None:
         """Erase what came in from a user and is not, or no longer, raw text of this database; and their keys.
 
         From here on nobody can ask or write in their name with a key, and no run that is under way can store anything.
         """
-        self._count("count_of_inbox", user_id=self._user_id)
-        staged = self._tx.execute(_QUERIES["staged"], {"user_id": self._user_id}).fetchall()
-        self._note(Entry(row["staging_key"], row["sha256"], row["size_bytes"]) for row in staged)
+        self._count(_QUERIES["count_of_inbox"], user_id=self._user_id)
+        self._note_staged()
         row = self._tx.execute(_QUERIES["erase_inbox"], {"user_id": self._user_id}).fetchone()
         assert row is not None
         self._erased.update({name: count for name, count in row.items() if name != "sources"})
+        self._count(_QUERIES["erase_statistics"], user_id=self._user_id)
         self._write_receipt()
 
     def user(self, strays: Iterable[str]) -> None:
         """Erase a user whose nodes are gone, and note what objects there are still."""
         self._tx.execute(_QUERIES["lock_user"], {"user_id": self._user_id})
+        self._note_staged()
         self._note(map(Entry, strays))
         self._erased["users"] += self._tx.execute(_QUERIES["erase_user"], {"user_id": self._user_id}).rowcount
         self._write_receipt()
@@ -208,6 +216,11 @@ class RowsEraser:
         self._erased["files"] += len(files)
         self._note([*entries, *map(Entry, sorted(strays))])
 
+    def _note_staged(self) -> None:
+        """Note the bytes of uploads that no record holds yet."""
+        staged = self._tx.execute(_QUERIES["staged"], {"user_id": self._user_id}).fetchall()
+        self._note(Entry(row["staging_key"], row["sha256"], row["size_bytes"]) for row in staged)
+
     def _note(self, entries: Iterable[Entry]) -> None:
         self._erased.update(note_objects(self._tx, self._erasure.erasure_id, self._user_id, entries))
 
@@ -254,8 +267,8 @@ class RowsEraser:
                 {"record_id": row["record_id"], "superseding": record_ids},
             )
 
-    def _count(self, query: str, **values: object) -> None:
-        row = self._tx.execute(_QUERIES[query], values).fetchone()
+    def _count(self, query: sql.SQL, **values: object) -> None:
+        row = self._tx.execute(query, values).fetchone()
         assert row is not None
         self._erased.update(row)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
-from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.access import require_owner
+from neurigraph_pipelines.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.graph import candidates
 from neurigraph_pipelines.graph.exclusion import take_graph
 from neurigraph_pipelines.graph.naming import name_key
@@ -21,7 +22,6 @@ from neurigraph_pipelines.model import Claims, NodeType
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
-_OWNERS_ROLE = "user"
 _QUERIES = statements("graph_changes")
 
 
@@ -96,7 +96,7 @@ def changing(database: Database, claims: Claims, dry_run: bool) -> Iterator[tupl
         yield tx, take_graph(tx, claims.user_id)
 
 
-def require_owner(database: Database, claims: Claims, *node_ids: UUID) -> None:
+def require_owner_of(database: Database, claims: Claims, *node_ids: UUID) -> None:
     """Let the owner of a graph through; what others do not see is not there.
 
     Raises:
@@ -107,8 +107,7 @@ def require_owner(database: Database, claims: Claims, *node_ids: UUID) -> None:
         for node_id in node_ids:
             if tx.execute(_QUERIES["sees_node"], {"node_id": node_id}).fetchone() is None:
                 raise NotFoundError
-    if claims.role != _OWNERS_ROLE:
-        raise ForbiddenError("only its owner changes the shape of a graph")
+    require_owner(claims)
 
 
 def node_and_below(tx: Transaction, user_id: UUID, node_id: UUID) -> list[GraphNode]:

@@ -10,7 +10,10 @@ The order of everybody: the graph, the user, tables that will be dropped, files,
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from functools import wraps
+from typing import ParamSpec, TypeVar
 from uuid import UUID
 
 from psycopg import errors, sql
@@ -24,6 +27,9 @@ PATIENCE_SECONDS = 60.0
 
 _ATTEMPT_MILLISECONDS = 250  # less than Postgres waits before it looks for a deadlock, and ends somebody's transaction
 _PAUSE_SECONDS = 0.05
+_LOOKS = 3
+P = ParamSpec("P")
+T = TypeVar("T")
 _QUERIES = statements("graph_changes")
 
 
@@ -48,11 +54,29 @@ def take_graph(tx: Transaction, user_id: UUID) -> str:
     return str(row["slug"])
 
 
+def looking_again(look: Callable[P, T]) -> Callable[P, T]:
+    """Call what looks something up again where it finds nothing: a record may have moved between two of its looks.
+
+    For what takes no part in the turns of those who change graphs, and leaves nothing behind where it finds nothing.
+    """
+
+    @wraps(look)
+    def looked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(_LOOKS - 1):
+            with suppress(NotFoundError):
+                return look(*args, **kwargs)
+        return look(*args, **kwargs)
+
+    return looked
+
+
 def take_rows(
     tx: Transaction,
     records: Mapping[str, Collection[UUID]],
     nodes: Collection[UUID],
     doomed: Mapping[UUID, str] | None = None,
+    *,
+    placed: Collection[UUID] = (),
 ) -> None:
     """Lock what is about to change: all of it, or nothing yet and another attempt.
 
@@ -61,6 +85,7 @@ def take_rows(
         records: That move, by the schema of their node.
         nodes: That change.
         doomed: Nodes that will be dropped, with their schemas.
+        placed: Nodes that will have another name or lie below another node: what points at them must wait, too.
 
     Raises:
         RehydratingError: One of the files is being decompressed at this moment.
@@ -72,7 +97,7 @@ def take_rows(
         try:
             with tx.transaction():
                 tx.execute(_QUERIES["limit_waits"], {"milliseconds": _ATTEMPT_MILLISECONDS})
-                _lock(tx, records, nodes, doomed or {})
+                _lock(tx, records, nodes, doomed or {}, placed)
             break
         except (errors.LockNotAvailable, errors.DeadlockDetected):
             if time.monotonic() > until:
@@ -84,7 +109,11 @@ def take_rows(
 
 
 def _lock(
-    tx: Transaction, records: Mapping[str, Collection[UUID]], nodes: Collection[UUID], doomed: Mapping[UUID, str]
+    tx: Transaction,
+    records: Mapping[str, Collection[UUID]],
+    nodes: Collection[UUID],
+    doomed: Mapping[UUID, str],
+    placed: Collection[UUID],
 ) -> None:
     for schema in sorted(doomed.values()):
         tx.execute(_QUERIES["lock_tables"].format(schema=sql.Identifier(schema)))
@@ -97,5 +126,5 @@ def _lock(
             )
         tx.execute(_QUERIES["lock_records"].format(**places), {"record_ids": list(record_ids)})
     tx.execute(_QUERIES["lock_nodes"], {"node_ids": list(nodes)})
-    tx.execute(_QUERIES["lock_doomed_nodes"], {"node_ids": list(doomed)})
+    tx.execute(_QUERIES["lock_keys_of_nodes"], {"node_ids": [*doomed, *placed]})
     tx.execute(_QUERIES["cool_nodes"], {"node_ids": list(doomed)})

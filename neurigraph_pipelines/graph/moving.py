@@ -20,7 +20,7 @@ from neurigraph_pipelines.graph.changes import (
     changing,
     node_and_below,
     refuse_taken_name,
-    require_owner,
+    require_owner_of,
 )
 from neurigraph_pipelines.graph.exclusion import take_rows
 from neurigraph_pipelines.graph.naming import checked_name
@@ -122,7 +122,7 @@ def split_node(
         raise InvalidInputError("say which records to split off: by their ids, a keyword, or when they happened")
     if kind is ConceptKind.USER:
         raise InvalidInputError("only the root of a graph stands for its user: choose another kind")
-    require_owner(database, claims, node_id)
+    require_owner_of(database, claims, node_id)
     with changing(database, claims, dry_run) as (tx, slug):
         source, *below = node_and_below(tx, claims.user_id, node_id)
         parent = source

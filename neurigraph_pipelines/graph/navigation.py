@@ -39,6 +39,17 @@ class TreeNode:
     links: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Tree(TreeNode):
+    """The topmost node that whoever asks may see, with all below it.
+
+    Attributes:
+        others: What else they may see, each with all below it that is visible; nothing for the owner of a graph.
+    """
+
+    others: list[TreeNode] = field(default_factory=list)
+
+
 def shown_path(names: list[str]) -> str:
     """Names from the root down as one string, such as ``bob/Family/Dave``."""
     return PATH_SEPARATOR.join(names)
@@ -71,17 +82,17 @@ def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
     )
 
 
-def tree(tx: Transaction, user_id: UUID) -> TreeNode:
-    """The whole graph of a user from the root down, children by name, edges as links.
+def tree(tx: Transaction, user_id: UUID) -> Tree:
+    """The whole graph of a user from the root down, children by name, edges as links; of it, what is visible.
 
     Raises:
-        NotFoundError: The user has no graph, or it is not visible.
+        NotFoundError: The user has no graph, or nothing of it is visible.
     """
     nodes: dict[UUID, TreeNode] = {}
     paths: dict[UUID, str] = {}
-    root: TreeNode | None = None
+    tops: list[TreeNode] = []
     for row in tx.execute(_QUERIES["outline"], {"user_id": user_id}):
-        node = TreeNode(
+        node = (TreeNode if tops else Tree)(
             row["node_id"],
             row["node_name"],
             ConceptKind(row["concept_kind"]),
@@ -91,18 +102,24 @@ def tree(tx: Transaction, user_id: UUID) -> TreeNode:
             row["node_summary"] or "",
         )
         nodes[node.node_id] = node
-        paths[node.node_id] = shown_path(row["names"][1:])
-        if row["parent_node_id"] is None:
-            root = node
-        else:
-            nodes[row["parent_node_id"]].children.append(node)
-    if root is None:
+        paths[node.node_id] = shown_path(row["names"][1:] if _is_whole(row) else row["names"])
+        parent = nodes.get(row["parent_node_id"])
+        (tops if parent is None else parent.children).append(node)
+    if not tops:
         raise NotFoundError
     for edge in tx.execute(_QUERIES["edges_of_user"], {"user_id": user_id}):
         source, target = edge["from_node_id"], edge["to_node_id"]
         if source in nodes and target in nodes:
             nodes[source].links.append(f"{edge['relation']} → {paths[target]}")
+    root = tops[0]
+    assert isinstance(root, Tree)
+    root.others = tops[1:]
     return root
+
+
+def _is_whole(row: dict[str, Any]) -> bool:
+    """Whether all nodes above one are visible, by the names of those that are."""
+    return len(row["names"]) == int(row["layer_depth"]) + 1
 
 
 def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
@@ -114,6 +131,9 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
     row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
     if row is None:
         raise NotFoundError
+    parent_id, is_whole = row["parent_node_id"], _is_whole(row)
+    if not is_whole and tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone() is None:
+        parent_id = None
     return {
         "node_id": row["node_id"],
         "node_name": row["node_name"],
@@ -121,8 +141,9 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
         "kind": row["concept_kind"],
         "layer_depth": row["layer_depth"],
         "node_path": shown_path(row["names"]),
-        "parent_node_id": row["parent_node_id"],
-        "schema_name": row["schema_name"],
+        "parent_node_id": parent_id,
+        # It tells the names of all nodes above.
+        "schema_name": row["schema_name"] if is_whole else None,
         "compression_state": row["compression_state"],
         "keywords": row["node_keywords"] or [],
         "aliases": row["aliases"],

@@ -13,12 +13,12 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
-from neurigraph_pipelines.access import api_key_hash, new_api_key
+from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import naming
-from neurigraph_pipelines.graph.exclusion import hold_graph
+from neurigraph_pipelines.graph.exclusion import hold_graph, take_graph
 from neurigraph_pipelines.graph.naming import display_name, name_key
-from neurigraph_pipelines.model import MAX_LAYER_DEPTH, ConceptKind, NodeType, PlannedNode
+from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import numbered, statements
 
@@ -46,8 +46,11 @@ class NodeRef:
     names: tuple[str, ...]
 
 
-def create_user(database: Database, slug: str) -> tuple[User, str]:
+def create_user(database: Database, slug: str, *, opaque_schema_names: bool = False) -> tuple[User, str]:
     """Make a user, the root of their graph and a first API key, in one transaction.
+
+    Args:
+        opaque_schema_names: Let the names of this user's schemas say nothing of their nodes, now and later.
 
     Returns:
         The user, and the key, which cannot be shown again.
@@ -62,7 +65,7 @@ def create_user(database: Database, slug: str) -> tuple[User, str]:
         )
     key = new_api_key()
     with database.owner() as tx:
-        row = tx.execute(_QUERIES["insert_user"], {"slug": slug}).fetchone()
+        row = tx.execute(_QUERIES["insert_user"], {"slug": slug, "opaque_schema_names": opaque_schema_names}).fetchone()
         if row is None:
             raise ConflictError(f"a user {slug!r} exists already")
         user_id: UUID = row["user_id"]
@@ -91,7 +94,7 @@ def list_users(database: Database) -> list[User]:
         return [User(**row) for row in tx.execute(_QUERIES["list_users"])]
 
 
-def ensure_user(database: Database, slug: str) -> tuple[User, bool]:
+def ensure_user(database: Database, slug: str, *, opaque_schema_names: bool = False) -> tuple[User, bool]:
     """The user of that slug, made if need be.
 
     Returns:
@@ -102,9 +105,47 @@ def ensure_user(database: Database, slug: str) -> tuple[User, bool]:
     except NotFoundError:
         pass
     try:
-        return create_user(database, slug)[0], True
+        return create_user(database, slug, opaque_schema_names=opaque_schema_names)[0], True
     except ConflictError:  # somebody else made it meanwhile
         return find_user(database, slug), False
+
+
+def provision_node(
+    database: Database,
+    claims: Claims,
+    parent_id: UUID,
+    name: str,
+    *,
+    node_type: NodeType = NodeType.CONCEPT,
+    kind: ConceptKind = ConceptKind.TOPIC,
+    summary: str = "",
+) -> NodeRef:
+    """Make a node by hand, below one that is there.
+
+    Raises:
+        ForbiddenError: Whoever asks does not own the graph.
+        NotFoundError: The parent is absent, or not visible to whoever asks.
+        ConflictError: It has a child of that name.
+        InvalidInputError: The name is not usable, or the parent lies in the deepest layer.
+    """
+    shown = naming.checked_name(name)
+    with database.agent(claims) as tx:
+        if tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone() is None:
+            raise NotFoundError
+    require_owner(claims)
+    with database.owner() as tx:
+        slug = take_graph(tx, claims.user_id)
+        row = tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone()
+        if row is None:
+            raise NotFoundError
+        if row["layer_depth"] >= MAX_LAYER_DEPTH:
+            raise InvalidInputError(f"layer {MAX_LAYER_DEPTH} is the deepest: a node in it has no children")
+        parent = NodeRef(row["node_id"], row["schema_name"], row["layer_depth"], tuple(row["names"][1:]))
+        key = {"user_id": claims.user_id, "parent_node_id": parent_id, "name_key": name_key(shown)}
+        if tx.execute(_QUERIES["child_by_key"], key).fetchone() is not None:
+            raise ConflictError(f"there is a node {shown!r} in that place already")
+        plan = PlannedNode((*parent.names, shown), kind, 1.0, summary)
+        return _provision(tx, claims.user_id, slug, parent, plan, node_type)
 
 
 def resolve_path(
@@ -190,7 +231,14 @@ def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
     _apply_ddl(tx, schema_name, node_id, row["user_id"], locked["node_ddl_version"])
 
 
-def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef | None, plan: PlannedNode) -> NodeRef:
+def _provision(
+    tx: Transaction,
+    user_id: UUID,
+    user_slug: str,
+    parent: NodeRef | None,
+    plan: PlannedNode,
+    node_type: NodeType = NodeType.CONCEPT,
+) -> NodeRef:
     hold_graph(tx, user_id)
     node_id = uuid4()
     name = display_name(plan.path[-1])
@@ -206,7 +254,7 @@ def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef |
             "user_id": user_id,
             "node_name": name,
             "name_key": name_key(name),
-            "node_type": NodeType.CONCEPT.value,
+            "node_type": node_type.value,
             "concept_kind": plan.kind.value,
             "layer_depth": depth,
             "parent_node_id": parent.node_id if parent is not None else None,
@@ -232,7 +280,9 @@ def _provision(tx: Transaction, user_id: UUID, user_slug: str, parent: NodeRef |
 def free_schema_name(tx: Transaction, user_slug: str, names: Sequence[str], node_id: UUID) -> str:
     """A name for the schema of a node at that path that no other node has."""
     schema = naming.schema_name(user_slug, names)
-    row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema}).fetchone()
+    row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema, "user_slug": user_slug}).fetchone()
+    if row is not None and row["opaque"]:
+        return f"n_{node_id.hex}"
     if row is not None and row["taken"]:  # by a node that bore this path before it was renamed or moved
         return naming.schema_name(user_slug, (*names, str(node_id)))
     return schema

@@ -20,7 +20,7 @@ from neurigraph_pipelines.graph.changes import (
     follow,
     node_and_below,
     refuse_taken_name,
-    require_owner,
+    require_owner_of,
 )
 from neurigraph_pipelines.graph.exclusion import take_rows
 from neurigraph_pipelines.graph.moving import Chosen, carry, records_of
@@ -35,7 +35,7 @@ from neurigraph_pipelines.statements import statements
 _QUERIES = statements("graph_changes")
 
 
-def rename_node(database: Database, claims: Claims, node_id: UUID, name: str) -> GraphChange:
+def rename_node(database: Database, claims: Claims, node_id: UUID, name: str, *, dry_run: bool = False) -> GraphChange:
     """Give a node another name; it goes on being found by the one it had.
 
     Raises:
@@ -46,15 +46,15 @@ def rename_node(database: Database, claims: Claims, node_id: UUID, name: str) ->
         TransientError: Others read or write there all the time; so everywhere below.
     """
     shown = checked_name(name)
-    require_owner(database, claims, node_id)
-    with changing(database, claims, dry_run=False) as (tx, _):
+    require_owner_of(database, claims, node_id)
+    with changing(database, claims, dry_run) as (tx, _):
         before = node_and_below(tx, claims.user_id, node_id)
         node = before[0]
         parent_id = _parent_of(node, "renamed")
         if shown != node.name:
             parent, *siblings = node_and_below(tx, claims.user_id, parent_id)
             refuse_taken_name([other for other in siblings if other.node_id != node_id], parent, shown)
-            take_rows(tx, {}, [node_id])
+            take_rows(tx, {}, [], placed=[node_id])
             own = f"{node.name}: "
             tx.execute(
                 _QUERIES["rename"],
@@ -71,7 +71,7 @@ def rename_node(database: Database, claims: Claims, node_id: UUID, name: str) ->
             now = node_and_below(tx, claims.user_id, node_id)
             follow(tx, claims.user_id, before, now, {})
             node = now[0]
-    return GraphChange(node_id, node.path)
+    return GraphChange(node_id, node.path, dry_run=dry_run)
 
 
 def move_node(
@@ -83,7 +83,7 @@ def move_node(
         ConflictError: The node is the root, the other one lies below it or is the node itself, its name is taken
             there, or something would lie below layer 5.
     """
-    require_owner(database, claims, node_id, parent_id)
+    require_owner_of(database, claims, node_id, parent_id)
     with changing(database, claims, dry_run) as (tx, _):
         before = node_and_below(tx, claims.user_id, node_id)
         node = before[0]
@@ -94,7 +94,7 @@ def move_node(
             raise ConflictError(f"{node.path} cannot lie below itself: move {parent.path} out of it first")
         refuse_taken_name(below, parent, node.name)
         _refuse_depth(node, before, parent)
-        take_rows(tx, {}, [other.node_id for other in before])
+        take_rows(tx, {}, [other.node_id for other in before], placed=[node_id])
         tx.execute(
             _QUERIES["place_below"],
             {"node_id": node_id, "parent_node_id": parent_id, "layer_depth": parent.layer_depth + 1},
@@ -117,7 +117,7 @@ def merge_nodes(
             the node itself or lies below it; or something would lie below layer 5.
         RehydratingError: A file of a node that would go is being decompressed at this moment.
     """
-    require_owner(database, claims, node_id, into_id)
+    require_owner_of(database, claims, node_id, into_id)
     with changing(database, claims, dry_run) as (tx, slug):
         before = node_and_below(tx, claims.user_id, node_id)
         node = before[0]
@@ -135,7 +135,8 @@ def merge_nodes(
         records = {gone.schema_name: records_of(tx, gone, Chosen()) for gone, _ in plan.merged}
         moved = [other.node_id for other in before if other.node_id not in successors]
         doomed = {gone.node_id: gone.schema_name for gone, _ in plan.merged}
-        take_rows(tx, records, [*successors.values(), *moved], doomed)
+        placed = [child.node_id for child, _ in plan.placed]
+        take_rows(tx, records, [*successors.values(), *moved], doomed, placed=placed)
         gone_ids = list(doomed)
         grants = tx.execute(_QUERIES["count_grants"], {"node_ids": gone_ids}).fetchone()
         assert grants is not None

@@ -268,7 +268,7 @@ def _summary(tx: Transaction, node_id: UUID, user_slug: str, shell: Mapping[str,
     span = tx.execute(_QUERIES["span_of_records"].format(schema=schema)).fetchone()
     assert span is not None
     definition = _definition(tx, node_id, schema, shell)
-    count = shell["record_count"]
+    count = span["records"]
     if count == 0:
         return definition
     own = {word for name in (*_names(shell), name_key(user_slug)) for word in (name, *name.split())}

@@ -16,6 +16,7 @@ from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.ingestion.commit import commit
+from neurigraph_pipelines.ingestion.confinement import assign_confined, writable
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.embed import embed
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
@@ -41,13 +42,25 @@ def assign_nodes(adapters: Adapters, settings: Settings, batch_id: UUID, on_done
         with adapters.database.pipeline() as tx:
             model = adapters.embedder.model
             outlines = {user_id: outline(tx, user_id, model) for user_id in {ref.user_id for ref in refs}}
-        answers = assign_batch(
-            segments,
+            personas = {ref.persona_id: writable(tx, ref.persona_id) for ref in refs if ref.persona_id is not None}
+        own = [segment for segment in segments if segment.ref.persona_id is None]
+        filed = assign_batch(
+            own,
             outlines,
             adapters.language_model,
             settings.node_creation_confidence,
             None if on_done is None else lambda _: on_done(1),
         )
+        found = {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
+        for segment in segments:
+            ref = segment.ref
+            if ref.persona_id is not None:
+                found[ref.trigger_id] = assign_confined(
+                    segment, outlines[ref.user_id], personas[ref.persona_id], adapters.language_model
+                )
+                if on_done is not None:
+                    on_done(1)
+    answers = [found[ref.trigger_id] for ref in refs]
     return Assigned(
         batch_id,
         tuple(

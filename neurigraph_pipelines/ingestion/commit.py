@@ -7,7 +7,7 @@ invisible and swept later; a row without its object cannot come to be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from uuid import UUID, uuid4, uuid5
@@ -24,6 +24,7 @@ from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.history import append_delta, pipeline_author
 from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.confinement import require_writable
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import UserModels, hold_models
 from neurigraph_pipelines.ingestion.records import (
@@ -79,6 +80,7 @@ class _Written:
     plan: RecordPlan
     part: Segment
     files: tuple[StoredFile, ...]
+    private: bool = False
 
     @property
     def content_hash(self) -> bytes:
@@ -89,6 +91,12 @@ class _Written:
     def main_file(self) -> StoredFile:
         """What is opened when somebody opens the record: the original where there is one."""
         return self.files[0]
+
+    @property
+    def kept_private(self) -> _Written:
+        """The same, leaving no trace in the graph: in the deepest node that is there, without edges and names."""
+        filing = replace(self.plan.filing, new_nodes=(), beside=(), edges=(), aliases=(), candidates=())
+        return replace(self, plan=replace(self.plan, filing=filing), private=True)
 
 
 class _LostClaimError(Exception):
@@ -211,6 +219,9 @@ class _AtomicZone:
         if held.fetchone() is None:
             raise _LostClaimError
         hold_graph(tx, ref.user_id)
+        source = tx.execute(_QUERIES["is_private"], {"source_id": ref.source_id}).fetchone()
+        if source is not None and source["private"]:
+            written = [item.kept_private for item in written]
         for item in written:
             hold(tx, self._adapters.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = hold_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None
@@ -268,6 +279,8 @@ class _AtomicZone:
             },
         ).fetchone()
         node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
+        if ref.persona_id is not None:
+            require_writable(tx, ref.persona_id, node.node_id)
         path = "/".join((ref.user_slug, *node.names))
         if known is not None:
             stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
@@ -283,7 +296,8 @@ class _AtomicZone:
                 {"record_id": plan.record_id, "node_id": node.node_id, "user_id": ref.user_id},
             )
         in_use = vectors is not None and models is not None and models.current == self._embedded.model
-        additions.append(Addition(node, keywords, vectors.summary if vectors is not None and in_use else None))
+        shown = Keywords() if item.private else keywords
+        additions.append(Addition(node, shown, vectors.summary if vectors is not None and in_use else None))
         append_delta(
             tx,
             plan.record_id,

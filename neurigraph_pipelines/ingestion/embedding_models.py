@@ -9,12 +9,14 @@ record by record, and searches read it from either place. Making vectors is for 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.exclusion import hold_graph
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import set_centroid
@@ -128,27 +130,40 @@ def _settle(database: Database, user_id: UUID) -> int:
         with database.pipeline() as tx:
             nodes = _nodes(tx, user_id)
         for node in nodes:
-            schema = sql.Identifier(node["schema_name"])
-            while True:
-                with database.pipeline() as tx:
-                    rows = _unsettled(tx, schema)
-                for row in rows:
-                    with database.pipeline() as tx:
-                        models = tx.execute(_QUERIES["models"], {"user_id": user_id}).fetchone()
-                        if models is None or models["embedding_model"] != models["embedding_next_model"]:
-                            return settled  # forgotten, or on the way elsewhere
-                        authored(tx, pipeline_author(models["embedding_model"]))
-                        settled += tx.execute(
-                            _QUERIES["settle_record"].format(schema=schema),
-                            {"record_id": row["record_id"], "model": models["embedding_model"]},
-                        ).rowcount
-                if len(rows) < _SETTLED_AT_ONCE:
-                    break
+            with suppress(NotFoundError):  # what was removed meanwhile has left its records elsewhere
+                settled += _settle_node(database, user_id, sql.Identifier(node["schema_name"]))
         with database.pipeline() as tx:
             hold_graph(tx, user_id)  # a record may have moved to a node that was done
+            if _settling(tx.execute(_QUERIES["lock_models"], {"user_id": user_id}).fetchone()) is None:
+                return settled
             if not any(_unsettled(tx, sql.Identifier(node["schema_name"])) for node in _nodes(tx, user_id)):
                 tx.execute(_QUERIES["end_move"], {"user_id": user_id})
                 return settled
+
+
+def _settle_node(database: Database, user_id: UUID, schema: sql.Identifier) -> int:
+    settled = 0
+    while True:
+        with database.pipeline() as tx:
+            rows = _unsettled(tx, schema)
+        for row in rows:
+            with database.pipeline() as tx:
+                model = _settling(tx.execute(_QUERIES["models"], {"user_id": user_id}).fetchone())
+                if model is None:
+                    return settled
+                authored(tx, pipeline_author(model))
+                settled += tx.execute(
+                    _QUERIES["settle_record"].format(schema=schema), {"record_id": row["record_id"], "model": model}
+                ).rowcount
+        if len(rows) < _SETTLED_AT_ONCE:
+            return settled
+
+
+def _settling(models: dict[str, Any] | None) -> str | None:
+    """The model whose vectors take their place; None for a user who was forgotten, or is on the way elsewhere."""
+    if models is None or models["embedding_model"] != models["embedding_next_model"]:
+        return None
+    return str(models["embedding_model"])
 
 
 def _unsettled(tx: Transaction, schema: sql.Identifier) -> list[dict[str, Any]]:
@@ -164,13 +179,14 @@ def _missing(database: Database, user_id: UUID, model: str) -> int:
     with database.pipeline() as tx:
         nodes = _nodes(tx, user_id)
     for node in nodes:
-        with database.pipeline() as tx:
+        # What a node held that was removed meanwhile is counted once more by whoever switches.
+        with suppress(NotFoundError), database.pipeline() as tx:
             upgrade_node(tx, node["node_id"], node["schema_name"])
             row = tx.execute(
                 _QUERIES["missing"].format(schema=sql.Identifier(node["schema_name"])), {"model": model}
             ).fetchone()
-        assert row is not None
-        missing += int(row["missing"])
+            assert row is not None
+            missing += int(row["missing"])
     return missing
 
 

@@ -48,13 +48,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """A record that has waited for its vectors too long, and why the last attempt failed."""
+    """A record that has waited for its vectors too long; why the last attempt failed stands in its row."""
 
     record_id: UUID
-    user_slug: str
+    user_id: UUID
     since: datetime
     attempts: int
-    last_error: str | None
 
 
 @dataclass(slots=True)

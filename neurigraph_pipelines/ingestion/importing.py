@@ -6,6 +6,7 @@ is recognised, so an import that was cut off is finished by running it again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,8 @@ from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.ingestion.hygiene import validate_message
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.inbox import AppendResult, Inbox
-from neurigraph_pipelines.model import Claims, ImportReport, NewConversation, NewMessage, RejectedItem
-from neurigraph_pipelines.ports import Database, TokenCounter
+from neurigraph_pipelines.model import Claims, ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
+from neurigraph_pipelines.ports import Database, Redactor, TokenCounter
 from neurigraph_pipelines.settings import Settings
 
 Reject = Callable[[RejectedItem], None]
@@ -35,6 +36,8 @@ def import_file(
     path: Path,
     format_name: str,
     *,
+    privacy: Privacy = Privacy.SHARED,
+    redactor: Redactor | None = None,
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
 ) -> ImportReport:
@@ -43,13 +46,15 @@ def import_file(
     Args:
         claims: Of the user whose inbox takes it.
         format_name: One of ``imports.FORMATS``.
+        privacy: Of what is new.
+        redactor: Takes out of titles and messages what is not to be kept.
         on_bytes: Told how many more bytes were read.
         on_rejected: Told of each item that could not be accepted, at once.
 
     Raises:
         InvalidInputError: The file cannot be read in this format at all.
     """
-    inbox = Inbox(tokens, settings)
+    inbox = Inbox(tokens, settings, redactor)
     report = ImportReport()
 
     def reject(item: RejectedItem) -> None:
@@ -64,7 +69,7 @@ def import_file(
 
     def add(conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
         with database.agent(claims) as tx:
-            return [inbox.add_conversation(tx, claims.user_id, conversation) for conversation in conversations]
+            return [inbox.add_conversation(tx, claims.user_id, one, privacy) for one in conversations]
 
     def add_alone(conversation: NewConversation) -> tuple[bool, AppendResult] | None:
         try:
@@ -113,6 +118,7 @@ def _count(
     report.messages_added += result.added
     report.messages_known += result.known
     report.messages_repaired += result.repaired
+    report.redacted = dict(Counter(report.redacted) + Counter(result.redacted))
     report.tokens_added += result.tokens
     for external_id in result.conflicts:
         reject(

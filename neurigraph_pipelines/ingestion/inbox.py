@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.ingestion.hygiene import clean_text, utc, validate_message
-from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.ports import Database, TokenCounter, Transaction
+from neurigraph_pipelines.ingestion.redaction import redact_message
+from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Privacy, Role, SourceKind
+from neurigraph_pipelines.ports import Database, Redactor, TokenCounter, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
@@ -38,6 +40,7 @@ class AppendResult:
         replaced: Were there already as the newest and not complete, and gave way to what was handed in now.
         repaired: Had text that no database stores, replaced by U+FFFD.
         tokens: By which the source grew.
+        redacted: What was taken out of the messages that were added or replaced, by kind.
     """
 
     added: int = 0
@@ -46,14 +49,16 @@ class AppendResult:
     replaced: int = 0
     repaired: int = 0
     tokens: int = 0
+    redacted: dict[str, int] = field(default_factory=dict)
 
 
 class Inbox:
-    """Takes in sources and messages, in transactions of the caller."""
+    """Takes in sources and messages, in transactions of the caller; without a redactor all of each."""
 
-    def __init__(self, tokens: TokenCounter, settings: Settings) -> None:
+    def __init__(self, tokens: TokenCounter, settings: Settings, redactor: Redactor | None = None) -> None:
         self._tokens = tokens
         self._settings = settings
+        self._redactor = redactor
 
     def open_source(
         self,
@@ -65,8 +70,9 @@ class Inbox:
         title: str | None = None,
         started_at: datetime | None = None,
         event_kind: EventKind | None = None,
+        privacy: Privacy = Privacy.SHARED,
     ) -> tuple[UUID, bool]:
-        """A source by its external id, made if need be.
+        """A source by its external id, made if need be; one that is there stays as private as it is.
 
         Returns:
             Its id, and whether it was made now.
@@ -81,6 +87,8 @@ class Inbox:
         title = clean_text(title, policy)[0].strip() or None if title is not None else None
         if title is not None and len(title) > MAX_TITLE_LENGTH:
             raise InvalidInputError(f"a title has at most {MAX_TITLE_LENGTH} characters")
+        if title is not None and self._redactor is not None:
+            title = self._redactor.redact(title)[0][:MAX_TITLE_LENGTH]
         values = {
             "user_id": user_id,
             "kind": kind.value,
@@ -88,6 +96,7 @@ class Inbox:
             "external_id": external_id,
             "title": title,
             "started_at": utc(started_at) if started_at is not None else None,
+            "privacy": privacy.value,
         }
         row = tx.execute(_QUERIES["insert_source"], values).fetchone()
         if row is not None:
@@ -121,7 +130,10 @@ class Inbox:
         )
         intake = _Intake(source, {row.pop("external_id"): _Known(**row) for row in known}, self._tokens)
         for message, mended in checked:
-            intake.take(message, mended)
+            redacted: Counter[str] = Counter()
+            if self._redactor is not None:
+                message, redacted = redact_message(self._redactor, message)
+            intake.take(message, mended, redacted)
         if intake.replacement is not None:
             tx.execute(_QUERIES["replace_message"], {"source_id": source_id, **intake.replacement.values()})
         if intake.added:
@@ -146,6 +158,7 @@ class Inbox:
             intake.replaced,
             intake.repaired,
             intake.tokens,
+            dict(intake.redacted),
         )
 
     def end(self, tx: Transaction, kind: SourceKind, source_id: UUID, ended_at: datetime | None = None) -> datetime:
@@ -172,7 +185,7 @@ class Inbox:
         return ended
 
     def add_conversation(
-        self, tx: Transaction, user_id: UUID, conversation: NewConversation
+        self, tx: Transaction, user_id: UUID, conversation: NewConversation, privacy: Privacy = Privacy.SHARED
     ) -> tuple[bool, AppendResult]:
         """Take in a whole conversation or event as an importer read it.
 
@@ -189,6 +202,7 @@ class Inbox:
             title=conversation.title[:MAX_TITLE_LENGTH] if conversation.title else None,
             started_at=conversation.started_at or first,
             event_kind=conversation.event_kind,
+            privacy=privacy,
         )
         result = self.append(tx, kind, source_id, conversation.messages)
         if conversation.ended_at is not None:
@@ -241,6 +255,7 @@ class _Intake:
         replacement: What the newest stored message gives way to.
         last_message: Number of the newest message, with the added ones.
         tokens: By which the source grows.
+        redacted: What was taken out of what is added or replaced.
     """
 
     def __init__(self, source: dict[str, Any], known: dict[str, _Known], tokens: TokenCounter) -> None:
@@ -249,6 +264,7 @@ class _Intake:
         self.last_message: int = source["last_message"]
         self.tokens = self.already = self.replaced = self.repaired = 0
         self.conflicts: list[str] = []
+        self.redacted: Counter[str] = Counter()
         self._known = known
         self._counter = tokens
         self._triggered_through: int = source["triggered_through"]
@@ -256,8 +272,8 @@ class _Intake:
         self._live = not self._ended and source["last_message"] > 0
         self._clock: datetime = source["last_occurred_at"] or source["started_at"]
 
-    def take(self, message: NewMessage, mended: bool) -> None:
-        """Decide about the next message; ``mended`` if it had to be repaired."""
+    def take(self, message: NewMessage, mended: bool, redacted: Counter[str]) -> None:
+        """Decide about the next message; ``mended`` if it had to be repaired, ``redacted`` what was taken out of it."""
         digest = _content_hash(message)
         before = self._known.get(message.external_id) if message.external_id is not None else None
         if before is None:
@@ -274,6 +290,7 @@ class _Intake:
         if self._ended and not message.complete:
             raise ConflictError("What has ended takes complete messages only: send the message once it is complete.")
         self.repaired += mended
+        self.redacted += redacted
 
     def _add(self, message: NewMessage, digest: bytes) -> None:
         # A message without a time is as old as the one before it; in a conversation going on, that is now.

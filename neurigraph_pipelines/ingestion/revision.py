@@ -21,7 +21,7 @@ from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.places import hold, locate
 from neurigraph_pipelines.model import RECORD_DIMENSIONS, Claims
-from neurigraph_pipelines.ports import Database, Embedder, Transaction
+from neurigraph_pipelines.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.statements import statements
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def revise(
     record_id: UUID,
     revision: Revision,
     expected_delta: UUID | None = None,
+    redactor: Redactor | None = None,
 ) -> None:
     """Give a memory another title, summary or keywords; its files stay as they are. Repeating it changes nothing.
 
@@ -66,6 +67,7 @@ def revise(
 
     Args:
         expected_delta: The newest delta that whoever asks has seen; None to change whatever is there.
+        redactor: Takes out of the new values what is not to be kept.
 
     Raises:
         InvalidInputError: There is nothing to change, or a value is empty or too long.
@@ -73,7 +75,7 @@ def revise(
         ForbiddenError: It is visible to them, and not theirs to change; so below.
         ConflictError: It was changed since ``expected_delta``; so below.
     """
-    values = _checked(revision)
+    values = _checked(revision, redactor)
     user_id = _require_write(database, claims, record_id)
     vector = _embedded(embedder, values["summary"]) if "summary" in values else None
     with database.pipeline() as tx:
@@ -184,30 +186,30 @@ def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str,
     }
 
 
-def _checked(revision: Revision) -> dict[str, Any]:
+def _checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
     """The columns that are to be given values."""
+
+    def kept(name: str, text: str, most: int) -> str:
+        cleaned = clean_text(text, "repair")[0].strip()
+        if not cleaned:
+            raise InvalidInputError(f"{name}: a text is empty")
+        if len(cleaned) > most:
+            raise InvalidInputError(f"{name}: a text has {len(cleaned):,} characters and the limit is {most:,}")
+        return cleaned if redactor is None else redactor.redact(cleaned)[0]
+
     values: dict[str, Any] = {}
     for name, text, most in (
         ("title", revision.title, MAX_TITLE_LENGTH),
         ("summary", revision.summary, MAX_SUMMARY_CHARACTERS),
     ):
         if text is not None:
-            values[name] = _text(name, text, most)
+            values[name] = kept(name, text, most)
     for name in ("entities", "topics", "dates", "relationships"):
         words: Sequence[str] | None = getattr(revision, name)
         if words is not None:
             if len(words) > MAX_KEYWORDS:
                 raise InvalidInputError(f"{name} are {len(words):,} and the limit is {MAX_KEYWORDS}")
-            values[f"kw_{name}"] = list(dict.fromkeys(_text(name, word, MAX_KEYWORD_LENGTH) for word in words))
+            values[f"kw_{name}"] = list(dict.fromkeys(kept(name, word, MAX_KEYWORD_LENGTH) for word in words))
     if not values:
         raise InvalidInputError("there is nothing to change: give a title, a summary or keywords")
     return values
-
-
-def _text(name: str, text: str, most: int) -> str:
-    cleaned = clean_text(text, "repair")[0].strip()
-    if not cleaned:
-        raise InvalidInputError(f"{name}: a text is empty")
-    if len(cleaned) > most:
-        raise InvalidInputError(f"{name}: a text has {len(cleaned):,} characters and the limit is {most:,}")
-    return cleaned

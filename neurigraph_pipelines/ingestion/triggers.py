@@ -195,6 +195,7 @@ def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
                 last_message=row["last_message"],
                 token_count=row["token_count"],
                 attempts=row["attempts"],
+                persona_id=row["persona_id"],
             )
             for row in tx.execute(_QUERIES["batch"], {"batch_id": batch_id})
         ]

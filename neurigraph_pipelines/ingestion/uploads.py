@@ -23,8 +23,8 @@ from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
-from neurigraph_pipelines.model import Claims, SourceKind, StoredObject
-from neurigraph_pipelines.ports import Database, ObjectStore, TextExtractor, TokenCounter, Transaction
+from neurigraph_pipelines.model import Claims, Privacy, SourceKind, StoredObject
+from neurigraph_pipelines.ports import Database, ObjectStore, Redactor, TextExtractor, TokenCounter, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
@@ -70,10 +70,17 @@ class Read:
 class Uploads:
     """The uploads of an installation."""
 
-    def __init__(self, database: Database, objects: ObjectStore, tokens: TokenCounter, settings: Settings) -> None:
+    def __init__(
+        self,
+        database: Database,
+        objects: ObjectStore,
+        tokens: TokenCounter,
+        settings: Settings,
+        redactor: Redactor | None = None,
+    ) -> None:
         self._database = database
         self._objects = objects
-        self._inbox = Inbox(tokens, settings)
+        self._inbox = Inbox(tokens, settings, redactor)
         self._settings = settings
 
     def receive(
@@ -85,10 +92,12 @@ class Uploads:
         title: str | None = None,
         external_id: str | None = None,
         occurred_at: datetime | None = None,
+        privacy: Privacy = Privacy.SHARED,
     ) -> Received:
         """Take a file in, piece by piece.
 
-        The same bytes of the same user are one upload, whatever they are called; one that failed is tried again.
+        The same bytes of the same user are one upload, whatever they are called, as private as it first came in; one
+        that failed is tried again.
 
         Raises:
             InvalidInputError: The file is empty or too large, or its title or id is not acceptable.
@@ -101,7 +110,9 @@ class Uploads:
         stored = self._objects.put(key, self._watched(content, head))
         try:
             with self._database.agent(claims) as tx:
-                received = self._note(tx, claims.user_id, name, stored, bytes(head), title, external_id, occurred_at)
+                received = self._note(
+                    tx, claims.user_id, name, stored, bytes(head), title, external_id, occurred_at, privacy
+                )
         except OperationalError:  # the transaction may have been committed all the same
             raise
         except BaseException:
@@ -121,6 +132,7 @@ class Uploads:
         title: str | None,
         external_id: str | None,
         occurred_at: datetime | None,
+        privacy: Privacy,
     ) -> Received:
         content = {"user_id": user_id, "sha256": bytes.fromhex(stored.sha256)}
         if (known := self._known(tx, content)) is not None:
@@ -132,6 +144,7 @@ class Uploads:
             external_id=external_id or f"sha256:{stored.sha256}",
             title=title if title is not None else PurePosixPath(name).stem[:MAX_TITLE_LENGTH],
             started_at=occurred_at,
+            privacy=privacy,
         )
         if not made:
             # Whoever made it may have committed only now.

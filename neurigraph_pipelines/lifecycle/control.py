@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.access import require_write
 from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.exclusion import looking_again
 from neurigraph_pipelines.lifecycle import dormancy, transitions
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
-from neurigraph_pipelines.lifecycle.transitions import FilePlace
 from neurigraph_pipelines.model import Claims, CompressionState
 from neurigraph_pipelines.ports import Database, ObjectStore
 from neurigraph_pipelines.settings import Settings
@@ -73,6 +73,7 @@ class NodeState:
     totals: StorageTotals
 
 
+@looking_again
 def file_state(database: Database, claims: Claims, file_id: UUID) -> FileState:
     """The state of a file; looking at it is no access.
 
@@ -119,25 +120,32 @@ def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
     )
 
 
+@looking_again
 def touch(database: Database, settings: Settings, claims: Claims, file_id: UUID) -> FileState:
-    """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant."""
+    """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant.
 
-    def reset_clocks(place: FilePlace) -> None:
-        with database.pipeline() as tx:
-            transitions.touch(tx, settings, place)
-
-    transitions.wherever(database, claims, file_id, reset_clocks)
+    Whoever may read may do so, since opening does the same.
+    """
+    with database.agent(claims) as tx:
+        place = transitions.locate(tx, file_id)
+    with database.pipeline() as tx:
+        transitions.touch(tx, settings, place)
     return file_state(database, claims, file_id)
 
 
+@looking_again
 def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: UUID) -> FileState:
     """Send a file to sleep now; nothing happens when it sleeps already.
 
     Raises:
+        ForbiddenError: Whoever asks only reads the node: putting a file to sleep makes others wait.
         RehydratingError: It is being decompressed at this moment.
         LostObjectError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
         StorageError: The object store refused: the file stays awake.
         TransientError: The object store did not answer.
     """
-    transitions.wherever(database, claims, file_id, partial(dormancy.compress, database, objects))
+    with database.agent(claims) as tx:
+        place = transitions.locate(tx, file_id)
+        require_write(tx, place.node_id)
+    dormancy.compress(database, objects, place)
     return file_state(database, claims, file_id)

@@ -6,7 +6,7 @@ lock that whoever names it takes as well, and is looked up once more under it; t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
@@ -15,6 +15,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import AbsentObjectError
+from neurigraph_pipelines.graph.exclusion import looking_again
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, original_id, record_of
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
 from neurigraph_pipelines.model import CompressionState
@@ -79,8 +80,8 @@ def audit_objects(
             ours = {key: record_id for key in batch if (record_id := record_of(key)) is not None}
             report.objects += len(batch)
             report.foreign += [key for key in batch if key not in ours]
-            with database.pipeline() as tx:
-                unnamed = ours.keys() - _named(tx, _QUERIES["files_of_records"], ours.values())
+            # What a move hid from the first look is there at the second.
+            unnamed = _unnamed(database, _unnamed(database, ours))
             for key in sorted(unnamed):
                 if len(report.orphans) == limit:
                     report.finished = False
@@ -130,6 +131,14 @@ def _remove(database: Database, objects: ObjectStore, key: str, record_id: UUID)
             return False
         objects.delete(key)
         return True
+
+
+@looking_again
+def _unnamed(database: Database, keys: Mapping[str, UUID]) -> dict[str, UUID]:
+    """Those of some keys, each with the record it was written for, that nothing names."""
+    with database.pipeline() as tx:
+        named = _named(tx, _QUERIES["files_of_records"], keys.values())
+    return {key: record_id for key, record_id in keys.items() if key not in named}
 
 
 def _named(tx: Transaction, files_of_records: sql.SQL, record_ids: Iterable[UUID]) -> set[str]:

@@ -7,24 +7,22 @@ append each to ``compression_state_log``. The bytes are moved by whoever takes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.model import Claims, CompressionCause
-from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.model import CompressionCause
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 Manifest = dict[str, Any]
 """A row of ``file_manifest``."""
-
-T = TypeVar("T")
 
 _QUERIES = statements("lifecycle")
 
@@ -53,24 +51,6 @@ def locate(tx: Transaction, file_id: UUID) -> FilePlace:
     if row is None:
         raise NotFoundError
     return FilePlace(**row)
-
-
-def wherever(database: Database, claims: Claims, file_id: UUID, act: Callable[[FilePlace], T]) -> T:
-    """Do something with a file where its row stands; once more where the row was moved to another node meanwhile.
-
-    Raises:
-        NotFoundError: There is no such file, or it is not visible to whoever asks.
-    """
-    place = None
-    while True:
-        before = place
-        with database.agent(claims) as tx:
-            place = locate(tx, file_id)
-        try:
-            return act(place)
-        except NotFoundError:
-            if place == before:
-                raise
 
 
 def manifest_of(tx: Transaction, place: FilePlace) -> Manifest:

@@ -122,6 +122,10 @@ class _Restore:
         found = self._tx.execute(_QUERIES["user_is_there"], user).fetchone()
         if found is None or found["present"]:
             raise ConflictError(f"the user {user['slug']!r} is in this database already: restore into another one")
+        if found["being_erased"]:
+            raise ConflictError(
+                f"the user {user['slug']!r} is still being forgotten: `neurigraph erasures` finishes it"
+            )
         self._tx.execute(_QUERIES["make_room"])
         for table in shared_tables(self._tx):
             self._load(table, f"tables/{table.name}.jsonl")

@@ -17,12 +17,13 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.graph.exclusion import looking_again
 from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.ingestion.transcript import LINE_END, last_line
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
-from neurigraph_pipelines.lifecycle.stored_bytes import VerifiedBytes, damaged
+from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.lifecycle.stored_text import members_of, read_text
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, wherever
+from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
@@ -66,6 +67,7 @@ class OpenedMessage:
     text: str
 
 
+@looking_again
 def open_file(
     database: Database,
     objects: ObjectStore,
@@ -88,19 +90,16 @@ def open_file(
         LostObjectError: The bytes are gone or damaged; they are not served.
         StorageError: The object store refused.
     """
-
-    def opened(place: FilePlace) -> tuple[Manifest, VerifiedBytes]:
-        if as_text:
-            with database.agent(claims) as tx:
-                place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
-        return open_whole(database, objects, settings, place, wait)
-
-    manifest, content = wherever(database, claims, file_id, opened)
+    with database.agent(claims) as tx:
+        place = locate(tx, file_id)
+        if as_text and manifest_of(tx, place)["file_type"] != TRANSCRIPT:
+            place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
+    manifest, content = open_whole(database, objects, settings, place, wait)
     is_transcript = manifest["file_type"] == TRANSCRIPT
     name = manifest["file_name"]
     head = next(content.chunks(), b"")[:HEAD_BYTES]
     return OpenedFile(
-        manifest["file_id"],
+        place.file_id,
         name,
         TRANSCRIPT_MEDIA_TYPE if is_transcript else media_type_of(head, name).name,
         is_transcript,
@@ -109,6 +108,7 @@ def open_file(
     )
 
 
+@looking_again
 def open_message(
     database: Database, objects: ObjectStore, settings: Settings, claims: Claims, file_id: UUID, message: int
 ) -> OpenedMessage:
@@ -161,6 +161,7 @@ def open_messages(
         raise
 
 
+@looking_again
 def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
     """The file that a record points at.
 

@@ -298,7 +298,8 @@ def _products(vectors: Floats, vector: Floats | None) -> NDArray[Any]:
     if vector is None:
         return np.zeros(len(vectors))
     # Not a product of BLAS, whose threads wait for each other when other work is going on: 3 ms of CPU instead of 0.15.
-    return np.einsum("ij,j->i", vectors, vector[: vectors.shape[1]]).astype(np.float64)
+    products: NDArray[np.float32] = np.einsum("ij,j->i", vectors, vector[: vectors.shape[1]])
+    return products.astype(np.float64)
 
 
 def _scaled(signal: NDArray[Any], counted: NDArray[Any], least: float) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.graph.exclusion import looking_again
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
@@ -127,6 +128,7 @@ def kept_of(database: Database) -> Kept:
     return _KEPT.setdefault(database, Kept())
 
 
+@looking_again
 def search(database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question) -> Answer:
     """Answer a question from what the claims may see.
 

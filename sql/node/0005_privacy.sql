@@ -9,14 +9,14 @@ ALTER POLICY agent_node ON {schema}.metadata_records USING (
 ALTER POLICY agent_node ON {schema}.file_manifest USING (
     (SELECT neurigraph.may_read_node({node_id}))
     AND (
-        (SELECT neurigraph.hidden_sources()) = '{{}}'
+        (SELECT neurigraph.hidden_sources() = '{{}}')
         OR record_id IN (SELECT r.record_id FROM {schema}.metadata_records AS r)
     )
 );
 ALTER POLICY agent_node ON {schema}.passages USING (
     (SELECT neurigraph.may_read_node({node_id}))
     AND (
-        (SELECT neurigraph.hidden_sources()) = '{{}}'
+        (SELECT neurigraph.hidden_sources() = '{{}}')
         OR record_id IN (SELECT r.record_id FROM {schema}.metadata_records AS r)
     )
 );

@@ -1,4 +1,4 @@
--- API keys.
+-- API keys, grants and personas; mostly asked as whoever asks, and policies let the owner of a graph through.
 
 -- name: insert_api_key
 INSERT INTO neurigraph.api_keys (user_id, key_hash, label)
@@ -11,3 +11,170 @@ SELECT
     h.role,
     h.subject_id
 FROM neurigraph.holder_of_key(%(key_hash)s) AS h;
+
+-- name: may_write
+-- Whether there is a node that the persona which asks may write to.
+SELECT neurigraph.writing_persona() IS NOT NULL AS may;
+
+-- name: may_write_node
+SELECT neurigraph.may_write_node(%(node_id)s) AS may;
+
+-- name: insert_key
+INSERT INTO neurigraph.api_keys (user_id, key_hash, role, subject_id, label, expires_at)
+VALUES (%(user_id)s, %(key_hash)s, %(role)s, %(subject_id)s, %(label)s, %(expires_at)s)
+RETURNING key_id, role, subject_id, label, created_at, expires_at, revoked_at, last_used_at;
+
+-- name: list_keys
+SELECT
+    k.key_id,
+    k.role,
+    k.subject_id,
+    k.label,
+    k.created_at,
+    k.expires_at,
+    k.revoked_at,
+    k.last_used_at
+FROM neurigraph.api_keys AS k
+WHERE k.user_id = %(user_id)s
+    AND (%(with_ended)s OR (k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())))
+ORDER BY k.created_at DESC, k.key_id;
+
+-- name: retire_key
+-- With what the key that takes its place inherits; its own time never becomes longer.
+WITH old AS (
+    SELECT
+        k.key_id,
+        k.expires_at
+    FROM neurigraph.api_keys AS k
+    WHERE k.key_id = %(key_id)s AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
+    FOR NO KEY UPDATE
+)
+
+UPDATE neurigraph.api_keys AS k SET expires_at = least(o.expires_at, now() + make_interval(secs => %(seconds)s))
+FROM old AS o
+WHERE k.key_id = o.key_id
+RETURNING k.role, k.subject_id, k.label, o.expires_at AS expired_at;
+
+-- name: revoke_key
+UPDATE neurigraph.api_keys SET revoked_at = coalesce(revoked_at, now())
+WHERE key_id = %(key_id)s
+RETURNING key_id, role, subject_id, label, created_at, expires_at, revoked_at, last_used_at;
+
+-- name: find_grant
+-- One that is in force and opens as much for as long.
+SELECT t.grant_id
+FROM neurigraph.permission_grants AS t
+WHERE t.user_id = %(user_id)s AND t.subject_id = %(subject_id)s AND t.subject_type = %(subject_type)s
+    AND t.target_node_id = %(node_id)s AND t.grant_type = %(grant_type)s
+    AND t.revoked_at IS NULL AND t.expires_at IS NOT DISTINCT FROM %(expires_at)s::timestamptz;
+
+-- name: insert_grant
+INSERT INTO neurigraph.permission_grants (
+    user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id, expires_at
+)
+VALUES (
+    %(user_id)s, %(subject_id)s, %(subject_type)s, %(node_id)s, %(grant_type)s, %(user_id)s, %(expires_at)s
+)
+RETURNING grant_id;
+
+-- name: list_grants
+SELECT
+    t.grant_id,
+    t.subject_type,
+    t.subject_id,
+    t.target_node_id,
+    t.grant_type,
+    t.granted_at,
+    t.expires_at,
+    t.revoked_at,
+    n.names
+FROM neurigraph.permission_grants AS t
+INNER JOIN neurigraph.graph_index AS g ON t.target_node_id = g.node_id
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE t.user_id = %(user_id)s
+    AND (%(node_id)s::uuid IS NULL OR t.target_node_id = %(node_id)s)
+    AND CASE
+        WHEN %(grant_id)s::uuid IS NOT NULL THEN t.grant_id = %(grant_id)s
+        ELSE %(with_ended)s OR (t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))
+    END
+ORDER BY t.granted_at DESC, t.grant_id;
+
+-- name: revoke_grant
+UPDATE neurigraph.permission_grants SET revoked_at = coalesce(revoked_at, now())
+WHERE grant_id = %(grant_id)s
+RETURNING grant_id;
+
+-- name: find_persona
+SELECT g.node_id
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(node_id)s AND g.node_type = 'persona';
+
+-- name: list_personas
+SELECT
+    g.node_id,
+    g.node_name,
+    g.record_count,
+    n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.user_id = %(user_id)s AND g.node_type = 'persona'
+ORDER BY n.names;
+
+-- name: writable
+-- Where the pipeline files what a persona handed in: its own node first, then the shallowest.
+SELECT n.names
+FROM neurigraph.graph_index AS g
+CROSS JOIN LATERAL (
+    SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
+    FROM neurigraph.graph_index AS a
+    WHERE a.node_id = ANY(g.path)
+) AS n
+WHERE g.node_id IN (SELECT neurigraph.writable_nodes(%(persona)s))
+ORDER BY g.node_id <> %(persona)s, g.layer_depth, n.names;
+
+-- name: persona_may_write
+SELECT %(node_id)s IN (SELECT neurigraph.writable_nodes(%(persona)s)) AS may;
+
+-- name: unguarded_tables
+-- Tables that a face reaches without a policy in the way, or in a node schema without that node's gate; there are none.
+SELECT
+    n.nspname AS schema_name,
+    c.relname AS table_name
+FROM pg_catalog.pg_class AS c
+INNER JOIN pg_catalog.pg_namespace AS n ON c.relnamespace = n.oid
+LEFT JOIN neurigraph.graph_index AS g ON n.nspname = g.schema_name
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+    AND (
+        n.nspname = 'neurigraph' OR g.node_id IS NOT NULL
+        OR pg_catalog.has_schema_privilege('neurigraph_agent', n.oid, 'USAGE')
+        AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'public') AND n.nspname <> 'extensions'
+    )
+    AND (
+        pg_catalog.has_any_column_privilege('neurigraph_agent', c.oid, 'SELECT, INSERT, UPDATE, REFERENCES')
+        OR pg_catalog.has_table_privilege('neurigraph_agent', c.oid, 'DELETE, TRUNCATE, TRIGGER')
+    )
+    AND (
+        NOT c.relrowsecurity
+        OR pg_catalog.pg_get_userbyid(c.relowner) <> 'neurigraph_owner'
+        OR NOT EXISTS (
+            SELECT FROM pg_catalog.pg_policy AS p
+            WHERE p.polrelid = c.oid AND p.polpermissive AND 'neurigraph_agent'::regrole = ANY(p.polroles)
+        )
+        OR EXISTS (
+            SELECT FROM pg_catalog.pg_policy AS p
+            WHERE p.polrelid = c.oid AND p.polpermissive
+                AND p.polroles && ARRAY['neurigraph_agent'::regrole::oid, 0::oid]
+                AND n.nspname <> 'neurigraph'
+                AND pg_catalog.pg_get_expr(p.polqual, p.polrelid)
+                NOT LIKE '%may_read_node(' || quote_literal(g.node_id) || '::uuid)%'
+        )
+    )
+ORDER BY n.nspname, c.relname;

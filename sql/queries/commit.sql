@@ -8,6 +8,11 @@ SELECT
 FROM neurigraph.record_index AS r
 WHERE r.user_id = %(user_id)s AND r.source = %(source)s AND r.content_hash = %(content_hash)s;
 
+-- name: is_private
+SELECT s.privacy = 'private' AS private
+FROM neurigraph.sources AS s
+WHERE s.source_id = %(source_id)s;
+
 -- name: insert_record
 INSERT INTO {schema}.metadata_records (
     record_id, title, summary, embedding, embedding_pending, embedding_model, kw_entities, kw_topics, kw_dates,

@@ -75,13 +75,12 @@ FROM (
 ) AS p;
 
 -- name: overdue_pending
--- Those that have waited longest, and why.
+-- Those that have waited longest.
 SELECT
     p.record_id,
-    u.slug AS user_slug,
+    p.user_id,
     p.since,
-    p.attempts,
-    p.last_error
+    p.attempts
 FROM neurigraph.pending_embeddings AS p
 INNER JOIN neurigraph.users AS u ON p.user_id = u.user_id
 WHERE p.since < now() - make_interval(secs => %(overdue_seconds)s)

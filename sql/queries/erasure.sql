@@ -48,7 +48,7 @@ ORDER BY e.w_coordinate;
 UPDATE neurigraph.erasures AS e SET
     erased = neurigraph_private.added(e.erased, %(erased)s),
     kept = (
-        SELECT coalesce(jsonb_object_agg(k.key, coalesce(e.kept -> k.key, '[]') || k.value), '{}')
+        SELECT coalesce(jsonb_object_agg(k.key, coalesce(e.kept -> k.key, '[]') || k.value), jsonb_build_object())
         FROM jsonb_each(e.kept || %(kept)s) AS k
     )
 WHERE e.erasure_id = %(erasure_id)s;
@@ -129,8 +129,6 @@ WHERE r.record_id = %(record_id)s AND r.user_id = %(user_id)s;
 SELECT
     g.node_id,
     g.schema_name,
-    g.layer_depth,
-    g.record_count,
     n.names
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
@@ -149,17 +147,7 @@ WHERE r.node_id = ANY(%(node_ids)s)
 ORDER BY r.record_id;
 
 -- name: files
-SELECT
-    f.file_id,
-    f.record_id,
-    f.file_type,
-    f.storage_path,
-    f.compression_state,
-    f.compression_format,
-    f.size_bytes,
-    f.stored_bytes,
-    f.stored_sha256,
-    f.content_sha256
+SELECT f.*
 FROM {schema}.file_manifest AS f
 WHERE %(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s
 ORDER BY f.file_id;
@@ -222,7 +210,7 @@ WHERE p.record_id = %(record_id)s;
 -- name: words_of_nodes
 -- Of their shells.
 SELECT concat_ws(
-    ' ', g.node_name, g.node_summary, array_to_string(g.aliases || coalesce(g.node_keywords, '{}'), ' ')
+    ' ', g.node_name, g.node_summary, array_to_string(g.aliases || g.node_keywords, ' ')
 ) AS said
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = ANY(%(node_ids)s);
@@ -440,6 +428,20 @@ SELECT
     (SELECT count(*) FROM candidates) AS candidates,
     (SELECT count(*) FROM dropped) AS dropped_files,
     (SELECT count(*) FROM sources) AS sources;
+
+-- name: erase_statistics
+-- All at once: node by node each would be taken from the whole.
+WITH of_nodes AS (
+    DELETE FROM neurigraph.node_lexemes WHERE user_id = %(user_id)s
+    RETURNING lexeme
+),
+
+of_user AS (
+    DELETE FROM neurigraph.user_lexemes WHERE user_id = %(user_id)s
+    RETURNING lexeme
+)
+
+SELECT (SELECT count(*) FROM of_nodes) + (SELECT count(*) FROM of_user) AS statistics;
 
 -- name: lock_user
 -- Whoever adds something of theirs waits, and then finds nobody.

@@ -1,8 +1,8 @@
 -- Users, nodes and edges.
 
 -- name: insert_user
-INSERT INTO neurigraph.users (slug)
-VALUES (%(slug)s)
+INSERT INTO neurigraph.users (slug, opaque_schema_names)
+VALUES (%(slug)s, %(opaque_schema_names)s)
 ON CONFLICT (slug) DO NOTHING
 RETURNING user_id;
 
@@ -25,7 +25,10 @@ INNER JOIN neurigraph.graph_index AS g ON u.user_id = g.user_id AND g.layer_dept
 ORDER BY u.slug;
 
 -- name: schema_name_taken
-SELECT EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema_name)s) AS taken;
+-- And whether the names of this user's schemas are to say nothing.
+SELECT
+    EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema_name)s) AS taken,
+    EXISTS (SELECT FROM neurigraph.users AS u WHERE u.slug = %(user_slug)s AND u.opaque_schema_names) AS opaque;
 
 -- name: insert_node
 -- Waits for a concurrent provisioning of the same name, and then does nothing: one name, one node. No index is named,
@@ -75,9 +78,14 @@ FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
 
 -- name: node_by_id
+-- Its records are those that whoever asks may know of.
 SELECT
     g.*,
-    n.names
+    n.names,
+    CASE
+        WHEN (SELECT neurigraph.hidden_sources() = '{}') THEN g.record_count
+        ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
+    END AS record_count
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
     SELECT array_agg(a.node_name ORDER BY a.layer_depth) AS names
@@ -138,7 +146,10 @@ SELECT
     g.node_keywords,
     g.aliases,
     g.node_summary,
-    g.record_count,
+    CASE
+        WHEN (SELECT neurigraph.hidden_sources() = '{}') THEN g.record_count
+        ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
+    END AS record_count,
     g.centroid,
     u.embedding_model,
     g.last_accessed_at,
@@ -188,7 +199,10 @@ SELECT
     g.node_type,
     g.concept_kind,
     g.compression_state,
-    g.record_count
+    CASE
+        WHEN (SELECT neurigraph.hidden_sources() = '{}') THEN g.record_count
+        ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
+    END AS record_count
 FROM neurigraph.graph_index AS g
 WHERE g.parent_node_id = %(node_id)s
 ORDER BY g.node_name;
@@ -313,10 +327,14 @@ SELECT EXISTS (
 ) AS borne;
 
 -- name: span_of_records
+-- Of those that the node may tell of.
 SELECT
+    count(*) AS records,
     min(r.occurred_at) AS first,
     max(r.occurred_at) AS last
-FROM {schema}.metadata_records AS r;
+FROM {schema}.metadata_records AS r
+LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+WHERE s.privacy IS DISTINCT FROM 'private';
 
 -- name: relationships_of_records
 -- What the newest records of a node state about people, once for each record.
@@ -324,6 +342,8 @@ SELECT k.relationship
 FROM (
     SELECT r.kw_relationships
     FROM {schema}.metadata_records AS r
+    LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+    WHERE s.privacy IS DISTINCT FROM 'private'
     ORDER BY r.occurred_at DESC, r.record_id
     LIMIT 256
 ) AS newest

@@ -46,7 +46,7 @@ WHERE g.node_id = ANY(%(node_ids)s)
 ORDER BY g.node_id
 FOR NO KEY UPDATE;
 
--- name: lock_doomed_nodes
+-- name: lock_keys_of_nodes
 SELECT g.node_id
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = ANY(%(node_ids)s)

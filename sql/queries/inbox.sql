@@ -1,9 +1,9 @@
 -- Conversations and messages on their way in.
 
 -- name: insert_source
-INSERT INTO neurigraph.sources (user_id, kind, event_kind, external_id, title, started_at)
+INSERT INTO neurigraph.sources (user_id, kind, event_kind, external_id, title, started_at, privacy)
 VALUES (
-    %(user_id)s, %(kind)s, %(event_kind)s, %(external_id)s, %(title)s, coalesce(%(started_at)s, now())
+    %(user_id)s, %(kind)s, %(event_kind)s, %(external_id)s, %(title)s, coalesce(%(started_at)s, now()), %(privacy)s
 )
 ON CONFLICT (user_id, kind, external_id, persona_id) DO NOTHING
 RETURNING source_id;
@@ -14,6 +14,39 @@ SELECT s.source_id
 FROM neurigraph.sources AS s
 WHERE s.user_id = %(user_id)s AND s.kind = %(kind)s AND s.external_id = %(external_id)s
     AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona());
+
+-- name: set_privacy
+-- Of one kind, or whatever it is; no row for what is somebody else's, and what it was before.
+UPDATE neurigraph.sources AS s SET privacy = %(privacy)s
+FROM (
+    SELECT
+        b.source_id,
+        b.privacy
+    FROM neurigraph.sources AS b
+    WHERE b.source_id = %(source_id)s AND b.user_id = %(user_id)s
+        AND (%(kind)s::text IS NULL OR b.kind = %(kind)s::neurigraph.source_kind)
+    FOR NO KEY UPDATE
+) AS before
+WHERE s.source_id = before.source_id
+RETURNING
+    before.privacy,
+    s.kind;
+
+-- name: nodes_of_source
+SELECT DISTINCT
+    i.node_id,
+    g.schema_name
+FROM neurigraph.record_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE i.user_id = %(user_id)s AND i.source = %(source)s
+ORDER BY i.node_id;
+
+-- name: sources_called
+SELECT
+    s.source_id,
+    s.kind
+FROM neurigraph.sources AS s
+WHERE s.user_id = %(user_id)s AND (s.external_id = %(name)s OR s.source_id::text = %(name)s);
 
 -- name: lock_source
 -- Appends to one source take turns, so numbers have no gaps.

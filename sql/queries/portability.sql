@@ -115,7 +115,12 @@ WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL
 ORDER BY u.staging_key;
 
 -- name: user_is_there
-SELECT EXISTS (SELECT FROM neurigraph.users AS u WHERE u.user_id = %(user_id)s OR u.slug = %(slug)s) AS present;
+-- Or is still being forgotten: objects that are written under a key of the journal would be removed.
+SELECT
+    EXISTS (SELECT FROM neurigraph.users AS u WHERE u.user_id = %(user_id)s OR u.slug = %(slug)s) AS present,
+    EXISTS (
+        SELECT FROM neurigraph.erased_objects AS o WHERE o.user_id = %(user_id)s AND o.object_key IS NOT NULL
+    ) AS being_erased;
 
 -- name: make_room
 -- Rows on their way in: one statement then writes all of a table, so that they may point at each other.

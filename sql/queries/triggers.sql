@@ -237,6 +237,7 @@ SELECT
     s.source_id,
     s.external_id AS source_external_id,
     s.title,
+    s.persona_id,
     t.trigger_type,
     t.first_message,
     t.last_message,

@@ -66,6 +66,28 @@ LANGUAGE sql STABLE AS $$
         )
 $$;
 
+-- The private sources of the graph that is asked about; none are hidden from its owner. What it is asked with must come
+-- from claims().
+CREATE OR REPLACE FUNCTION neurigraph_private.hidden_sources(asking jsonb) RETURNS uuid []
+LANGUAGE sql STABLE AS $$
+    SELECT ARRAY(
+        SELECT s.source_id FROM neurigraph.sources AS s
+        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private' AND asking ->> 'role' <> 'user'
+    )
+$$;
+
+-- Whether whoever asks may be told of what was counted over whole nodes, words, speakers and means: not where something
+-- hidden counted. Then all words are as rare as each other.
+CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_told(asking jsonb) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT asking ->> 'role' = 'user' OR NOT EXISTS (
+        SELECT FROM neurigraph.sources AS s
+        INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
+        WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private'
+            AND r.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+    )
+$$;
+
 CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
@@ -115,8 +137,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE g.node_id = persona
 $$;
 
--- What others than the owner are told in an answer: nothing that any other node knows, not even by a score. Whoever uses
--- these stands behind a door that checked the claims of the same statement, so they take them as they are.
+-- What others than the owner are told in an answer: nothing that any other node knows, not even by a score. Whoever
+-- uses these stands behind a door that checked the claims of the same statement, so they take them as they are.
 CREATE OR REPLACE FUNCTION neurigraph_private.asking() RETURNS jsonb
 LANGUAGE sql STABLE AS $$
     SELECT current_setting('request.jwt.claims', true)::jsonb
@@ -154,6 +176,10 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT sum(t.passages)::bigint, sum(t.lexemes)::bigint FROM neurigraph.node_statistics AS t
     WHERE t.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
     HAVING neurigraph_private.asking() ->> 'role' <> 'user'
+        AND neurigraph_private.counts_are_told(neurigraph_private.asking())
+    UNION ALL
+    -- As it is in a common graph.
+    SELECT 1000, 20000 WHERE NOT neurigraph_private.counts_are_told(neurigraph_private.asking())
 $$;
 
 -- In how many passages of it lexemes occur; no row for one that occurs in none.
@@ -166,8 +192,12 @@ LANGUAGE sql STABLE ROWS 8 AS $$
     UNION ALL
     SELECT n.lexeme, sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
     WHERE (SELECT neurigraph_private.asking() ->> 'role' <> 'user') AND n.user_id = owner AND n.lexeme = ANY(words)
+        AND (SELECT neurigraph_private.counts_are_told(neurigraph_private.asking()))
         AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
     GROUP BY n.lexeme
+    UNION ALL
+    SELECT w.word, 1 FROM unnest(words) AS w (word)
+    WHERE NOT (SELECT neurigraph_private.counts_are_told(neurigraph_private.asking()))
 $$;
 
 -- Whose key this is; nobody's if it is unknown, expired or revoked. When it was last used is noted once an hour.

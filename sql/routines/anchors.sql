@@ -131,10 +131,15 @@ DECLARE
     most integer := question ->> 'max_anchors';
     budget bigint := question ->> 'max_passages';
     wanted integer := question ->> 'limit';
+    told boolean := neurigraph_private.counts_are_told(asking);
     few boolean;
 BEGIN
+    -- A node that is hidden is not there to be searched below, whatever of it is open.
     SELECT count(*) INTO visible
-    FROM neurigraph.visible_nodes(asking) AS g WHERE within IS NULL OR g.path @> ARRAY[within];
+    FROM neurigraph.visible_nodes(asking) AS g
+    WHERE within IS NULL OR (
+        g.path @> ARRAY[within] AND EXISTS (SELECT FROM neurigraph.visible_nodes(asking) AS w WHERE w.node_id = within)
+    );
     few := visible <= 2 * most;
     -- What fits is searched as a whole; of what does not, half as much: there is no whole to miss.
     IF budget < (SELECT c.passages FROM neurigraph_private.corpus(owner) AS c) THEN
@@ -161,6 +166,7 @@ BEGIN
         SELECT n.node_id, sum(r.share * n.passages / (n.passages + 1.0)) AS score
         FROM rare AS r
         INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
+        WHERE told
         GROUP BY n.node_id
     ),
 
@@ -175,7 +181,7 @@ BEGIN
     near AS (
         SELECT g.node_id, neurigraph_private.cosine(g.routing_centroid, route) AS score
         FROM neurigraph.visible_nodes(asking) AS g
-        WHERE route IS NOT NULL AND (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
+        WHERE route IS NOT NULL AND told AND (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
         ORDER BY score DESC NULLS LAST
         LIMIT 2 * most
     ),

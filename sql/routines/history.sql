@@ -115,7 +115,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- A record as it was at a moment, with the delta that made it so; null where it is not there for whoever asks, or was
--- not yet. One snapshot, since the function is stable: the present row and the deltas always fit each other.
+-- not yet; and the past of any for a third party. One snapshot, since the function is stable: the present row and the
+-- deltas always fit each other.
 CREATE OR REPLACE FUNCTION neurigraph.record_at(wanted uuid, moment timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -125,7 +126,8 @@ BEGIN
     SELECT g.* INTO node
     FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
     WHERE i.record_id = wanted;
-    IF NOT FOUND THEN
+    -- Without the deltas nothing can be put back.
+    IF NOT FOUND OR (moment < 'infinity' AND neurigraph.claims() ->> 'role' = 'third_party') THEN
         RETURN NULL;
     END IF;
     EXECUTE format(
@@ -156,12 +158,12 @@ BEGIN
             ),
             'superseded_by', state -> 'superseded_by'
         ) || neurigraph.values_then(wanted, moment)
-    ) || (
+    ) || coalesce((
         SELECT jsonb_build_object('delta_id', d.delta_id, 'w', d.w_coordinate)
         FROM neurigraph.delta_log AS d
         WHERE d.record_id = wanted AND (d.w_coordinate <= moment OR d.previous_delta_id IS NULL)
         ORDER BY d.w_coordinate DESC LIMIT 1
-    );
+    ), '{"delta_id": null, "w": null}');
 END
 $$;
 

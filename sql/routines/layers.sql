@@ -127,7 +127,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
-    hidden uuid [] := neurigraph.hidden_sources();
+    hidden uuid [] := neurigraph_private.hidden_sources(asking);
     words tsquery;
     rare text [];
     weights double precision [];

@@ -28,7 +28,11 @@ USING (EXISTS (SELECT FROM neurigraph.file_index AS f WHERE f.file_id = compress
 
 DROP POLICY IF EXISTS readable ON neurigraph.delta_log;
 CREATE POLICY readable ON neurigraph.delta_log FOR SELECT TO neurigraph_agent
-USING (EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = delta_log.record_id));
+-- What was taken out of a memory before it was shared stays out: a third party sees memories as they are.
+USING (
+    (SELECT neurigraph.claims() ->> 'role') <> 'third_party'
+    AND EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = delta_log.record_id)
+);
 
 -- Sources of records that are visible; never their messages.
 DROP POLICY IF EXISTS readable ON neurigraph.sources;

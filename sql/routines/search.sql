@@ -27,6 +27,7 @@ BEGIN
         SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
         WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme >= '@' AND n.lexeme < 'A'
             AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+            AND (SELECT neurigraph_private.counts_are_told(asking))
     );
 END
 $$;
@@ -55,7 +56,7 @@ DECLARE
     asking jsonb := neurigraph.claims();
     owner uuid := asking ->> 'user_id';
     seen text := CASE WHEN asking ->> 'role' = 'user' THEN neurigraph_private.data_version(owner) END;
-    can_be_kept boolean := neurigraph.hidden_sources() = '{}';
+    can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
     in_use record;
     chosen neurigraph_private.anchor [];
     found bigint;

@@ -27,6 +27,9 @@ ALTER TABLE neurigraph.sources ADD CONSTRAINT sources_external_id
 UNIQUE NULLS NOT DISTINCT (user_id, kind, external_id, persona_id);
 CREATE INDEX sources_persona_id ON neurigraph.sources (persona_id) WHERE persona_id IS NOT NULL;
 
+-- Names of schemas stand in the catalog, for every role to read: those of a user's nodes may say nothing.
+ALTER TABLE neurigraph.users ADD COLUMN opaque_schema_names boolean NOT NULL DEFAULT false;
+
 -- Clocks and staged nodes are written by functions that check the claims.
 REVOKE UPDATE (last_accessed_at) ON neurigraph.graph_index FROM neurigraph_agent;
 REVOKE INSERT ON neurigraph.warm_nodes FROM neurigraph_agent;

@@ -204,7 +204,7 @@ def test_the_inbox_takes_every_message_once(client: httpx.Client) -> None:
     path = f"/v1/conversations/{first.json()['conversation_id']}"
     added = client.post(f"{path}/messages", json={"messages": TALK}, headers=bob).json()
     assert added["tokens"] > 10
-    nothing = {"known": 0, "conflicts": [], "replaced": 0, "repaired": 0}
+    nothing = {"known": 0, "conflicts": [], "replaced": 0, "repaired": 0, "redacted": {}}
     assert added == {"added": 3, "tokens": added["tokens"], **nothing}
     changed = [TALK[0], {**TALK[1], "content": "Something else"}, {"role": "user", "content": "New.", "author": None}]
     repeated = client.post(f"{path}/messages", json={"messages": changed}, headers=bob).json()
@@ -509,14 +509,16 @@ def test_a_file_whose_object_is_gone_or_damaged_is_not_served(client: httpx.Clie
 def test_the_openapi_document_describes_every_operation(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
-        "/v1/users", "/v1/conversations", "/v1/conversations/{conversation_id}/messages",
-        "/v1/conversations/{conversation_id}/end", "/v1/events", "/v1/events/{event_id}/messages",
-        "/v1/events/{event_id}/end", "/v1/search", "/v1/ask", "/v1/files", "/v1/uploads", "/v1/uploads/{upload_id}",
-        "/v1/files/{file_id}",
-        "/v1/files/{file_id}/open", "/v1/files/{file_id}/touch", "/v1/files/{file_id}/compress",
-        "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/state",
-        "/v1/nodes/{node_id}/records", "/v1/tree", "/v1/failures", "/v1/failures/{failure_id}/replay",
-        "/healthz", "/readyz",
+        "/healthz", "/readyz", "/v1/ask", "/v1/conversations", "/v1/conversations/{conversation_id}",
+        "/v1/conversations/{conversation_id}/end", "/v1/conversations/{conversation_id}/messages", "/v1/erasures",
+        "/v1/events", "/v1/events/{event_id}", "/v1/events/{event_id}/end", "/v1/events/{event_id}/messages",
+        "/v1/export", "/v1/failures", "/v1/failures/{failure_id}/replay", "/v1/files", "/v1/files/{file_id}",
+        "/v1/files/{file_id}/compress", "/v1/files/{file_id}/open", "/v1/files/{file_id}/touch", "/v1/grants",
+        "/v1/grants/{grant_id}", "/v1/keys", "/v1/keys/{key_id}", "/v1/keys/{key_id}/rotate", "/v1/nodes",
+        "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/merge", "/v1/nodes/{node_id}/records", "/v1/nodes/{node_id}/split",
+        "/v1/nodes/{node_id}/state", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
+        "/v1/records/{record_id}/history", "/v1/records/{record_id}/move", "/v1/records/{record_id}/supersede",
+        "/v1/search", "/v1/tree", "/v1/uploads", "/v1/uploads/{upload_id}", "/v1/users", "/v1/users/{user_id}",
     }  # fmt: skip
     assert "HTTPValidationError" not in described["components"]["schemas"]
     for operations in described["paths"].values():

@@ -144,6 +144,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "dormant_files:nothing_awake_that_nobody_opens",
         "expired_files:nothing_awake_past_its_time",
         "orphan_objects:every_row_has_its_object",
+        "storage_report:every_table_is_guarded",
         "storage_report:sampled_checksums_hold",
     }
     assert sorted(sensor.name for sensor in repository.sensor_defs) == [
@@ -310,7 +311,9 @@ def test_a_depth_limit_that_was_met_is_logged(
     (stored,) = result.output_for_node("commit").stored
     assert stored.node_path == "bob/One/Two/Three/Four/Five"
     logged = [entry.user_message for entry in instance.all_logs(result.run_id)]
-    assert "deep: Depth limit 5 met: Six is filed at One / Two / Three / Four / Five." in logged
+    assert f"record {stored.record_id} was filed with 1 notes: its first delta has them" in logged
+    (delta,) = rows(here, "SELECT delta_payload -> 'notes' AS notes FROM neurigraph.delta_log")
+    assert delta["notes"] == ["Depth limit 5 met: Six is filed at One / Two / Three / Four / Five."]
 
 
 # Retention

@@ -12,6 +12,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.erasure.forget import Preview, forget, preview
 from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind, objects_of, receipts
+from neurigraph_pipelines.erasure.rows import nodes_below
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.candidates import remember
 from neurigraph_pipelines.graph.navigation import find_node
@@ -25,6 +26,7 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, ConceptKind, NewConversation, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import (
     converse,
@@ -37,6 +39,7 @@ from tests.support.memories import (
     schemas_of,
     stored,
 )
+from tests.support.older_nodes import take_back
 from tests.support.traces_of_words import found_in_database, found_in_objects
 
 RECORD, NODE, USER = SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.USER
@@ -366,6 +369,26 @@ def test_the_original_follows_into_another_node(installation: Installation) -> N
     assert open_file(here.database, here.objects, here.settings, claims, original).content == content
     found = audit_objects(here.database, here.objects, here.settings, dry_run=True)
     assert found.orphans == []
+
+
+@pytest.mark.parametrize("version", range(2, len(numbered("node"))))
+def test_nodes_that_an_earlier_version_made(shared_installation: Installation, version: int) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    gone = mark()
+    converse(here, claims, f"#Family {gone} says hello.", external_id=gone)
+    converse(here, claims, f"#Family/{gone} {gone} again.")
+    remember_all(here)
+    with here.database.owner() as tx:
+        for node in nodes_below(tx, user.user_id, None):
+            take_back(tx, node.node_id, node.schema_name, version)
+    below, family = node_at(here, claims, f"Family/{gone}"), node_at(here, claims, "Family")
+    (record,) = rows(here, "SELECT record_id FROM neurigraph.record_index WHERE node_id = %s", family)
+    for kind, subject_id in ((NODE, below), (RECORD, record["record_id"])):
+        assert planned(here, claims, kind, subject_id).files == 1
+        assert erase(here, claims, kind, subject_id).erased["files"] == 1
+    assert traces(here, gone) == []
+    erase(here, claims, USER, user.user_id)
 
 
 def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation: Installation) -> None:

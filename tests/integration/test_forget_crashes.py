@@ -40,7 +40,6 @@ def subject_of(here: Installation, claims: Claims, kind: SubjectKind, record_id:
     return Subject(kind, claims.user_id if kind is SubjectKind.USER else record_id)
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize(("kind", "moment", "occurrence"), MOMENTS)
 def test_a_killed_erasure_is_finished_by_the_next(
     shared_installation: Installation, kind: str, moment: str, occurrence: int

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -19,12 +21,13 @@ from neurigraph_pipelines.graph.candidates import remember
 from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
 from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.navigation import shell
+from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.lifecycle import control, transitions
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
-from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge
+from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import store_file
@@ -46,6 +49,12 @@ def content_of(graph: Graph, record_id: UUID) -> bytes:
 def located(graph: Graph, file_id: UUID) -> FilePlace:
     with graph.here.database.agent(graph.claims) as tx:
         return locate(tx, file_id)
+
+
+def refused(error: type[Exception], *changes: Callable[[], object], why: str | None = None) -> None:
+    for change in changes:
+        with pytest.raises(error, match=why):
+            change()
 
 
 # Records
@@ -131,12 +140,11 @@ def test_a_file_that_is_being_woken_is_not_moved(graph: Graph) -> None:
     control.compress(here.database, here.objects, graph.claims, file.file_id)
     with here.database.pipeline() as tx:
         transitions.claim(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
-    for change in (
+    refused(
+        RehydratingError,
         lambda: move_records(here.database, graph.claims, [file.row["record_id"]], graph.node("Work")),
         lambda: merge_nodes(here.database, graph.claims, graph.node("Notes"), graph.node("Work")),
-    ):
-        with pytest.raises(RehydratingError):
-            change()
+    )
     with here.database.pipeline() as tx:
         transitions.give_up(tx, file.place, file.row["lease_holder"], "enough", CompressionCause.RETRIEVAL)
     merge_nodes(here.database, graph.claims, graph.node("Notes"), graph.node("Work"))
@@ -188,12 +196,11 @@ def test_a_renamed_node_is_found_by_both_names(graph: Graph) -> None:
 def test_a_name_that_is_none_is_refused(graph: Graph, name: str) -> None:
     graph.remember("#Family/Dave The walnut tree fell.")
     node_id = graph.node("Family/Dave")
-    for change in (
+    refused(
+        InvalidInputError,
         lambda: rename_node(graph.here.database, graph.claims, node_id, name),
         lambda: split_node(graph.here.database, graph.claims, node_id, name, Chosen(keyword="testing")),
-    ):
-        with pytest.raises(InvalidInputError):
-            change()
+    )
 
 
 @pytest.mark.parametrize(
@@ -250,7 +257,7 @@ def test_what_the_shape_of_a_graph_forbids(graph: Graph) -> None:
     a, e, deep, root = (graph.node(path) for path in ("A", "A/B/C/D/E", "Work/Deep", ""))
     before = graph.paths
     keyword = Chosen(keyword="testing")
-    for change, why in (
+    forbidden: list[tuple[Callable[[], object], str]] = [
         (lambda: move_node(here.database, claims, a, deep), "layer 7"),
         (lambda: merge_nodes(here.database, claims, a, deep), "layer 6"),
         (lambda: move_node(here.database, claims, a, e), "below itself"),
@@ -262,14 +269,15 @@ def test_what_the_shape_of_a_graph_forbids(graph: Graph) -> None:
         (lambda: rename_node(here.database, claims, root, "me"), "root"),
         (lambda: split_node(here.database, claims, root, "me", keyword, beside=True), "root"),
         (lambda: split_node(here.database, claims, e, "F", keyword), "deepest"),
-    ):
-        with pytest.raises(ConflictError, match=why):
-            change()
+    ]
+    for change, why in forbidden:
+        refused(ConflictError, change, why=why)
     assert graph.paths == before
     other = new_graph(here)
     other.remember("#Notes Not yours.")
     theirs = other.node("Notes")
-    for change in (
+    refused(
+        NotFoundError,
         lambda: move_node(here.database, claims, a, theirs),
         lambda: move_node(here.database, claims, theirs, a),
         lambda: merge_nodes(here.database, claims, a, theirs),
@@ -277,9 +285,7 @@ def test_what_the_shape_of_a_graph_forbids(graph: Graph) -> None:
         lambda: rename_node(here.database, claims, theirs, "Mine"),
         lambda: split_node(here.database, claims, theirs, "Mine", keyword),
         lambda: split_node(here.database, claims, uuid4(), "Mine", keyword),
-    ):
-        with pytest.raises(NotFoundError):
-            change()
+    )
 
 
 # Merges
@@ -383,7 +389,7 @@ def test_a_candidate_waits_where_its_parent_lies_now(graph: Graph) -> None:
             remember(tx, user_id, [doubt])
     rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
 
-    def waiting() -> list[dict[str, object]]:
+    def waiting() -> list[dict[str, Any]]:
         return rows(
             here,
             "SELECT parent_path, segments, edges FROM neurigraph.node_candidates WHERE user_id = %s "
@@ -395,4 +401,30 @@ def test_a_candidate_waits_where_its_parent_lies_now(graph: Graph) -> None:
     merge_nodes(here.database, graph.claims, graph.node("Kin/Dave"), graph.node("Work"))
     (row,) = waiting()
     assert (row["parent_path"], row["segments"]) == (["Work"], 2)
-    assert {tuple(edge["from"]) for edge in row["edges"]} == {("Work",)}  # type: ignore[attr-defined]
+    assert {tuple(edge["from"]) for edge in row["edges"]} == {("Work",)}
+
+
+def test_what_was_filed_by_a_former_name_finds_its_node(graph: Graph) -> None:
+    graph.remember("#Family/Tom The walnut tree fell.", "#Work Numbers of May.")
+    here, user = graph.here, graph.user
+    rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
+    merge_nodes(here.database, graph.claims, graph.node("Work"), graph.node("Kin"))
+    with here.database.pipeline() as tx:
+        for path in (("Family", "Tom"), ("Work", "Tom")):
+            made = resolve_path(tx, user.user_id, user.slug, path)
+            assert made.names == ("Kin", "Tom")
+        planned = [PlannedNode(("Family", "Jo"), ConceptKind.TOPIC, 0.9)]
+        assert resolve_path(tx, user.user_id, user.slug, ("Family", "Jo"), planned).names == ("Kin", "Jo")
+    graph.check()
+
+
+def test_statistics_and_shells_are_those_of_a_graph_that_was_made_so(graph: Graph) -> None:
+    """Words that came from elsewhere go with what they came with."""
+    walnut, _ = graph.remember("#Family The Walnut tree fell.", "#Family The Cello sings.")
+    graph.remember("#Work Numbers of May.")
+    move_records(graph.here.database, graph.claims, [walnut], graph.node("Work"))
+    family, work = graph.shell("Family"), graph.shell("Work")
+    assert "Walnut" not in family["node_keywords"]
+    assert "Walnut" in work["node_keywords"]
+    assert "1 memory" in family["node_summary"]
+    assert "2 memories" in work["node_summary"]

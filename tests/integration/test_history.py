@@ -20,11 +20,12 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.history import append_delta, author_of, diff, pipeline_author
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
-from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
+from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision, revise
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.retrieval.search import Answer, Question, search
 from neurigraph_pipelines.wiring import Installation
+from resources.redaction import PatternRedactor
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
 from tests.support.older_nodes import take_back
@@ -124,8 +125,7 @@ def test_what_a_diff_says(memory: Memory) -> None:
     assert diff(database, claims, record_id, third.w) == {}
     unborn = diff(database, claims, record_id, first.w - MICROSECOND, first.w)
     assert unborn["title"] == {"before": None, "after": "#Notes the walnut desk"}
-    with pytest.raises(NotFoundError):
-        diff(database, claims, record_id, first.w - timedelta(days=2), first.w - timedelta(days=1))
+    assert diff(database, claims, record_id, first.w - timedelta(days=2), first.w - timedelta(days=1)) == {}
 
 
 @pytest.mark.parametrize(
@@ -152,6 +152,15 @@ def test_hostile_text_is_kept_as_text(memory: Memory) -> None:
     assert memory.at()["title"] == title + "\ufffd\ufffd"
     assert memory.at()["kw_topics"] == ["{}", '"', "\\", "NULL"]
     assert memory.at(delta.w - MICROSECOND)["kw_topics"] == ["testing"]
+
+
+def test_what_is_not_to_be_kept_is_taken_out_of_a_revision(memory: Memory) -> None:
+    redactor = PatternRedactor(["email"])
+    revision = Revision(title="ana@example.com", summary="Ask ana@example.com", entities=["Ana", "ana@example.com"])
+    revise(memory.here.database, memory.embedder, memory.claims, memory.record_id, revision, redactor=redactor)
+    now = memory.at()
+    assert (now["title"], now["summary"], now["kw_entities"]) == ("[email]", "Ask [email]", ["Ana", "[email]"])
+    assert "example.com" not in str(memory.deltas)
 
 
 def test_what_is_not_there_or_somebody_elses_is_not_found(memory: Memory) -> None:
@@ -469,3 +478,14 @@ def test_what_changes_elsewhere_is_appended_by_hand(memory: Memory) -> None:
     assert (newest.delta_id, newest.w, newest.notes) == (appended.delta_id, appended.w, ["a note"])
     assert memory.at()["node_id"] == node_id
     assert memory.at(appended.w - MICROSECOND)["node_id"] == elsewhere
+
+
+def test_what_is_appended_at_once_makes_one_chain(memory: Memory) -> None:
+    def append(number: int) -> None:
+        with memory.here.database.pipeline() as tx:
+            append_delta(tx, memory.record_id, {}, {}, f"writer {number}", operation="move")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(append, range(32)))
+    assert len(memory.deltas) == 33
+    assert [d.previous_delta_id for d in memory.deltas[:-1]] == [d.delta_id for d in memory.deltas[1:]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,8 +19,10 @@ from neurigraph_pipelines.history import EVOLVING
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision
+from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.retrieval.search import Question, search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, stored
@@ -146,3 +150,53 @@ def test_every_state_that_was_there_can_be_read_again(
             with pytest.raises(NotFoundError):
                 story.memory.at(w - MICROSECOND)
     assert story.told(datetime(2400, 1, 1, tzinfo=UTC)) == story.state()
+    assert verify(here.database, here.objects, user_id=story.user.user_id).findings == []
+
+
+def test_changes_of_all_kinds_at_once_wait_for_each_other_and_lose_nothing(
+    here: Installation, adapters: Adapters
+) -> None:
+    story = Story(here, adapters)
+    memory, owner = story.memory, story.memory.claims
+    stop = threading.Event()
+
+    def revisions() -> int:
+        for number in range(40):
+            memory.revise(Revision(title=f"title {number}", summary=f"the desk number {number}"))
+        return 40
+
+    def supersessions() -> int:
+        for number in range(20):
+            memory.supersede(story.others[0].record_id if number % 2 == 0 else None)
+        return 20
+
+    def moves() -> int:
+        for number in range(20):
+            move_records(here.database, owner, [memory.record_id], story.nodes[1 - number % 2])
+        return 20
+
+    def commits() -> int:
+        while not stop.is_set():
+            converse(here, owner, "#Notes one more desk", "#Work and a chair")
+            ingest(story.adapters, here.settings, story.user)
+        return 0
+
+    def searches() -> int:
+        while not stop.is_set():
+            search(here.database, story.adapters.embedder, here.settings, owner, Question("desk"))
+            assert memory.at()["record_id"] == str(memory.record_id)
+        return 0
+
+    with ThreadPoolExecutor(5) as pool:
+        changing = [pool.submit(work) for work in (revisions, supersessions, moves)]
+        beside = [pool.submit(work) for work in (commits, searches)]
+        changes = sum(work.result() for work in changing)
+        stop.set()
+        assert [work.result() for work in beside] == [0, 0]
+    deltas = memory.deltas[::-1]
+    assert len(deltas) == 1 + changes
+    assert [delta.previous_delta_id for delta in deltas] == [None, *(delta.delta_id for delta in deltas[:-1])]
+    assert memory.at()["title"] == "title 39"
+    assert memory.place["node_id"] == story.nodes[0]
+    assert memory.row()["superseded_by"] is None
+    assert verify(here.database, here.objects, user_id=story.user.user_id).findings == []

@@ -14,7 +14,7 @@ from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.schedules import LIFECYCLE_TAG, recompression_schedule
 from neurigraph_pipelines.lifecycle import transitions
-from neurigraph_pipelines.lifecycle.object_keys import durable_key
+from neurigraph_pipelines.lifecycle.object_keys import durable_key, record_of
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
@@ -174,23 +174,32 @@ def test_the_audit_goes_both_ways_and_the_report_adds_up(
     assert (planned["orphans"], planned["removed"]) == (1, 0)
     run = Ran(instance, "storage_audit_job")
     told = run.told("orphan_objects")
-    assert (told["removed"], told["orphan keys"].records[0].data["key"]) == (1, orphan)
-    assert run.checks() == {"every_row_has_its_object": True, "sampled_checksums_hold": True}
+    assert (told["removed"], told["orphans of"].records[0].data["record"]) == (1, str(record_of(orphan)))
+    assert run.checks() == {
+        "every_row_has_its_object": True,
+        "every_table_is_guarded": True,
+        "sampled_checksums_hold": True,
+    }
     report, row = run.told("storage_report"), file.row
     assert (report["files"], report["content bytes"]) == (1, row["size_bytes"])
     assert report["active bytes"] == row["size_bytes"] + row["stored_bytes"]
-    assert report["by user"].records[0].data["user"] == file.user.slug
-    assert report["by node"].records[0].data["node"] == f"{file.user.slug}/Notes"
+    assert report["by user"].records[0].data["user"] == str(file.user.user_id)
+    assert report["by node"].records[0].data["node"] == str(file.place.node_id)
 
     file.here.objects.put(file.key, [b"something else"])
     assert Ran(instance, "storage_audit_job").checks() == {
         "every_row_has_its_object": True,
+        "every_table_is_guarded": True,
         "sampled_checksums_hold": False,
     }
     file.here.objects.delete(file.key)
     run = Ran(instance, "storage_audit_job")
-    assert run.checks() == {"every_row_has_its_object": False, "sampled_checksums_hold": False}
-    for check in run.result.get_asset_check_evaluations():
+    assert run.checks() == {
+        "every_row_has_its_object": False,
+        "every_table_is_guarded": True,
+        "sampled_checksums_hold": False,
+    }
+    for check in (one for one in run.result.get_asset_check_evaluations() if not one.passed):
         findings: Any = check.metadata["first findings"].value
         assert findings.records[0].data["fault"] == "object"
         assert findings.records[0].data["file or record"] == str(file.file_id)

@@ -12,15 +12,18 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.access import authenticate, issue_api_key
+from neurigraph_pipelines.access import authenticate, issue_api_key, unguarded_tables
 from neurigraph_pipelines.errors import NotFoundError, UnauthenticatedError
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
 from tests.support.memories import messages, schemas_of
 from tests.support.two_users import NODE_TABLES, World, new_world
+
+UNGUARDED = statements("access")["unguarded_tables"]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +64,50 @@ def test_every_table_has_row_level_security_and_a_policy_for_every_role(world: W
                 "AND permissive = 'PERMISSIVE'",  # a restrictive one only takes away
                 [schema, name],
             ).fetchall()
-            assert sorted(role for (found,) in roles for role in found) == ["neurigraph_agent", "neurigraph_pipeline"]
+            assert {role for (found,) in roles for role in found} == {"neurigraph_agent", "neurigraph_pipeline"}
+
+
+def test_a_table_without_its_guard_is_found(world: World) -> None:
+    database = world.installation.database
+    assert unguarded_tables(database) == []
+    (schema, *_) = schemas_of(world.installation, world.bob).values()
+    passages, gate = sql.Identifier(schema, "passages"), world.alice.root_node_id
+    for statement, found in (
+        (sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(passages), f"{schema}.passages"),
+        (sql.SQL("DROP POLICY agent_node ON {}").format(passages), f"{schema}.passages"),
+        (sql.SQL("ALTER POLICY agent_node ON {} USING (true)").format(passages), f"{schema}.passages"),
+        (
+            sql.SQL("ALTER POLICY agent_node ON {} USING (neurigraph.may_read_node({}))").format(
+                passages, sql.Literal(str(gate))
+            ),
+            f"{schema}.passages",
+        ),
+        (
+            sql.SQL("CREATE POLICY beside ON {} TO neurigraph_agent USING (true)").format(passages),
+            f"{schema}.passages",
+        ),
+        (sql.SQL("CREATE POLICY beside ON {} USING (true)").format(passages), f"{schema}.passages"),
+        (sql.SQL("ALTER TABLE neurigraph.messages DISABLE ROW LEVEL SECURITY"), "neurigraph.messages"),
+        (
+            sql.SQL(
+                "CREATE TABLE neurigraph.forgotten (user_id uuid); GRANT SELECT ON neurigraph.forgotten TO neurigraph_agent"
+            ),
+            "neurigraph.forgotten",
+        ),
+        (
+            sql.SQL(
+                "CREATE VIEW neurigraph.around AS SELECT * FROM neurigraph.messages;"
+                "GRANT SELECT ON neurigraph.around TO neurigraph_agent"
+            ),
+            "neurigraph.around",
+        ),
+    ):
+        with database.owner() as tx:
+            tx.execute(statement)
+            names = [f"{row['schema_name']}.{row['table_name']}" for row in tx.execute(UNGUARDED)]
+            tx.rollback()
+        assert names == [found], statement
+    assert unguarded_tables(database) == []
 
 
 def test_without_claims_every_table_is_empty(world: World) -> None:

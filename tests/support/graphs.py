@@ -40,8 +40,9 @@ class Graph:
     def remember(self, *memories: str) -> list[UUID]:
         """Store memories, each a text such as ``#Family/Dave He likes boats.``; gives their records in order."""
         sources = [converse(self.here, self.claims, memory) for memory in memories]
-        results = stored(ingest(plain_adapters(self.here), self.here.settings, self.user))
-        assert len(results) == len(memories)
+        done = ingest(plain_adapters(self.here), self.here.settings, self.user)
+        results = stored(done)
+        assert len(results) == len(memories), done
         found = rows(
             self.here,
             "SELECT source, record_id FROM neurigraph.record_index WHERE source = ANY(%s)",

@@ -22,20 +22,16 @@ from tests.support.pausing_run import Moments, PausingDatabase, PausingStore
 # Transactions that write to the receipt: it is opened, then rows go, in one for a record and in several for a node or a
 # user, then all rows are said to be gone, and at last all objects.
 MOMENTS = [
-    ("record", "transaction committed", 1),
     ("record", "transaction open", 2),
     ("record", "transaction committed", 2),
     ("record", "object removed", 1),
-    ("record", "transaction open", 4),
     ("node", "transaction open", 2),
     ("node", "transaction committed", 2),
     ("node", "object removed", 3),
     ("user", "transaction committed", 1),
     ("user", "transaction committed", 2),
-    ("user", "transaction open", 3),
     ("user", "transaction committed", 3),
     ("user", "object removed", 2),
-    ("user", "transaction open", 4),
     ("user", "transaction committed", 4),
     ("user", "transaction open", 6),
 ]

@@ -1,0 +1,224 @@
+"""What forgetting costs: a user with many memories, against a cascading delete of as many rows of one plain table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+from benchmarks.bench import Bench
+from benchmarks.report import Section, number, spread, table
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind
+from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
+from neurigraph_pipelines.lifecycle.object_keys import active_key
+from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
+from neurigraph_pipelines.wiring import Installation
+
+MEMORIES = 10_000
+NODES = 100
+QUICK_MEMORIES = 100
+QUICK_NODES = 5
+MESSAGES = 10
+REPEATS = 3
+BESIDE = "beside"
+
+_METHOD = f"""A user with {MEMORIES:,} memories in {NODES} nodes, each memory of {MESSAGES} messages with one file of
+two small objects in a local folder, is forgotten: rows, schemas, then objects. Another user of a tenth of that stays.
+The baseline, in turns with it: the one row of a plain parent table is deleted, and with it by `ON DELETE CASCADE` as
+many rows of one flat table (an id, the parent's with an index, 200 characters) as the receipt counts, committed. *One
+record* is one of the other user's, afterwards."""
+
+_RECORDS = """
+INSERT INTO {schema}.metadata_records (
+    record_id, title, summary, embedding, embedding_model, content_type, trigger_type, source_kind, source_id,
+    first_message, last_message, content_hash, file_pointer, occurred_at
+)
+SELECT
+    n.record_id, 'Record ' || n.record_id, repeat('what was said of ' || n.record_id || ' ', 4),
+    array_fill(0.025, ARRAY[1536])::vector, 'synthetic', 'conversation', 'conversation_end', 'conversation',
+    n.record_id, 1, %(messages)s, sha256(n.record_id::text::bytea),
+    %(folder)s || n.record_id || '-00000000.jsonl.gz', now()
+FROM (SELECT gen_random_uuid() AS record_id FROM generate_series(1, %(records)s)) AS n
+"""
+_PASSAGES = """
+INSERT INTO {schema}.passages (
+    record_id, seq, first_message, last_message, byte_offset, byte_length, lexemes, frequencies, lexeme_count
+)
+SELECT
+    r.record_id, m.seq, m.seq, m.seq, 0, 0, w.words, array_fill(1::smallint, ARRAY[cardinality(w.words)]), 12
+FROM {schema}.metadata_records AS r
+CROSS JOIN generate_series(1, %(messages)s) AS m (seq)
+CROSS JOIN LATERAL (
+    SELECT array_agg(DISTINCT 'word' || (random() ^ 3 * 20000)::integer) AS words
+    FROM generate_series(1, 12) AS g WHERE r.record_id IS NOT NULL AND m.seq > 0
+) AS w
+"""
+_FILES = """
+INSERT INTO {schema}.file_manifest (
+    file_id, record_id, file_name, file_type, storage_path, compression_state, compression_format, size_bytes,
+    stored_bytes, stored_sha256, content_sha256
+)
+SELECT
+    gen_random_uuid(), r.record_id, 'transcript', 'transcript', r.file_pointer, 'active', 'gzip', 1000, 300,
+    r.content_hash, r.content_hash
+FROM {schema}.metadata_records AS r
+RETURNING storage_path
+"""
+_SHARED = """
+WITH records AS (SELECT r.record_id, r.user_id FROM neurigraph.record_index AS r WHERE r.node_id = %(node_id)s),
+
+sources AS (
+    INSERT INTO neurigraph.sources (
+        source_id, user_id, kind, external_id, title, ended_at, last_message, stored_through, triggered_through
+    )
+    SELECT
+        r.record_id, r.user_id, 'conversation', r.record_id::text, 'A title', now(),
+        %(messages)s, %(messages)s, %(messages)s
+    FROM records AS r
+    RETURNING source_id, user_id
+),
+
+deltas AS (
+    INSERT INTO neurigraph.delta_log (user_id, record_id, w_coordinate, delta_payload, authored_by)
+    SELECT r.user_id, r.record_id, now(), '{"operation": "create"}', 'benchmark' FROM records AS r
+)
+
+INSERT INTO neurigraph.messages (
+    source_id, seq, user_id, role, token_count, content_hash, occurred_at, external_id
+)
+SELECT s.source_id, m.seq, s.user_id, 'user', 20, sha256(m.seq::text::bytea), now(), m.seq::text
+FROM sources AS s CROSS JOIN generate_series(1, %(messages)s) AS m (seq)
+"""
+
+
+def run(bench: Bench) -> Section:
+    """Forget a user and delete plain rows in turns, then one record."""
+    memories, nodes = (QUICK_MEMORIES, QUICK_NODES) if bench.quick else (MEMORIES, NODES)
+    with bench.installation() as installation, psycopg.connect(installation.administrator_url) as plain:
+        other = _fill(installation, BESIDE, memories // 10, max(nodes // 10, 1))
+        whole, rows_only, baseline = [], [], []
+        for turn in range(1 if bench.quick else REPEATS):
+            bench.say(f"a user with {memories:,} memories, turn {turn + 1}")
+            user = _fill(installation, f"forgotten-{turn}", memories, nodes)
+            receipt, seconds, seconds_of_rows = _forget_user(installation, user)
+            rows = sum(count for name, count in receipt.erased.items() if not name.startswith("object"))
+            whole.append(seconds)
+            rows_only.append(seconds_of_rows)
+            baseline.append(_delete_plainly(plain, rows))
+        record = _forget_record(installation, other)
+    ratios = [ours / theirs for ours, theirs in zip(rows_only, baseline, strict=True)]
+    header = (
+        *("memories", "rows", "objects", "forget s", "of it rows s", "cascading delete s"),
+        *("rows ÷ cascading delete", "memories/s", "one record ms"),
+    )
+    found = [
+        f"{memories:,}",
+        f"{rows:,}",
+        f"{receipt.erased['objects']:,}",
+        *map(spread, (whole, rows_only, baseline, ratios)),
+        number(memories / sorted(whole)[len(whole) // 2]),
+        number(record * 1_000),
+    ]
+    return Section("Forgetting", _METHOD, table(header, [found]))
+
+
+def _fill(installation: Installation, slug: str, memories: int, nodes: int) -> User:
+    """A user whose rows and objects are like those of stored conversations, written without a pipeline."""
+    user, _ = create_user(installation.database, slug)
+    folder = installation.home / "objects"
+    for place in range(nodes):
+        path = (f"Topic {place}",)
+        with installation.database.owner() as tx:
+            node = resolve_path(tx, user.user_id, slug, path, [PlannedNode(path, ConceptKind.TOPIC, 1.0)])
+            schema = sql.Identifier(node.schema_name)
+            values = {
+                "records": memories // nodes,
+                "messages": MESSAGES,
+                "folder": f"durable/{slug}/topic_{place}/",
+                "node_id": node.node_id,
+            }
+            tx.execute(sql.SQL(_RECORDS).format(schema=schema), values)
+            tx.execute(sql.SQL(_PASSAGES).format(schema=schema), values)
+            keys = [row["storage_path"] for row in tx.execute(sql.SQL(_FILES).format(schema=schema))]
+            tx.execute(sql.SQL(_SHARED), values)
+            tx.execute(
+                "UPDATE neurigraph.graph_index SET record_count = %(records)s WHERE node_id = %(node_id)s", values
+            )
+        for key in keys:
+            for name, size in ((key, 300), (active_key(key), 1_000)):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(bytes(size))
+    return user
+
+
+def _forget_user(installation: Installation, user: User) -> tuple[Receipt, float, float]:
+    """The receipt, how long it took, and how long until the last object was begun with."""
+    removing: list[float] = []
+
+    def tell(what: str, _: int) -> None:
+        if what == "nodes":
+            removing[:] = [time.perf_counter()]
+
+    started = time.perf_counter()
+    receipt = forget(
+        installation.database,
+        installation.objects,
+        installation.settings,
+        Claims.of_user(user.user_id),
+        Subject(SubjectKind.USER, user.user_id),
+        through="benchmark",
+        on_done=tell,
+    )
+    return receipt, time.perf_counter() - started, removing[0] - started
+
+
+def _forget_record(installation: Installation, user: User) -> float:
+    with installation.database.pipeline() as tx:
+        row = tx.execute(
+            "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s LIMIT 1", [user.user_id]
+        ).fetchone()
+    assert row is not None
+    started = time.perf_counter()
+    forget(
+        installation.database,
+        installation.objects,
+        installation.settings,
+        Claims.of_user(user.user_id),
+        Subject(SubjectKind.RECORD, row["record_id"]),
+        through="benchmark",
+    )
+    return time.perf_counter() - started
+
+
+def _delete_plainly(connection: psycopg.Connection, rows: int) -> float:
+    """Seconds in which a parent goes with so many rows of one table."""
+    parent = uuid4()
+    with _plain_tables(connection):
+        connection.execute("INSERT INTO plain_parent SELECT %s", [parent])
+        connection.execute(
+            "INSERT INTO plain_rows SELECT gen_random_uuid(), %s, repeat('x', 200) FROM generate_series(1, %s)",
+            [parent, rows],
+        )
+        connection.commit()
+        started = time.perf_counter()
+        connection.execute("DELETE FROM plain_parent WHERE id = %s", [parent])
+        connection.commit()
+        return time.perf_counter() - started
+
+
+@contextmanager
+def _plain_tables(connection: psycopg.Connection) -> Iterator[None]:
+    connection.execute("CREATE TABLE plain_parent (id uuid PRIMARY KEY)")
+    connection.execute(
+        "CREATE TABLE plain_rows "
+        "(id uuid PRIMARY KEY, parent uuid REFERENCES plain_parent ON DELETE CASCADE, said text)"
+    )
+    connection.execute("CREATE INDEX ON plain_rows (parent)")
+    yield
+    connection.execute("DROP TABLE plain_rows, plain_parent")
+    connection.commit()

@@ -1,0 +1,43 @@
+"""Nodes and records written without ceremony, for benchmarks that need many of them and nothing in them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+from uuid import UUID, uuid4
+
+from pgvector import Vector
+
+from neurigraph_pipelines.graph.provisioning import NodeRef, User, resolve_path
+from neurigraph_pipelines.model import RECORD_DIMENSIONS, ConceptKind, PlannedNode
+from neurigraph_pipelines.wiring import Installation
+
+
+def provision(installation: Installation, user: User, name: str) -> NodeRef:
+    """A topic directly below the root."""
+    plan = PlannedNode(path=(name,), kind=ConceptKind.TOPIC, confidence=1.0)
+    with installation.database.pipeline() as tx:
+        return resolve_path(tx, user.user_id, user.slug, (name,), [plan])
+
+
+def record(record_id: UUID, file_pointer: str) -> dict[str, object]:
+    """The columns of a record that nobody searches."""
+    return {
+        "record_id": record_id,
+        "title": "A benchmark",
+        "summary": "Nothing.",
+        "embedding": Vector([0.0] * RECORD_DIMENSIONS),
+        "embedding_pending": True,
+        "embedding_model": None,
+        **{f"kw_{name}": [] for name in ("entities", "topics", "dates", "relationships")},
+        "content_type": "conversation",
+        "trigger_type": "conversation_end",
+        "source_kind": "conversation",
+        "source_id": uuid4(),
+        "first_message": 1,
+        "last_message": 1,
+        "content_hash": sha256(record_id.bytes).digest(),
+        "language": "pg_catalog.english",
+        "file_pointer": file_pointer,
+        "occurred_at": datetime.now(UTC),
+    }

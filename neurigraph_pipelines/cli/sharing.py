@@ -1,0 +1,254 @@
+"""Commands about others than the owner of a graph: ``keys``, ``persona``, ``grant``, ``grants`` and ``revoke``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, node_id_of, opened
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.sharing import ApiKey, Grant, Subject
+    from neurigraph_pipelines.wiring import Installation
+
+commands = typer.Typer()
+_keys = typer.Typer(no_args_is_help=True, help="Give, list, replace and take back API keys.")
+_personas = typer.Typer(no_args_is_help=True, help="Make and list personas.")
+commands.add_typer(_keys, name="keys")
+commands.add_typer(_personas, name="persona")
+
+_PersonaOption = Annotated[
+    str | None, typer.Option("--persona", metavar="NODE", help="A persona, by path or id.", show_default=False)
+]
+_ThirdParty = Annotated[
+    str | None, typer.Option("--third-party", metavar="NAME", help="Anybody else, such as gmail.", show_default=False)
+]
+_Expires = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Until when, such as 2031-05-08. Unset: for good.", show_default=False),
+]
+_All = Annotated[bool, typer.Option("--all", help="Also what has expired or was taken back.")]
+
+
+@_keys.command("add")
+def add_key(
+    user: UserSlug,
+    persona: _PersonaOption = None,
+    third_party: _ThirdParty = None,
+    label: Annotated[str, typer.Option(help="What it is for, to recognise it by.")] = "",
+    expires: _Expires = None,
+    as_json: Json = False,
+) -> None:
+    """Give out another key: of the user, or of a persona or a third party. It is shown once."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        key, secret = sharing.issue_key(
+            installation.database,
+            claims,
+            subject=_subject(installation, claims, persona, third_party),
+            label=argument(label),
+            expires_at=moment("--expires", expires),
+        )
+    Output(as_json).result({"user": user, **asdict(key), "api_key": secret}, _lines(secret))
+
+
+@_keys.command("list")
+def list_keys(user: UserSlug, all_of_them: _All = False, as_json: Json = False) -> None:
+    """List the keys of a graph, newest first; none is shown itself."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        found = sharing.list_keys(installation.database, claims_of(installation, user), all_of_them=all_of_them)
+    Output(as_json).result({"keys": [asdict(key) for key in found]}, _lines(*map(_key_line, found)))
+
+
+@_keys.command("rotate")
+def rotate_key(
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `keys list` shows it.", show_default=False)],
+    user: UserSlug,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds for which the old one is still good.")] = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Put another key in the place of one, for the same holder. It is shown once."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        key, secret = sharing.rotate_key(installation.database, claims, _id(key_id, "key"), grace_seconds=grace)
+    Output(as_json).result({"user": user, **asdict(key), "api_key": secret}, _lines(secret))
+
+
+@_keys.command("revoke")
+def revoke_key(
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `keys list` shows it.", show_default=False)],
+    user: UserSlug,
+    as_json: Json = False,
+) -> None:
+    """Take a key back: it is refused from the next call on."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        key = sharing.revoke_key(installation.database, claims_of(installation, user), _id(key_id, "key"))
+    Output(as_json).result(asdict(key), _lines(_key_line(key)))
+
+
+@_personas.command("add")
+def add_persona(
+    name: Annotated[str, typer.Argument(help="Its name.", show_default=False)],
+    user: UserSlug,
+    below: Annotated[str, typer.Option(metavar="NODE", help="The node it lies below, by path or id.")] = "",
+    summary: Annotated[str, typer.Option(help="What it stands for.")] = "",
+    writes: Annotated[bool, typer.Option("--writes", help="Let it write to its own node, by a grant.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a persona: a node whose key reads it and what comes to lie below it, and nothing else."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        node_id = sharing.add_node(
+            installation.database,
+            claims,
+            node_id_of(installation, claims, below),
+            argument(name),
+            node_type=NodeType.PERSONA,
+            summary=argument(summary),
+            writes=writes,
+        )
+    Output(as_json).result(
+        {"node_id": node_id}, _lines(str(node_id), f"Next: neurigraph keys add --user {user} --persona {node_id}")
+    )
+
+
+@_personas.command("list")
+def list_personas(user: UserSlug, as_json: Json = False) -> None:
+    """List the personas of a graph."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        found = sharing.list_personas(installation.database, claims_of(installation, user))
+    Output(as_json).result(
+        {"personas": [asdict(persona) for persona in found]},
+        _lines(*(f"{one.node_id}  {one.node_path}  {one.record_count:,} records" for one in found)),
+    )
+
+
+@commands.command()
+def grant(
+    node: Annotated[str, typer.Argument(metavar="NODE", help="What is opened, by path or id.", show_default=False)],
+    user: UserSlug,
+    persona: _PersonaOption = None,
+    third_party: _ThirdParty = None,
+    write: Annotated[bool, typer.Option("--write", help="Let the persona write to it, too.")] = False,
+    expires: _Expires = None,
+    as_json: Json = False,
+) -> None:
+    """Open exactly one node to a persona or a third party; nothing above, beside or below it."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        subject = _subject(installation, claims, persona, third_party)
+        if subject is None:
+            raise InvalidInputError("say whom it is opened to: --persona or --third-party")
+        made, new = sharing.grant(
+            installation.database,
+            claims,
+            subject,
+            node_id_of(installation, claims, node),
+            GrantType.READ_WRITE if write else GrantType.READ,
+            expires_at=moment("--expires", expires),
+        )
+    Output(as_json).result({**asdict(made), "new": new}, _lines(_grant_line(made)))
+
+
+@commands.command()
+def grants(
+    user: UserSlug,
+    node: Annotated[
+        str | None, typer.Option(metavar="NODE", help="Only of this node, by path or id.", show_default=False)
+    ] = None,
+    all_of_them: _All = False,
+    as_json: Json = False,
+) -> None:
+    """List what is open to whom, newest first."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        node_id = None if node is None else node_id_of(installation, claims, node)
+        found = sharing.list_grants(installation.database, claims, node_id=node_id, all_of_them=all_of_them)
+    Output(as_json).result({"grants": [asdict(one) for one in found]}, _lines(*map(_grant_line, found)))
+
+
+@commands.command()
+def revoke(
+    grant_id: Annotated[str, typer.Argument(metavar="GRANT_ID", help="As `grants` shows it.", show_default=False)],
+    user: UserSlug,
+    as_json: Json = False,
+) -> None:
+    """Take a grant back: the node is closed at once."""
+    from neurigraph_pipelines import sharing
+
+    with opened() as installation:
+        taken = sharing.revoke(installation.database, claims_of(installation, user), _id(grant_id, "grant"))
+    Output(as_json).result(asdict(taken), _lines(_grant_line(taken)))
+
+
+def _subject(
+    installation: Installation, claims: Claims, persona: str | None, third_party: str | None
+) -> Subject | None:
+    from neurigraph_pipelines.sharing import Subject
+
+    if persona is not None and third_party is not None:
+        raise InvalidInputError("name a persona or a third party, not both")
+    if persona is not None:
+        return Subject(SubjectType.PERSONA, str(node_id_of(installation, claims, persona)))
+    return Subject(SubjectType.THIRD_PARTY, argument(third_party)) if third_party is not None else None
+
+
+def _id(text: str, what: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFoundError(f"there is no {what} {text}") from None
+
+
+def _lines(*texts: str) -> Callable[[], Any]:
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.lines(*texts)
+
+    return view
+
+
+def _key_line(key: ApiKey) -> str:
+    holder = f"{key.role} {key.subject_id}" if key.subject_id else key.role
+    used = f"last used {key.last_used_at:%Y-%m-%d %H:00}" if key.last_used_at else "not used yet"
+    return _joined([str(key.key_id), holder, key.label, used], key.expires_at, key.revoked_at)
+
+
+def _grant_line(one: Grant) -> str:
+    return _joined(
+        [str(one.grant_id), f"{one.subject_type} {one.subject_id}", one.grant_type, one.node_path],
+        one.expires_at,
+        one.revoked_at,
+    )
+
+
+def _joined(parts: Sequence[str], expires_at: datetime | None, revoked_at: datetime | None) -> str:
+    until = f"until {expires_at:%Y-%m-%d %H:%M}" if expires_at else ""
+    taken = f"revoked {revoked_at:%Y-%m-%d %H:%M}" if revoked_at else ""
+    return "  ".join(part for part in (*parts, until, taken) if part)

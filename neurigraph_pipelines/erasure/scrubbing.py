@@ -1,0 +1,66 @@
+"""Rewriting tables, so that what was forgotten is not in the files of the database any more either.
+
+A deleted row is invisible at once, but its bytes stay on their page until something else needs the room, in indexes
+for longer, and samples of columns in the planner's statistics. Nothing here changes what anybody can read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from psycopg import Connection, errors, sql
+
+from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.statements import statements
+
+_QUERIES = statements("scrubbing")
+
+
+@dataclass(slots=True)
+class ScrubReport:
+    """What was rewritten.
+
+    Attributes:
+        tables: How many tables.
+        busy: Tables that somebody used all the time; another run takes them.
+    """
+
+    tables: int = 0
+    busy: list[str] = field(default_factory=list)
+
+
+def scrub(
+    database: Database, user_id: UUID | None = None, on_done: Callable[[int, int], None] | None = None
+) -> ScrubReport:
+    """Rewrite the shared tables and those of nodes, one after the other; each is locked while it is rewritten.
+
+    Args:
+        user_id: Of nodes only this user's.
+        on_done: Told how many tables are done, and of how many.
+    """
+    report = ScrubReport()
+    with database.maintenance() as connection:
+        connection.execute(_QUERIES["limit_waits"])
+        found = connection.execute(_QUERIES["tables"], {"user_id": user_id}).fetchall()
+        for number, table in enumerate(found, start=1):
+            try:
+                _rewrite(connection, table["schema_name"], table["table_name"])
+                report.tables += 1
+            except errors.UndefinedTable:  # its node went meanwhile
+                pass
+            except errors.LockNotAvailable:
+                report.busy.append(f"{table['schema_name']}.{table['table_name']}")
+            if on_done is not None:
+                on_done(number, len(found))
+    return report
+
+
+def _rewrite(connection: Connection[dict[str, Any]], schema_name: str, table_name: str) -> None:
+    connection.execute(_QUERIES["rewrite"].format(table=sql.Identifier(schema_name, table_name)))
+    values = {"schema_name": schema_name, "table_name": table_name}
+    row = connection.execute(_QUERIES["knows_no_rows"], values).fetchone()
+    if row is not None and row["stale"]:
+        connection.execute(_QUERIES["clear_samples"], values)

@@ -1,0 +1,154 @@
+"""Finds e-mail addresses, telephone numbers, payment cards and keys in text, and writes a word in their place.
+
+Telephone numbers are found by ``phonenumbers`` (Google's libphonenumber), keys by the patterns of ``detect-secrets``
+(Yelp) and by a few more; all of it works on this machine alone. What is redacted where is for the domain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+Span = tuple[int, int]
+
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[^\W_](?:[\w-]{0,62})\.){1,8}[^\W\d_]{2,63}(?![\w-])")
+_CARD = re.compile(r"(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d-]|\.\d)")
+_ISSUED = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}"
+    r"|35\d{14}|6(?:011|5\d\d|4[4-9]\d|2\d\d)\d{12,15}"
+)
+"""What the cards of the large networks begin with, and how long they are."""
+
+_OTHER_KEYS = re.compile(
+    r"(?<![\w-])(?:ng_[\w-]{43}|sk-ant-[\w-]{20,200}|sk-(?:proj-|svcacct-)?[\w-]{40,200}|github_pat_\w{22,255}"
+    r"|npm_[A-Za-z0-9]{36}|AIza[\w-]{35}|hf_[A-Za-z0-9]{30,40}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"
+)
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
+_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
+
+
+class PatternRedactor:
+    """Implements ``ports.Redactor``.
+
+    Args:
+        kinds: Of ``email``, ``phone``, ``card`` and ``key``.
+        phone_region: Country whose numbers are found without their country code, such as ``US``; None: no country's.
+    """
+
+    def __init__(self, kinds: Iterable[str], phone_region: str | None = None) -> None:
+        finders: dict[str, Callable[[str], Iterator[Span]]] = {
+            "key": _keys,
+            "email": _emails,
+            "card": _cards,
+            "phone": lambda text: _phones(text, phone_region),
+        }
+        wanted = set(kinds)
+        self._finders = {kind: finder for kind, finder in finders.items() if kind in wanted}
+
+    def redact(self, text: str) -> tuple[str, Counter[str]]:
+        """The text with ``[email]`` and the like in the place of what was found, and how much was.
+
+        What is left holds nothing that would be found again.
+        """
+        counts: Counter[str] = Counter()
+        while found := self._found(text):
+            parts, end = [], 0
+            for (start, stop), kind in found:
+                parts += [text[end:start], f"[{kind}]"]
+                counts[kind] += 1
+                end = stop
+            text = "".join([*parts, text[end:]])
+        return text, counts
+
+    def _found(self, text: str) -> list[tuple[Span, str]]:
+        """What does not overlap, in order; of what does, the kind that was asked first."""
+        taken = bytearray(len(text))
+        found = []
+        for kind, finder in self._finders.items():
+            for start, stop in finder(text):
+                if 1 not in taken[start:stop]:
+                    taken[start:stop] = b"\1" * (stop - start)
+                    found.append(((start, stop), kind))
+        return sorted(found)
+
+
+def _emails(text: str) -> Iterator[Span]:
+    if "@" in text:
+        yield from (match.span() for match in _EMAIL.finditer(text))
+
+
+def _cards(text: str) -> Iterator[Span]:
+    for match in _CARD.finditer(text):
+        digits = re.sub("[ -]", "", match[0])
+        if _ISSUED.fullmatch(digits) and _has_check_digit(digits):
+            yield match.span()
+
+
+def _has_check_digit(digits: str) -> bool:
+    """Whether the last digit is right (Luhn, ISO/IEC 7812-1)."""
+    doubled = (2 * int(digit) for digit in digits[-2::-2])
+    return (sum(map(int, digits[-1::-2])) + sum(two // 10 + two % 10 for two in doubled)) % 10 == 0
+
+
+def _phones(text: str, region: str | None) -> Iterator[Span]:
+    import phonenumbers
+
+    for match in phonenumbers.PhoneNumberMatcher(text, region, max_tries=len(text)):
+        yield match.start, match.end
+
+
+def _keys(text: str) -> Iterator[Span]:
+    yield from _key_blocks(text)
+    yield from (match.span() for match in _OTHER_KEYS.finditer(text))
+    for pattern, group in _known_patterns():
+        yield from (match.span(group) for match in pattern.finditer(text))
+
+
+def _key_blocks(text: str) -> Iterator[Span]:
+    """Private keys as they stand in files; one without an end goes to the end of the text."""
+    position = 0
+    while begin := _KEY_BEGIN.search(text, position):
+        end = _KEY_END.search(text, begin.end())
+        position = end.end() if end is not None else len(text)
+        yield begin.start(), position
+
+
+@cache
+def _known_patterns() -> tuple[tuple[re.Pattern[str], int], ...]:
+    """Patterns and the group in which the key lies; none takes longer than in proportion to the text."""
+    from detect_secrets.plugins.aws import AWSKeyDetector
+    from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
+    from detect_secrets.plugins.basic_auth import BasicAuthDetector
+    from detect_secrets.plugins.discord import DiscordBotTokenDetector
+    from detect_secrets.plugins.github_token import GitHubTokenDetector
+    from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
+    from detect_secrets.plugins.mailchimp import MailchimpDetector
+    from detect_secrets.plugins.pypi_token import PypiTokenDetector
+    from detect_secrets.plugins.sendgrid import SendGridDetector
+    from detect_secrets.plugins.slack import SlackDetector
+    from detect_secrets.plugins.square_oauth import SquareOAuthDetector
+    from detect_secrets.plugins.stripe import StripeDetector
+    from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
+    from detect_secrets.plugins.twilio import TwilioKeyDetector
+
+    among_others = (AWSKeyDetector, BasicAuthDetector)
+    alone = (
+        AzureStorageKeyDetector,
+        DiscordBotTokenDetector,
+        GitHubTokenDetector,
+        GitLabTokenDetector,
+        MailchimpDetector,
+        PypiTokenDetector,
+        SendGridDetector,
+        SlackDetector,
+        SquareOAuthDetector,
+        StripeDetector,
+        TelegramBotTokenDetector,
+        TwilioKeyDetector,
+    )
+    return (
+        *((pattern, min(pattern.groups, 1)) for detector in among_others for pattern in detector().denylist),
+        *((pattern, 0) for detector in alone for pattern in detector().denylist),
+    )

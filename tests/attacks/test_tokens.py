@@ -1,0 +1,396 @@
+"""Mallory makes or steals what says who is asking: API keys, tokens of others, claims of the database."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import jwt
+import psycopg
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import RSAAlgorithm
+from pydantic import SecretStr
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ADMIN_KEY, SECRET
+from tests.support.api_server import serving
+from tests.support.two_users import World
+
+pytestmark = pytest.mark.attack
+
+AUDIENCE, ISSUER, SHARED = "neurigraph", "https://issuer.example", "a secret that the issuer shares with us"
+TRUSTED = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
+STRANGER = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
+PUBLIC_PEM = TRUSTED.public_key().public_bytes(
+    serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+)
+
+
+class KeyServer(ThreadingHTTPServer):
+    """Answers with the trusted key, and notes what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Keys)
+        self.asked: list[str] = []
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Keys(BaseHTTPRequestHandler):
+    server: KeyServer
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        key = json.loads(RSAAlgorithm.to_jwk(TRUSTED.public_key())) | {"kid": "k1", "use": "sig", "alg": "RS256"}
+        body = json.dumps({"keys": [key]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
+        """Nothing to print."""
+
+
+@pytest.fixture(scope="module")
+def key_server() -> Iterator[KeyServer]:
+    with KeyServer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def client(world: World, key_server: KeyServer) -> Iterator[httpx.Client]:
+    """A server that takes tokens of one issuer, by both algorithms."""
+    changes = {
+        "jwt_audience": AUDIENCE,
+        "jwt_issuer": ISSUER,
+        "jwt_secret": SecretStr(SHARED),
+        "jwt_jwks_url": f"{key_server.address}/keys",
+    }
+    settings = world.installation.settings.model_copy(update=changes)
+    with Installation(settings) as other, serving(other) as address, httpx.Client(base_url=address) as made:
+        yield made
+
+
+def said(world: World, **changes: Any) -> dict[str, Any]:
+    """What a good token of Alice says, but for changes; None takes a claim out."""
+    claims = {
+        "sub": str(world.alice.user_id), "aud": AUDIENCE, "iss": ISSUER, "exp": int(time.time()) + 60, **changes
+    }  # fmt: skip
+    return {name: value for name, value in claims.items() if value is not None}
+
+
+def by_secret(claims: dict[str, Any], secret: str = SHARED, **headers: Any) -> str:
+    return jwt.encode(claims, secret, "HS256", headers=headers)
+
+
+def by_key(claims: dict[str, Any], key: Any = TRUSTED, algorithm: str = "RS256", **headers: Any) -> str:
+    return jwt.encode(claims, key, algorithm, headers={"kid": "k1", **headers})
+
+
+def part(value: Any) -> str:
+    content = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def by_hand(header: Any, claims: Any, sign: Callable[[bytes], bytes]) -> str:
+    """A token that no library would make."""
+    signed = f"{part(header)}.{part(claims)}"
+    return f"{signed}.{part(sign(signed.encode()))}"
+
+
+def status(client: httpx.Client, token: str) -> int:
+    return client.get("/v1/tree", headers=[(b"Authorization", b"Bearer " + token.encode())]).status_code
+
+
+def test_genuine_tokens_are_taken(world: World, client: httpx.Client) -> None:
+    """Else nothing would be shown by the tests below."""
+    assert status(client, by_secret(said(world))) == 200
+    assert status(client, by_key(said(world))) == 200
+
+
+# Tokens of others
+
+
+def hmac_of(key: bytes) -> Callable[[bytes], bytes]:
+    return lambda signed: hmac.new(key, signed, hashlib.sha256).digest()
+
+
+FORGED: dict[str, Callable[[World], str]] = {
+    "no signature": lambda world: by_hand({"alg": "none", "typ": "JWT"}, said(world), lambda _: b""),
+    "no signature, in capitals": lambda world: by_hand({"alg": "NONE"}, said(world), lambda _: b""),
+    "no signature, mixed": lambda world: by_hand({"alg": "nOnE"}, said(world), lambda _: b""),
+    "an empty signature": lambda world: by_hand({"alg": "HS256"}, said(world), lambda _: b""),
+    "no algorithm": lambda world: by_hand({"typ": "JWT"}, said(world), hmac_of(SHARED.encode())),
+    "an algorithm that is no text": lambda world: by_hand({"alg": ["HS256"]}, said(world), hmac_of(SHARED.encode())),
+    "the public key as a secret": lambda world: by_hand(
+        {"alg": "HS256", "kid": "k1"}, said(world), hmac_of(PUBLIC_PEM)
+    ),
+    "the modulus as a secret": lambda world: by_hand(
+        {"alg": "HS256", "kid": "k1"}, said(world), hmac_of(str(TRUSTED.public_key().public_numbers().n).encode())
+    ),
+    "an empty secret": lambda world: by_hand({"alg": "HS256"}, said(world), hmac_of(b"")),
+    "the installation's secret": lambda world: by_secret(said(world), SECRET),
+    "the admin key as a secret": lambda world: by_secret(said(world), ADMIN_KEY),
+    "another secret": lambda world: by_secret(said(world), "a secret that somebody guessed, long enough"),
+    "HS384": lambda world: jwt.encode(said(world), SHARED * 2, "HS384"),
+    "RS512 by the trusted key": lambda world: by_key(said(world), algorithm="RS512"),
+    "PS256 by the trusted key": lambda world: by_key(said(world), algorithm="PS256"),
+    "ES256": lambda world: by_key(said(world), ec.generate_private_key(ec.SECP256R1()), "ES256"),
+    "a stranger's key under the trusted id": lambda world: by_key(said(world), STRANGER),
+    "a stranger's key under another id": lambda world: by_key(said(world), STRANGER, kid="k2"),
+    "an id that is a path": lambda world: by_hand(
+        {"alg": "HS256", "kid": "../../../dev/null"}, said(world), hmac_of(b"")
+    ),
+    "an id that is SQL": lambda world: by_key(said(world), STRANGER, kid="' OR 1=1 --"),
+    "a key in its header": lambda world: by_key(
+        said(world), STRANGER, jwk=json.loads(RSAAlgorithm.to_jwk(STRANGER.public_key()))
+    ),
+    "a part that must be understood": lambda world: by_hand(
+        {"alg": "HS256", "crit": ["x"], "x": 1}, said(world), hmac_of(SHARED.encode())
+    ),
+    "a changed user": lambda world: (
+        by_secret(said(world)).split(".")[0]
+        + "." + part(said(world, sub=str(world.bob.user_id)))
+        + "." + by_secret(said(world)).split(".")[2]
+    ),
+    "a signature that is cut": lambda world: by_secret(said(world))[:-4],
+    "expired": lambda world: by_secret(said(world, exp=int(time.time()) - 60)),
+    "expired long ago": lambda world: by_key(said(world, exp=0)),
+    "never expiring": lambda world: by_secret(said(world, exp=None)),
+    "good for years": lambda world: by_secret(said(world, exp=int(time.time()) + 400 * 86_400)),
+    "good for ever": lambda world: by_hand(
+        {"alg": "HS256"}, json.dumps(said(world)).replace("}", ', "exp": 1e400}').encode(), hmac_of(SHARED.encode())
+    ),
+    "an expiry that is no number": lambda world: by_secret(said(world, exp="tomorrow")),
+    "not good yet": lambda world: by_secret(said(world, nbf=int(time.time()) + 600)),
+    "issued in the future": lambda world: by_secret(said(world, iat=int(time.time()) + 600)),
+    "for another service": lambda world: by_secret(said(world, aud="another service")),
+    "for nobody": lambda world: by_secret(said(world, aud=None)),
+    "for a service whose name begins like ours": lambda world: by_secret(said(world, aud="neurigraph.mallory.example")),
+    "of another issuer": lambda world: by_secret(said(world, iss="https://mallory.example")),
+    "of an issuer whose name begins like theirs": lambda world: by_secret(said(world, iss=f"{ISSUER}.mallory.example")),
+    "of nobody": lambda world: by_secret(said(world, iss=None)),
+    "about nobody": lambda world: by_secret(said(world, sub=None)),
+    "about somebody who is no id": lambda world: by_secret(said(world, sub="alice")),
+    "of an owner's role": lambda world: by_secret(said(world, role="neurigraph_owner")),
+    "of a role that is no text": lambda world: by_hand(
+        {"alg": "HS256"}, said(world, role=["user"]), hmac_of(SHARED.encode())
+    ),
+    "of a persona that is no id": lambda world: by_secret(
+        said(world, role="persona", sub="x", user_id=str(world.alice.user_id))
+    ),
+    "a list": lambda world: by_hand({"alg": "HS256"}, [said(world)], hmac_of(SHARED.encode())),
+    "a thousand brackets": lambda world: by_hand(b"[" * 30_000, said(world), hmac_of(SHARED.encode())),
+    "brackets in its header": lambda world: by_hand(
+        b'{"alg": "HS256", "x": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", said(world), hmac_of(SHARED.encode())
+    ),
+    "nothing": lambda _: "..",
+    "many dots": lambda _: "." * 10_000,
+    "no text": lambda _: "\u00e4\u00f6\u00fc.\u00df.\u00ff",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("token", FORGED)
+def test_a_token_that_is_not_genuine(world: World, client: httpx.Client, token: str) -> None:
+    assert status(client, FORGED[token](world)) == 401
+
+
+def test_a_genuine_token_opens_nothing_of_another(world: World, client: httpx.Client) -> None:
+    """Whatever else it says: what it names is all that it opens."""
+    for more in ({"user_id": str(world.bob.user_id), "role": "persona", "sub": str(world.alice.root_node_id)},
+                 {"user_id": str(world.bob.user_id), "role": "third_party", "sub": str(world.alice.user_id)},
+                 {"sub": str(uuid4())}):  # fmt: skip
+        token = by_secret(said(world, **more))
+        answer = client.post("/v1/search", json={"query": "I met"}, headers={"Authorization": f"Bearer {token}"})
+        assert answer.status_code == 404 or answer.json()["hits"] == []
+
+
+@pytest.mark.parametrize("header", ["jku", "x5u", "kid", "iss"])
+def test_a_token_that_names_where_its_key_is(
+    world: World, client: httpx.Client, key_server: KeyServer, header: str
+) -> None:
+    """Keys are fetched from the configured address and from no other."""
+    with KeyServer() as mallorys:
+        claims = said(world, iss=mallorys.address) if header == "iss" else said(world)
+        token = by_key(claims, STRANGER, **({} if header == "iss" else {header: f"{mallorys.address}/keys"}))
+        assert status(client, token) == 401
+        assert mallorys.asked == []
+    assert set(key_server.asked) <= {"/keys"}
+
+
+def test_unknown_keys_do_not_make_us_ask_again_and_again(
+    world: World, client: httpx.Client, key_server: KeyServer
+) -> None:
+    status(client, by_key(said(world)))
+    asked = len(key_server.asked)
+    for number in range(50):
+        assert status(client, by_key(said(world), STRANGER, kid=f"unknown {number}")) == 401
+    assert len(key_server.asked) <= asked + 1
+
+
+def test_no_refusal_says_what_was_wrong(world: World, client: httpx.Client) -> None:
+    told = {
+        client.get("/v1/tree", headers={"Authorization": f"Bearer {FORGED[name](world)}"}).text
+        for name in ("another secret", "expired", "for another service", "no signature", "a changed user")
+    }
+    assert len(told) == 1
+
+
+# API keys
+
+
+def good_key(world: World, **more: Any) -> tuple[sharing.ApiKey, str]:
+    return sharing.issue_key(world.installation.database, world.alices, **more)
+
+
+def test_a_key_that_was_revoked(world: World, client: httpx.Client) -> None:
+    issued, key = good_key(world)
+    assert status(client, key) == 200
+    sharing.revoke_key(world.installation.database, world.alices, issued.key_id)
+    assert status(client, key) == 401
+
+
+def test_a_key_that_was_rotated(world: World, client: httpx.Client) -> None:
+    issued, key = good_key(world)
+    sharing.rotate_key(world.installation.database, world.alices, issued.key_id)
+    assert status(client, key) == 401
+
+
+def test_a_key_that_has_expired(world: World, client: httpx.Client) -> None:
+    issued, key = good_key(world)
+    with world.installation.database.owner() as tx:
+        tx.execute(
+            "UPDATE neurigraph.api_keys SET expires_at = now() - interval '1 second' WHERE key_id = %s", [issued.key_id]
+        )
+    assert status(client, key) == 401
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda key: key[:-1],
+        lambda key: key + "A",
+        lambda key: key.swapcase(),
+        lambda key: key.removeprefix("ng_"),
+        lambda key: "ng_" + hashlib.sha256(key.encode()).hexdigest(),
+        lambda key: key + "\u00a0",
+        lambda _: "ng_%",
+        lambda _: "ng_",
+        lambda _: ADMIN_KEY,
+    ],
+    ids=[
+        "cut",
+        "longer",
+        "in other case",
+        "without its beginning",
+        "its hash",
+        "a blank",
+        "a wildcard",
+        "none",
+        "admin's",
+    ],
+)
+def test_a_key_that_is_nearly_good(world: World, client: httpx.Client, change: Callable[[str], str]) -> None:
+    assert status(client, change(good_key(world)[1])) == 401
+
+
+def test_a_key_from_the_tables(world: World) -> None:
+    """What lies in the database, or in a backup of it, opens nothing."""
+    _, key = good_key(world)
+    with psycopg.connect(world.installation.administrator_url) as connection:
+        stored = connection.execute("SELECT string_agg(k::text, '') FROM neurigraph.api_keys AS k").fetchone()
+    assert stored is not None
+    assert key not in stored[0]
+    assert key.removeprefix("ng_") not in stored[0]
+
+
+def test_a_users_key_does_not_make_users_and_the_admins_key_reads_nothing(world: World, client: httpx.Client) -> None:
+    headers = {"Authorization": f"Bearer {good_key(world)[1]}"}
+    assert client.post("/v1/users", json={"slug": "mallory"}, headers=headers).status_code == 401
+    assert status(client, ADMIN_KEY) == 401
+
+
+# Claims of the database
+
+
+def sign(payload: str, key: bytes) -> str:
+    return hmac.new(key, payload.encode(), hashlib.sha256).hexdigest()
+
+
+CLAIMS: dict[str, Callable[[str], tuple[str, str | None]]] = {
+    "without a signature": lambda good: (good, None),
+    "with an empty one": lambda good: (good, ""),
+    "with a plain hash": lambda good: (good, hashlib.sha256(good.encode()).hexdigest()),
+    "with the secret as the key": lambda good: (good, sign(good, SECRET.encode())),
+    "with an empty key": lambda good: (good, sign(good, b"")),
+    "with a key of zeros": lambda good: (good, sign(good, b"\0" * 64)),
+    "with a wildcard": lambda good: (good, "%"),
+    "with a signature of other claims": lambda good: (good, Secret(SECRET).sign(Claims("x", "user", uuid4()))[1]),
+    "with the words of SQL": lambda good: (good, "' OR true --"),
+}
+
+
+@pytest.mark.parametrize("forgery", CLAIMS)
+def test_claims_that_are_forged(world: World, forgery: str) -> None:
+    payload, signature = CLAIMS[forgery](Secret(SECRET).sign(world.bobs)[0])
+    with world.agent(payload, signature) as connection:
+        assert connection.execute("SELECT * FROM neurigraph.graph_index").fetchall() == []
+        assert connection.execute("SELECT neurigraph.claims() AS c").fetchone() == {"c": None}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda payload: payload + " ",
+        lambda payload: " " + payload,
+        lambda payload: payload.replace("{", '{"role": "user", ', 1),
+        lambda payload: payload.replace('"user"', '"\\u0075ser"'),
+        lambda payload: payload + "\n-- ",
+    ],
+    ids=["a blank more", "a blank before", "a field twice", "escaped", "a comment"],
+)
+def test_good_claims_that_were_changed(world: World, change: Callable[[str], str]) -> None:
+    payload, signature = Secret(SECRET).sign(world.alices)
+    with world.agent(change(payload), signature) as connection:
+        assert connection.execute("SELECT * FROM neurigraph.graph_index").fetchall() == []
+
+
+def test_claims_that_were_replayed_after_their_time(world: World) -> None:
+    """They are good for five minutes, wherever they leaked."""
+    payload, _ = Secret(SECRET).sign(world.alices)
+    assert json.loads(payload)["exp"] <= time.time() + 300
+    old = json.dumps(json.loads(payload) | {"exp": int(time.time()) - 1})
+    key = hmac.new(SECRET.encode(), b"claims", hashlib.sha256).digest()
+    with world.agent(old, sign(old, key)) as connection:
+        assert connection.execute("SELECT * FROM neurigraph.graph_index").fetchall() == []
+
+
+def test_claims_of_the_request_before(world: World) -> None:
+    """A connection of the pool forgets whose it was."""
+    database = world.installation.database
+    for _ in range(world.installation.settings.database_pool_size * 3):
+        with database.agent(world.alices) as tx:
+            assert tx.execute("SELECT FROM neurigraph.users").fetchall() != []
+        with database.agent(None) as tx:
+            assert tx.execute("SELECT FROM neurigraph.users").fetchall() == []

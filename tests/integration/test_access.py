@@ -1,0 +1,467 @@
+"""Who sees and writes what of a graph: its owner, a persona in the middle of it, third parties."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NeurigraphError,
+    NotFoundError,
+)
+from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph.provisioning import create_user, provision_node
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.lifecycle import control
+from neurigraph_pipelines.model import Claims, GrantType, NodeType, SourceKind, SubjectType
+from neurigraph_pipelines.retrieval.open import open_file
+from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.sharing import Subject
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import WordEmbedder, converse, ingest, messages, plain_adapters, rows, schemas_of
+from tests.support.shared_graph import SECRET_WORDS, SharedGraph, new_shared_graph
+from tests.support.two_users import NODE_TABLES
+
+
+@pytest.fixture
+def graph(shared_installation: Installation) -> SharedGraph:
+    return new_shared_graph(shared_installation)
+
+
+def seen(graph: SharedGraph, claims: Claims) -> set[str]:
+    """Paths of the nodes that are listed, by SQL; the tables of those, and of no other, are open."""
+    schemas = schemas_of(graph.installation, graph.owner)
+    ids = {path: graph.node(path) for path in schemas}
+    with graph.installation.database.agent(claims) as tx:
+        listed = {row["node_id"] for row in tx.execute("SELECT node_id FROM neurigraph.graph_index")}
+        for path, schema in schemas.items():
+            counts = []
+            for table in NODE_TABLES:
+                query = sql.SQL("SELECT count(*) AS n FROM {}").format(sql.Identifier(schema, table))
+                counts += [row["n"] for row in tx.execute(query)]
+            assert min(counts) > 0 or max(counts) == 0, path
+            assert max(counts) == 0 or ids[path] in listed, path
+    return {path for path, node_id in ids.items() if node_id in listed}
+
+
+def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Answer:
+    here = graph.installation
+    return search(here.database, WordEmbedder(), here.settings, claims, Question(query, explain=True, **more))
+
+
+OWN = {"Work/Legal", "Work/Legal/Contracts"}
+
+
+# Reading
+
+
+def test_the_owner_sees_everything(graph: SharedGraph) -> None:
+    assert seen(graph, graph.owners) == {
+        "",
+        "Family",
+        "Family/Dave",
+        "Work",
+        "Work/Marketing",
+        *OWN,
+    }
+
+
+def test_a_persona_sees_its_node_and_what_lies_below(graph: SharedGraph) -> None:
+    assert seen(graph, graph.personas) == OWN
+
+
+def test_a_third_party_sees_nothing_until_it_is_granted(graph: SharedGraph) -> None:
+    assert seen(graph, graph.third_party("gmail")) == set()
+
+
+@pytest.mark.parametrize("third_party", [None, "gmail"])
+def test_a_grant_opens_one_node_and_no_other(graph: SharedGraph, third_party: str | None) -> None:
+    claims, own = (graph.personas, OWN) if third_party is None else (graph.third_party(third_party), set())
+    graph.grant("Work", third_party)
+    assert seen(graph, claims) == {"Work", *own}
+    assert seen(graph, graph.third_party("another")) == set()
+
+
+def test_a_grant_ends_with_the_statement_after_it_is_taken_back(graph: SharedGraph) -> None:
+    claims = graph.third_party("gmail")
+    grant_id = graph.grant("Family/Dave", "gmail")
+    node = {"node_id": graph.node("Family/Dave")}
+    query = "SELECT count(*) AS n FROM neurigraph.graph_index WHERE node_id = %(node_id)s"
+    with graph.installation.database.agent(claims) as tx:
+        assert tx.execute(query, node).fetchone() == {"n": 1}
+        graph.revoke(grant_id)
+        assert tx.execute(query, node).fetchone() == {"n": 0}
+    assert asked(graph, claims, "trout").hits == []
+
+
+def test_a_grant_expires_with_the_statement_after_its_time(graph: SharedGraph) -> None:
+    claims = graph.third_party("gmail")
+    grant_id = graph.grant("Family/Dave", "gmail", expires_at=datetime.now(UTC) + timedelta(days=1))
+    assert seen(graph, claims) == {"Family/Dave"}
+    with graph.installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.permission_grants SET expires_at = now() WHERE grant_id = %s", [grant_id])
+    assert seen(graph, claims) == set()
+
+
+def test_one_subject_is_not_the_other_of_that_name(graph: SharedGraph) -> None:
+    graph.grant("Family/Dave", str(graph.persona_id))
+    assert seen(graph, graph.personas) == OWN
+    graph.grant("Work")
+    assert seen(graph, graph.third_party(str(graph.persona_id))) == {"Family/Dave"}
+
+
+def test_a_persona_is_one_only_while_its_node_is_there_and_a_persona(graph: SharedGraph) -> None:
+    graph.grant("Work")
+    for claims in (
+        Claims(str(uuid4()), "persona", graph.owner.user_id),
+        Claims(str(graph.node("Family")), "persona", graph.owner.user_id),
+        Claims(str(graph.persona_id), "persona", uuid4()),
+    ):
+        assert seen(graph, claims) == set()
+    with graph.installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.graph_index SET node_type = 'concept' WHERE node_id = %s", [graph.persona_id])
+    assert seen(graph, graph.personas) == set()
+
+
+def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(graph: SharedGraph) -> None:
+    own = [graph.persona_id, graph.node("Work/Legal/Contracts")]
+    columns = {
+        "graph_index": "node_id",
+        "record_index": "node_id",
+        "file_index": "node_id",
+        "compression_state_log": "node_id",
+        "node_edges": "from_node_id",
+    }
+    with graph.installation.database.agent(graph.personas) as tx:
+        for table, column in columns.items():
+            found = tx.execute(sql.SQL(f"SELECT {column} AS id FROM neurigraph.{table}")).fetchall()
+            assert {row["id"] for row in found} <= set(own), table
+            assert found or table == "node_edges", table
+        deltas = tx.execute("SELECT delta_payload -> 'after' ->> 'node_id' AS id FROM neurigraph.delta_log").fetchall()
+        assert {UUID(row["id"]) for row in deltas} == set(own)
+        sources = tx.execute("SELECT external_id FROM neurigraph.sources").fetchall()
+        assert len(sources) == 1
+        for table in (
+            "users", "messages", "permission_grants", "warm_nodes", "node_names", "user_lexemes", "node_lexemes",
+            "storage_triggers", "pipeline_failures", "uploads", "node_candidates", "pending_embeddings", "user_changes",
+        ):  # fmt: skip
+            try:
+                with tx.transaction():
+                    rest = tx.execute(
+                        sql.SQL("SELECT count(*) AS n FROM {}").format(sql.Identifier("neurigraph", table))
+                    )
+                    assert rest.fetchone() == {"n": 0}, table
+            except psycopg.errors.InsufficientPrivilege:
+                continue
+
+
+# What an answer tells
+
+
+def test_names_of_hidden_nodes_are_in_no_path_tree_or_shell(graph: SharedGraph) -> None:
+    with graph.installation.database.agent(graph.personas) as tx:
+        tree = navigation.tree(tx, graph.owner.user_id)
+        shell = navigation.shell(tx, graph.persona_id)
+        child = navigation.shell(tx, graph.node("Work/Legal/Contracts"))
+    assert (tree.name, [node.name for node in tree.children], tree.others) == ("Legal", ["Contracts"], [])
+    assert (shell["node_path"], shell["parent_node_id"], shell["schema_name"]) == ("Legal", None, None)
+    assert (child["node_path"], child["parent_node_id"], child["edges"]) == ("Legal/Contracts", graph.persona_id, [])
+    told = repr(
+        [*tree.links, *(one[name] for one in (shell, child) for name in one if name not in ("keywords", "summary"))]
+    )
+    assert not any(name in told for name in ("Work", "Family", "Marketing", "work_", graph.owner.slug))
+    graph.grant("Family/Dave")
+    with graph.installation.database.agent(graph.personas) as tx:
+        tree = navigation.tree(tx, graph.owner.user_id)
+        child = navigation.shell(tx, graph.node("Work/Legal/Contracts"))
+    assert sorted(node.name for node in (tree, *tree.others)) == ["Dave", "Legal"]
+    assert [edge["node_name"] for edge in child["edges"]] == ["Dave"]
+
+
+def test_a_search_finds_what_is_open_and_tells_of_nothing_else(graph: SharedGraph) -> None:
+    for query in ("contract with Acme", *SECRET_WORDS, "Dave", "Marketing campaign", "Family"):
+        answer = asked(graph, graph.personas, query, limit=50)
+        assert {hit["node_path"] for hit in answer.hits} <= {"Legal", "Legal/Contracts"}
+        assert not any(word in repr(answer.hits) for word in SECRET_WORDS)
+        assert {anchor["node_path"] for anchor in answer.anchors} <= {"Legal", "Legal/Contracts"}
+    assert asked(graph, graph.personas, "contract with Acme").hits[0]["node_path"] == "Legal/Contracts"
+    for path in ("Family/Dave", "Work"):  # beside, and above
+        with pytest.raises(NotFoundError):
+            asked(graph, graph.personas, "trout", node_id=graph.node(path))
+
+
+def test_what_others_hold_changes_no_answer(graph: SharedGraph) -> None:
+    """Not the scores, nor what is named, nor how many nodes are staged: whatever is said beside the persona."""
+    queries = ("Acme contract of Dave", "Zanzibar lawyers", "Marketing", "Ottilie and the floor")
+    # Of what it ranks among, search knows the mean length of passages: the same sentence again leaves it as it is.
+    before = [asked(graph, graph.personas, query, limit=50) for query in queries]
+    converse(
+        graph.installation,
+        graph.owners,
+        "#Family/Dave Dave caught a trout. @Marketing:sister @Ana:aunt",
+        "#Family/Ottilie Acme and lawyers and the contract in Zanzibar: Ottilie knows them all by heart.",
+        "#Work/Contracts A node by the same name.",
+    )
+    ingest(plain_adapters(graph.installation), graph.installation.settings, graph.owner)
+    after = [asked(graph, graph.personas, query, limit=50) for query in queries]
+    assert [strict(answer) for answer in after] == [strict(answer) for answer in before]
+
+
+def strict(answer: Answer) -> dict[str, Any]:
+    """All of an answer, but for the last digits of scores."""
+    return asdict(
+        answer,
+        dict_factory=lambda pairs: {
+            name: round(value, 3) if isinstance(value, float) else value for name, value in pairs
+        },
+    ) | {"hits": [rounded(hit) for hit in answer.hits], "messages": [rounded(one) for one in answer.messages]}
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return round(value, 2) if isinstance(value, float) else value
+
+
+def test_speakers_are_those_of_open_nodes(graph: SharedGraph) -> None:
+    with graph.installation.database.owner() as tx:
+        for path, speaker in (("Family/Dave", "ottilie"), ("Work/Legal", "the lawyer")):
+            tx.execute(
+                "INSERT INTO neurigraph.node_lexemes (user_id, lexeme, node_id, passages) VALUES (%s, %s, %s, 1)",
+                [graph.owner.user_id, f"@{speaker}", graph.node(path)],
+            )
+    with graph.installation.database.agent(graph.personas) as tx:
+        row = tx.execute("SELECT * FROM neurigraph.before_search()").fetchone()
+    assert row == {"data_version": None, "speakers": ["the lawyer"]}
+
+
+def test_absent_and_denied_are_one_error(graph: SharedGraph) -> None:
+    here = graph.installation
+    record_id, file_id = graph.record_of("Family/Dave")
+    hidden, absent = graph.node("Family/Dave"), uuid4()
+    told = []
+    for node, file in ((hidden, file_id), (absent, uuid4())):
+        for attempt in (
+            lambda node=node: asked(graph, graph.personas, "x", node_id=node),
+            lambda file=file: control.file_state(here.database, graph.personas, file),
+            lambda file=file: control.touch(here.database, here.settings, graph.personas, file),
+            lambda file=file: control.compress(here.database, here.objects, graph.personas, file),
+            lambda file=file: open_file(here.database, here.objects, here.settings, graph.personas, file),
+            lambda node=node: control.node_state(here.database, graph.personas, node),
+            lambda node=node: provision_node(here.database, graph.personas, node, "Mine"),
+        ):
+            with pytest.raises(NeurigraphError) as caught:
+                attempt()
+            told.append((type(caught.value), str(caught.value)))
+    half = len(told) // 2
+    assert told[:half] == told[half:]
+    assert {kind for kind, _ in told} == {NotFoundError}
+    assert record_id
+
+
+# Writing
+
+
+def test_a_persona_reads_until_it_is_granted_to_write(graph: SharedGraph) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        hand_in(graph, "#Work/Legal Noted.")
+    _, file_id = graph.record_of("Work/Legal")
+    here = graph.installation
+    control.touch(here.database, here.settings, graph.personas, file_id)
+    with pytest.raises(ForbiddenError):
+        control.compress(here.database, here.objects, graph.personas, file_id)
+    graph.grant("Work/Legal", writes=True)
+    assert may_write(graph, graph.personas) == {"Work/Legal"}
+    control.compress(here.database, here.objects, graph.personas, file_id)
+
+
+def test_third_parties_never_write(graph: SharedGraph) -> None:
+    graph.grant("Work/Legal", "gmail")
+    assert may_write(graph, graph.third_party("gmail")) == set()
+    with pytest.raises(InvalidInputError):
+        graph.grant("Work/Legal", "gmail", writes=True)
+    with pytest.raises(psycopg.errors.CheckViolation), graph.installation.database.agent(graph.owners) as tx:
+        tx.execute(
+            """INSERT INTO neurigraph.permission_grants
+            (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)
+            VALUES (%(user)s, 'gmail', 'third_party', %(node)s, 'read_write', %(user)s)""",
+            {"user": graph.owner.user_id, "node": graph.persona_id},
+        )
+
+
+def test_what_a_persona_hands_in_is_filed_only_where_it_may_write(graph: SharedGraph) -> None:
+    graph.grant("Work/Legal/Contracts", writes=True)
+    graph.grant("Work/Marketing")
+    nodes = {row["node_id"] for row in rows(graph.installation, "SELECT node_id FROM neurigraph.graph_index")}
+    edges = rows(graph.installation, "SELECT count(*) AS n FROM neurigraph.node_edges")
+    source = hand_in(
+        graph,
+        "#Work/Marketing Somewhere it reads. @Dave:enemy",
+        "#Work/Legal Its own node, without a grant to write.",
+        "#Brand/New A node of its making.",
+        "#Work/Legal/Contracts/2025 Below what it may write to.",
+    )
+    stored = ingest(plain_adapters(graph.installation), graph.installation.settings, graph.owner)
+    assert {record.node_path for result in stored for record in result.stored} == {
+        f"{graph.owner.slug}/Work/Legal/Contracts"
+    }
+    placed = rows(
+        graph.installation,
+        "SELECT DISTINCT node_id FROM neurigraph.record_index WHERE source = %s",
+        f"conversation:{source}",
+    )
+    assert [row["node_id"] for row in placed] == [graph.node("Work/Legal/Contracts")]
+    assert {row["node_id"] for row in rows(graph.installation, "SELECT node_id FROM neurigraph.graph_index")} == nodes
+    assert rows(graph.installation, "SELECT count(*) AS n FROM neurigraph.node_edges") == edges
+
+
+def test_what_was_handed_in_before_the_grant_ended_waits_for_a_person(graph: SharedGraph) -> None:
+    grant_id = graph.grant("Work/Legal", writes=True)
+    source = hand_in(graph, "#Work/Legal Noted.")
+    graph.revoke(grant_id)
+    (result,) = ingest(plain_adapters(graph.installation), graph.installation.settings, graph.owner)
+    ((failure, state),) = result.returned
+    assert (state, result.stored) == ("failed", ())
+    assert "grant it one" in failure.error
+    inbox = Inbox(graph.installation.tokens, graph.installation.settings)
+    with pytest.raises(NotFoundError), graph.installation.database.agent(graph.personas) as tx:
+        inbox.append(tx, SourceKind.CONVERSATION, source, messages("More."))
+
+
+def test_a_persona_has_external_ids_of_its_own(graph: SharedGraph) -> None:
+    theirs = converse(graph.installation, graph.owners, "The owner's.", external_id="same", ended=False)
+    graph.grant("Work/Legal", writes=True)
+    own = hand_in(graph, "The persona's.", external_id="same")
+    assert own != theirs
+    assert hand_in(graph, "The persona's.", external_id="same") == own
+    inbox = Inbox(graph.installation.tokens, graph.installation.settings)
+    for source, claims in ((theirs, graph.personas), (uuid4(), graph.personas), (own, graph.third_party("gmail"))):
+        with pytest.raises(NotFoundError), graph.installation.database.agent(claims) as tx:
+            inbox.append(tx, SourceKind.CONVERSATION, source, messages("Mine."))
+
+
+def test_nobody_plants_a_source_in_anothers_name(graph: SharedGraph) -> None:
+    graph.grant("Work/Legal", writes=True)
+    other = new_shared_graph(graph.installation)
+    for user, persona, kind in (
+        (graph.owner.user_id, None, "conversation"),
+        (graph.owner.user_id, other.persona_id, "conversation"),
+        (other.owner.user_id, graph.persona_id, "conversation"),
+        (graph.owner.user_id, graph.persona_id, "upload"),
+    ):
+        with (
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+            graph.installation.database.agent(graph.personas) as tx,
+        ):
+            tx.execute(
+                """INSERT INTO neurigraph.sources (user_id, persona_id, kind, external_id)
+                VALUES (%s, %s, %s, 'planted')""",
+                [user, persona, kind],
+            )
+
+
+def hand_in(graph: SharedGraph, *contents: str, external_id: str | None = None) -> UUID:
+    return converse(graph.installation, graph.personas, *contents, external_id=external_id)
+
+
+def may_write(graph: SharedGraph, claims: Claims) -> set[str]:
+    with graph.installation.database.agent(claims) as tx:
+        return {
+            path
+            for path in schemas_of(graph.installation, graph.owner)
+            for row in tx.execute("SELECT neurigraph.may_write_node(%s) AS may", [graph.node(path)])
+            if row["may"]
+        }
+
+
+# Giving
+
+
+def test_only_the_owner_gives_keys_grants_and_nodes(graph: SharedGraph) -> None:
+    graph.grant("Work/Legal", writes=True)
+    database, node = graph.installation.database, graph.node("Work/Legal/Contracts")
+    somebody = Subject(SubjectType.THIRD_PARTY, "gmail")
+    for claims in (graph.personas, graph.third_party("gmail")):
+        for attempt in (
+            lambda claims=claims: sharing.issue_key(database, claims),
+            lambda claims=claims: sharing.list_keys(database, claims),
+            lambda claims=claims: sharing.rotate_key(database, claims, uuid4()),
+            lambda claims=claims: sharing.revoke_key(database, claims, uuid4()),
+            lambda claims=claims: sharing.grant(database, claims, somebody, node),
+            lambda claims=claims: sharing.list_grants(database, claims),
+            lambda claims=claims: sharing.revoke(database, claims, uuid4()),
+            lambda claims=claims: sharing.list_personas(database, claims),
+        ):
+            with pytest.raises(ForbiddenError):
+                attempt()
+    with pytest.raises(ForbiddenError):
+        provision_node(database, graph.personas, graph.persona_id, "Child")
+    for statement in (
+        "INSERT INTO neurigraph.api_keys (user_id, key_hash) VALUES (%(user)s, sha256(''))",
+        """INSERT INTO neurigraph.permission_grants
+        (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)
+        VALUES (%(user)s, 'gmail', 'third_party', %(node)s, 'read', %(user)s)""",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), database.agent(graph.personas) as tx:
+            tx.execute(sql.SQL(statement), {"user": graph.owner.user_id, "node": node})
+
+
+def test_nobody_grants_what_is_anothers(graph: SharedGraph) -> None:
+    other = new_shared_graph(graph.installation)
+    database = graph.installation.database
+    gmail = Subject(SubjectType.THIRD_PARTY, "gmail")
+    for subject, node in (
+        (gmail, other.persona_id),
+        (gmail, uuid4()),
+        (Subject(SubjectType.PERSONA, str(other.persona_id)), graph.persona_id),
+        (Subject(SubjectType.PERSONA, "'; --"), graph.persona_id),
+    ):
+        with pytest.raises(NotFoundError):
+            sharing.grant(database, graph.owners, subject, node)
+    theirs = sharing.issue_key(database, other.owners)[0].key_id
+    given = other.grant("Work", "gmail")
+    for attempt in (
+        lambda: sharing.revoke_key(database, graph.owners, theirs),
+        lambda: sharing.rotate_key(database, graph.owners, theirs),
+        lambda: sharing.revoke(database, graph.owners, given),
+        lambda: sharing.issue_key(database, graph.owners, subject=Subject(SubjectType.PERSONA, str(other.persona_id))),
+    ):
+        with pytest.raises(NotFoundError):
+            attempt()
+
+
+def test_a_node_made_by_hand_stands_where_it_was_wanted(graph: SharedGraph) -> None:
+    database = graph.installation.database
+    made = provision_node(database, graph.owners, graph.node("Work"), "  Ops\x00 ", node_type=NodeType.PERSONA)
+    assert made.names == ("Work", "Ops")
+    with pytest.raises(ConflictError):
+        provision_node(database, graph.owners, graph.node("Work"), "OPS")
+    with pytest.raises(InvalidInputError):
+        provision_node(database, graph.owners, graph.node("Work"), "\u200b")
+    deep = graph.node("Work/Legal/Contracts")
+    for name in ("four", "five"):
+        deep = provision_node(database, graph.owners, deep, name).node_id
+    with pytest.raises(InvalidInputError, match="deepest"):
+        provision_node(database, graph.owners, deep, "six")
+    assert sharing.grant(
+        database, graph.owners, Subject(SubjectType.PERSONA, str(made.node_id)), deep, GrantType.READ_WRITE
+    )[1]
+
+
+def test_opaque_schema_names_say_nothing_of_their_nodes(shared_installation: Installation) -> None:
+    user, _ = create_user(shared_installation.database, f"grace-{uuid4().hex[:8]}", opaque_schema_names=True)
+    provision_node(shared_installation.database, Claims.of_user(user.user_id), user.root_node_id, "Zanzibar")
+    names = schemas_of(shared_installation, user)
+    assert set(names) == {"", "Zanzibar"}
+    assert all(re.fullmatch(r"n_[0-9a-f]{32}", name) for name in names.values())

@@ -1,0 +1,111 @@
+"""The commands about others than the owner of a graph: keys, personas, grants."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from neurigraph_pipelines.access import authenticate
+from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.errors import UnauthenticatedError
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import describe
+from tests.support.shared_graph import SharedGraph, new_shared_graph
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def graph(shared_installation: Installation, monkeypatch: pytest.MonkeyPatch) -> SharedGraph:
+    describe(shared_installation.settings, monkeypatch)
+    return new_shared_graph(shared_installation)
+
+
+@pytest.fixture
+def ask(graph: SharedGraph, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Runs a command as the owner, with ``--json``; gives the one value that it printed."""
+
+    def run(*arguments: object, code: int = 0) -> Any:
+        command = [*map(str, arguments), "--user", graph.owner.slug, "--json"]
+        assert entry.run(command) == code, (arguments, capsys.readouterr())
+        out, err = capsys.readouterr()
+        return json.loads(out or err)
+
+    return run
+
+
+def test_keys_are_given_listed_replaced_and_taken_back(graph: SharedGraph, ask: Ask) -> None:
+    database = graph.installation.database
+    own = ask("keys", "add", "--label", "laptop")
+    theirs = ask("keys", "add", "--persona", "Work/Legal", "--expires", "2100-01-01")
+    assert authenticate(database, own["api_key"]) == graph.owners
+    assert authenticate(database, theirs["api_key"]) == graph.personas
+    assert authenticate(database, ask("keys", "add", "--third-party", "gmail")["api_key"]).role == "third_party"
+    listed = {key["key_id"]: key for key in ask("keys", "list")["keys"]}
+    assert listed[own["key_id"]]["label"] == "laptop"
+    assert listed[own["key_id"]]["last_used_at"] is not None
+    assert not any("api_key" in key or "key_hash" in key for key in listed.values())
+    replaced = ask("keys", "rotate", theirs["key_id"])
+    assert authenticate(database, replaced["api_key"]) == graph.personas
+    with pytest.raises(UnauthenticatedError):
+        authenticate(database, theirs["api_key"])
+    ask("keys", "revoke", own["key_id"])
+    assert ask("keys", "revoke", own["key_id"])["revoked_at"] is not None
+    with pytest.raises(UnauthenticatedError):
+        authenticate(database, own["api_key"])
+    assert own["key_id"] not in {key["key_id"] for key in ask("keys", "list")["keys"]}
+    assert own["key_id"] in {key["key_id"] for key in ask("keys", "list", "--all")["keys"]}
+    ask("keys", "rotate", own["key_id"], code=3)
+
+
+def test_a_persona_is_made_and_granted_nodes(graph: SharedGraph, ask: Ask) -> None:
+    made = ask("persona", "add", "Finance", "--below", "Work", "--writes")["node_id"]
+    paths = {one["node_id"]: one["node_path"] for one in ask("persona", "list")["personas"]}
+    assert paths == {
+        made: f"{graph.owner.slug}/Work/Finance",
+        str(graph.persona_id): f"{graph.owner.slug}/Work/Legal",
+    }
+    first = ask("grant", "Family/Dave", "--persona", "Work/Finance")
+    again = ask("grant", "Family/Dave", "--persona", made)
+    assert (first["new"], again["new"], again["grant_id"]) == (True, False, first["grant_id"])
+    third = ask("grant", "Family/Dave", "--third-party", "gmail", "--expires", "2100-01-01")
+    assert {one["grant_id"] for one in ask("grants", "--node", "Family/Dave")["grants"]} == {
+        first["grant_id"],
+        third["grant_id"],
+    }
+    assert ask("revoke", third["grant_id"])["revoked_at"] is not None
+    assert [one["grant_type"] for one in ask("grants")["grants"]] == ["read", "read_write"]
+    with graph.installation.database.agent(Claims(made, "persona", graph.owner.user_id)) as tx:
+        row = tx.execute("SELECT count(*) AS n FROM neurigraph.graph_index").fetchone()
+    assert row == {"n": 2}
+
+
+def test_what_cannot_be_given_is_refused_in_one_sentence(graph: SharedGraph, ask: Ask) -> None:
+    for code, arguments in [
+        (2, ("grant", "Family/Dave")),
+        (2, ("grant", "Family/Dave", "--third-party", "gmail", "--write")),
+        (2, ("grant", "Family/Dave", "--third-party", " ")),
+        (2, ("grant", "Family/Dave", "--third-party", "x" * 301)),
+        (2, ("grant", "Family/Dave", "--third-party", "x", "--persona", "Work/Legal")),
+        (2, ("grant", "Family/Dave", "--third-party", "x", "--expires", "2001-01-01")),
+        (2, ("grant", "Family/Dave", "--third-party", "x", "--expires", "soon")),
+        (2, ("keys", "add", "--label", "x" * 301)),
+        (2, ("persona", "add", " ")),
+        (3, ("grant", "No/Such", "--third-party", "x")),
+        (3, ("grant", "Family/Dave", "--persona", "Family/Dave")),
+        (3, ("grant", str(uuid4()), "--third-party", "x")),
+        (3, ("keys", "add", "--persona", str(uuid4()))),
+        (3, ("keys", "revoke", str(uuid4()))),
+        (3, ("keys", "rotate", "nonsense")),
+        (3, ("revoke", str(uuid4()))),
+        (3, ("persona", "add", "x", "--below", "No/Such")),
+        (1, ("persona", "add", "legal", "--below", "Work")),
+    ]:
+        told = ask(*arguments, code=code)
+        assert told["exit_code"] == code
+        assert told["message"]

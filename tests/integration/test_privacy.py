@@ -1,0 +1,261 @@
+"""A private conversation: the owner finds and opens it, and nobody else learns that it is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import httpx
+import psycopg
+import pytest
+
+from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
+from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.ingestion.privacy import set_privacy, source_called
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.sharing import Subject, add_node, grant
+from neurigraph_pipelines.statements import numbered
+from neurigraph_pipelines.wiring import Installation
+from tests.support.api_server import serving
+from tests.support.command_line import run_cli
+from tests.support.memories import (
+    START,
+    WordEmbedder,
+    converse,
+    ingest,
+    messages,
+    new_user,
+    plain_adapters,
+    rows,
+    schemas_of,
+    stored,
+)
+from tests.support.older_nodes import take_back
+
+SECRET_WORD = "zanzibar"
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A user with a shared and a private memory in one node, which a friend is granted."""
+
+    here: Installation
+    user: User
+    owner: Claims
+    friend: Claims
+    node_id: UUID
+    shared_id: UUID
+    private_id: UUID
+    private_source: UUID
+
+    def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
+        question = Question(query, limit=50, explain=True)
+        return search(self.here.database, WordEmbedder(), self.here.settings, claims, question)
+
+    def found(self, claims: Claims) -> set[str]:
+        return {str(hit["record_id"]) for hit in self.ask(claims).hits}
+
+    def seen(self, claims: Claims, table: str) -> list[dict[str, Any]]:
+        """Rows of a table for whoever runs SQL with these claims."""
+        with self.here.database.agent(claims) as tx:
+            return tx.execute(f"SELECT * FROM {table}").fetchall()
+
+
+def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str, private: bool) -> UUID:
+    said = tuple(replace(message, author=f"speaker of {external_id}") for message in messages(*contents))
+    conversation = NewConversation(external_id, said, title=external_id, ended_at=START)
+    inbox = Inbox(here.tokens, here.settings)
+    with here.database.agent(claims) as tx:
+        inbox.add_conversation(tx, claims.user_id, conversation, Privacy.PRIVATE if private else Privacy.SHARED)
+    return source_called(here.database, claims, external_id)
+
+
+@pytest.fixture(params=SubjectType)
+def world(shared_installation: Installation, request: pytest.FixtureRequest) -> Shared:
+    here = shared_installation
+    user, owner = new_user(here)
+    hand_in(here, owner, "open talk", "#Family We met for tea.", "How nice.", private=False)
+    (first,) = stored(ingest(plain_adapters(here), here.settings, user))
+    source = hand_in(here, owner, "secret talk", f"#Family Off to {SECRET_WORD}.", "@Dave:lover Soon.", private=True)
+    (second,) = stored(ingest(plain_adapters(here), here.settings, user))
+    with here.database.agent(owner) as tx:
+        node_id = navigation.find_node(tx, user.user_id, "Family")
+    subject = Subject(request.param, "friend")
+    if subject.kind is SubjectType.PERSONA:
+        persona = add_node(here.database, owner, user.root_node_id, "Friend", node_type=NodeType.PERSONA)
+        subject = Subject(subject.kind, str(persona))
+    grant(here.database, owner, subject, node_id)
+    friend = Claims(subject.name, subject.kind.value, user.user_id)
+    return Shared(here, user, owner, friend, node_id, first.record_id, second.record_id, source)
+
+
+def test_the_owner_finds_and_opens_it_and_whoever_is_granted_the_node_does_not(world: Shared) -> None:
+    here, secret = world.here, str(world.private_id)
+    assert world.found(world.owner) == {str(world.shared_id), secret}
+    assert world.found(world.friend) == {str(world.shared_id)}
+    answer = repr(world.ask(world.friend))
+    assert SECRET_WORD not in answer
+    assert secret not in answer
+    file_id = file_of_record(here.database, world.owner, world.private_id)
+    assert SECRET_WORD.encode() in open_file(here.database, here.objects, here.settings, world.owner, file_id).content
+    assert open_message(here.database, here.objects, here.settings, world.owner, file_id, 1).text
+    for denied in (
+        lambda: file_of_record(here.database, world.friend, world.private_id),
+        lambda: open_file(here.database, here.objects, here.settings, world.friend, file_id),
+        lambda: open_message(here.database, here.objects, here.settings, world.friend, file_id, 1),
+    ):
+        with pytest.raises(NotFoundError):
+            denied()
+    shared_file = file_of_record(here.database, world.friend, world.shared_id)
+    assert open_message(here.database, here.objects, here.settings, world.friend, shared_file, 1).text
+
+
+def test_nobody_else_sees_it_in_any_table_or_count(world: Shared) -> None:
+    schema = schemas_of(world.here, world.user)["Family"]
+    tables = {
+        "neurigraph.sources": 1,
+        "neurigraph.record_index": 1,
+        "neurigraph.file_index": 1,
+        "neurigraph.delta_log": 1 if world.friend.role == "persona" else 0,
+        "neurigraph.compression_state_log": 1,
+        f'"{schema}".metadata_records': 1,
+        f'"{schema}".file_manifest': 1,
+        f'"{schema}".passages': 2,
+    }
+    for table, shown in tables.items():
+        assert len(world.seen(world.owner, table)) > shown, table
+        found = world.seen(world.friend, table)
+        assert len(found) == shown, table
+        assert SECRET_WORD not in repr(found), table
+        assert str(world.private_source) not in repr(found), table
+    with world.here.database.agent(world.owner) as tx:
+        assert navigation.shell(tx, world.node_id)["record_count"] == 2
+        assert len(navigation.records(tx, world.node_id)) == 2
+    with world.here.database.agent(world.friend) as tx:
+        shell = navigation.shell(tx, world.node_id)
+        assert (shell["record_count"], shell["edges"]) == (1, [])
+        assert SECRET_WORD not in repr(shell)
+        assert "lover" not in repr(shell)
+        assert len(navigation.records(tx, world.node_id)) == 1
+
+
+def test_no_score_anchor_or_speaker_tells_of_it(world: Shared) -> None:
+    told, nonsense = world.ask(world.friend, SECRET_WORD), world.ask(world.friend, "qwertyuiop")
+    assert told.anchors == nonsense.anchors
+    assert world.ask(world.owner, SECRET_WORD).anchors != world.ask(world.owner, "qwertyuiop").anchors
+    lexical = [message["explain"]["window_lexical"] for message in told.messages]
+    assert set(lexical) == {0}
+    query = "SELECT speakers FROM neurigraph.before_search()"
+    for claims, speakers in ((world.owner, ["speaker of open talk", "speaker of secret talk"]), (world.friend, [])):
+        with world.here.database.agent(claims) as tx:
+            row = tx.execute(query).fetchone()
+        assert row == {"speakers": speakers}
+    set_privacy(world.here.database, world.owner, world.private_source, Privacy.SHARED)
+    assert world.ask(world.friend, SECRET_WORD).anchors != nonsense.anchors
+
+
+def test_a_private_conversation_makes_no_nodes_edges_or_keywords(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, owner = new_user(here)
+    hand_in(here, owner, "first", "#Family/Ana Ana came.", "Yes.", private=False)
+    ingest(plain_adapters(here), here.settings, user)
+    before = rows(here, "SELECT node_id, node_keywords, node_summary, aliases FROM neurigraph.graph_index ORDER BY 1")
+    hand_in(here, owner, "second", "#Family/Ana/Affair It is Zed.", "@Ana:spy", private=True)
+    (record,) = stored(ingest(plain_adapters(here), here.settings, user))
+    assert record.node_path == f"{user.slug}/Family/Ana"
+    after = rows(here, "SELECT node_id, node_keywords, node_summary, aliases FROM neurigraph.graph_index ORDER BY 1")
+    assert after == before
+    assert rows(here, "SELECT FROM neurigraph.node_edges WHERE user_id = %s AND relation = 'spy'", user.user_id) == []
+    assert not verify(here.database, here.objects, user_id=user.user_id).findings
+
+
+def test_privacy_is_changed_for_all_that_came_from_it_and_shells_follow(world: Shared) -> None:
+    here = world.here
+    set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
+    set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
+    assert world.found(world.friend) == {str(world.shared_id), str(world.private_id)}
+    with here.database.agent(world.friend) as tx:
+        assert SECRET_WORD.capitalize() in repr(world.ask(world.friend)) or SECRET_WORD in repr(world.ask(world.friend))
+        assert navigation.shell(tx, world.node_id)["record_count"] == 2
+    set_privacy(here.database, world.owner, world.private_source, Privacy.PRIVATE)
+    assert world.found(world.friend) == {str(world.shared_id)}
+    with here.database.agent(world.friend) as tx:
+        shell = navigation.shell(tx, world.node_id)
+    assert "Off" not in shell["keywords"]
+    assert shell["record_count"] == 1
+    assert not verify(here.database, here.objects).findings
+
+
+def test_an_answer_that_was_kept_is_not_given_again(world: Shared) -> None:
+    assert len(world.found(world.owner)) == 2
+    set_privacy(world.here.database, world.owner, world.private_source, Privacy.SHARED)
+    assert len(world.found(world.friend)) == 2
+    set_privacy(world.here.database, world.owner, world.private_source, Privacy.PRIVATE)
+    assert len(world.found(world.friend)) == 1
+
+
+def test_only_the_owner_decides(world: Shared) -> None:
+    database = world.here.database
+    with pytest.raises(ForbiddenError):
+        set_privacy(database, world.friend, world.private_source, Privacy.SHARED)
+    _, stranger = new_user(world.here)
+    with pytest.raises(NotFoundError):
+        set_privacy(database, stranger, world.private_source, Privacy.SHARED)
+    with pytest.raises(NotFoundError):
+        set_privacy(database, world.owner, world.private_source, Privacy.SHARED, SourceKind.EVENT)
+    with database.agent(world.friend) as tx, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        tx.execute("UPDATE neurigraph.sources SET privacy = 'shared'")
+    assert world.found(world.friend) == {str(world.shared_id)}
+
+
+def test_nodes_of_an_earlier_version_hide_it_too(world: Shared) -> None:
+    here = world.here
+    set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
+    schema = schemas_of(here, world.user)["Family"]
+    with here.database.owner() as tx:
+        take_back(tx, world.node_id, schema, 4)
+    assert len(world.found(world.friend)) == 2
+    set_privacy(here.database, world.owner, world.private_source, Privacy.PRIVATE)
+    (node,) = rows(here, "SELECT node_ddl_version FROM neurigraph.graph_index WHERE node_id = %s", world.node_id)
+    assert node["node_ddl_version"] == len(numbered("node"))
+    assert len(world.seen(world.friend, f'"{schema}".metadata_records')) == 1
+    # A search leaves it out in a node of any version.
+    with here.database.owner() as tx:
+        take_back(tx, world.node_id, schema, 4)
+    assert world.found(world.friend) == {str(world.shared_id)}
+
+
+def test_the_faces_make_things_private(installation: Installation) -> None:
+    user, owner = new_user(installation)
+    key = issue_api_key(installation.database, user.user_id)
+    with serving(installation) as base, httpx.Client(headers={"Authorization": f"Bearer {key}"}) as client:
+        made = client.post(f"{base}/v1/conversations", json={"external_id": "c", "privacy": "private"}).json()
+        event = client.post(f"{base}/v1/events", json={"kind": "call", "title": "t", "privacy": "private"}).json()
+        upload = client.post(
+            f"{base}/v1/files", files={"file": ("a.txt", b"some text")}, data={"privacy": "private"}
+        ).json()
+        kinds = rows(installation, "SELECT kind FROM neurigraph.sources WHERE privacy = 'private' ORDER BY kind")
+        assert [row["kind"] for row in kinds] == ["conversation", "event", "upload"]
+        for path in (
+            f"conversations/{made['conversation_id']}",
+            f"events/{event['event_id']}",
+            f"uploads/{upload['upload_id']}",
+        ):
+            assert client.patch(f"{base}/v1/{path}", json={"privacy": "shared"}).status_code == 204
+            assert client.patch(f"{base}/v1/{path}", json={"privacy": "secret"}).status_code == 422
+        wrong = f"{base}/v1/events/{made['conversation_id']}"
+        assert client.patch(wrong, json={"privacy": "private"}).status_code == 404
+    assert rows(installation, "SELECT FROM neurigraph.sources WHERE privacy = 'private'") == []
+    told = run_cli(installation.settings, "privacy", "c", "private", "--user", user.slug, "--json")
+    assert told.returncode == 0, told.stderr
+    assert len(rows(installation, "SELECT FROM neurigraph.sources WHERE privacy = 'private'")) == 1
+    unknown = run_cli(installation.settings, "privacy", "nothing", "private", "--user", user.slug)
+    assert unknown.returncode == 3
+    converse(installation, owner, "Hello.")

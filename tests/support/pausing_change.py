@@ -1,0 +1,62 @@
+"""A change of a graph that stops for ever at a chosen moment, for whoever wants to kill it there.
+
+Run as ``python -m tests.support.pausing_change URL SECRET USER_ID CHANGE MOMENT IDS...``; prints ``paused`` when it is
+there. The change is the real one, over a database that pauses in or behind the transaction of the owner.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
+from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database, Transaction
+from resources.postgres import PostgresDatabase
+from tests.support.pausing_run import Moments
+
+CHANGES = ("move", "move-node", "merge", "split")
+MOMENTS = ("transaction open", "transaction committed")
+
+
+class PausingDatabase:
+    """Pauses in transactions of the owner."""
+
+    def __init__(self, inner: Database, moments: Moments) -> None:
+        self._inner, self._moments = inner, moments
+        self.pipeline, self.agent, self.ask, self.maintenance = (
+            inner.pipeline,
+            inner.agent,
+            inner.ask,
+            inner.maintenance,
+        )
+
+    @contextmanager
+    def owner(self) -> Iterator[Transaction]:
+        with self._inner.owner() as tx:
+            yield tx
+            self._moments.come("transaction open")
+        self._moments.come("transaction committed")
+
+
+def main() -> None:
+    url, secret, user, change, moment, *ids = sys.argv[1:]
+    database = PausingDatabase(PostgresDatabase(url, Secret(secret)), Moments(moment, 1))
+    claims = Claims.of_user(UUID(user))
+    record_id, node_id, other_id = map(UUID, ids)
+    if change == "move":
+        move_records(database, claims, [record_id], other_id)
+    elif change == "move-node":
+        move_node(database, claims, node_id, other_id)
+    elif change == "merge":
+        merge_nodes(database, claims, node_id, other_id)
+    else:
+        split_node(database, claims, node_id, "Split", Chosen([record_id]))
+
+
+if __name__ == "__main__":
+    main()

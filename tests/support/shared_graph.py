@@ -1,0 +1,105 @@
+"""A graph of which others than its owner see a part: a persona in the middle of it, and third parties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
+from neurigraph_pipelines.sharing import Subject
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import converse, ingest, new_user, plain_adapters, rows
+
+SECRET_WORDS = ("Zanzibar", "trout", "Ottilie")
+"""Said only where the persona does not see it: in a sibling, beside and above, and by whom."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedGraph:
+    """``Work/Legal`` is a persona with ``Contracts`` below it; ``Work``, ``Work/Marketing`` and ``Family`` are not hers."""
+
+    installation: Installation
+    owner: User
+    owners: Claims
+    persona_id: UUID
+    personas: Claims
+
+    def node(self, path: str) -> UUID:
+        """A node by its path, as the owner finds it."""
+        with self.installation.database.agent(self.owners) as tx:
+            return find_node(tx, self.owner.user_id, path)
+
+    def grant(
+        self,
+        path: str,
+        third_party: str | None = None,
+        *,
+        writes: bool = False,
+        expires_at: datetime | None = None,
+    ) -> UUID:
+        """Open a node to the persona, or to a third party; gives the grant."""
+        subject = (
+            Subject(SubjectType.PERSONA, str(self.persona_id))
+            if third_party is None
+            else Subject(SubjectType.THIRD_PARTY, third_party)
+        )
+        kind = GrantType.READ_WRITE if writes else GrantType.READ
+        made, _ = sharing.grant(
+            self.installation.database, self.owners, subject, self.node(path), kind, expires_at=expires_at
+        )
+        return made.grant_id
+
+    def revoke(self, grant_id: UUID) -> None:
+        """Take a grant back."""
+        sharing.revoke(self.installation.database, self.owners, grant_id)
+
+    def third_party(self, name: str) -> Claims:
+        """Claims of a third party."""
+        return Claims(name, "third_party", self.owner.user_id)
+
+    def key(self, subject: Subject | None = None) -> str:
+        """A key of the owner, or of somebody else."""
+        return sharing.issue_key(self.installation.database, self.owners, subject=subject)[1]
+
+    def personas_key(self) -> str:
+        """A key of the persona."""
+        return self.key(Subject(SubjectType.PERSONA, str(self.persona_id)))
+
+    def record_of(self, path: str) -> tuple[UUID, UUID]:
+        """A record of a node, and its file."""
+        found = rows(
+            self.installation,
+            """SELECT i.record_id, f.file_id FROM neurigraph.record_index AS i
+            INNER JOIN neurigraph.file_index AS f ON i.record_id = f.record_id
+            WHERE i.node_id = %s ORDER BY i.record_id""",
+            self.node(path),
+        )
+        return found[0]["record_id"], found[0]["file_id"]
+
+
+def new_shared_graph(installation: Installation) -> SharedGraph:
+    """Make the graph, of a user of its own."""
+    owner, owners = new_user(installation, f"owner-{uuid4().hex[:12]}")
+    converse(
+        installation,
+        owners,
+        "#Family/Dave Dave caught a trout.",
+        "#Work Zanzibar is where the yearly meeting of all teams will be.",
+        "#Work/Marketing The campaign for Zanzibar begins in May. @Dave:customer",
+    )
+    ingest(plain_adapters(installation), installation.settings, owner)
+    with installation.database.agent(owners) as tx:
+        work = find_node(tx, owner.user_id, "Work")
+    persona = sharing.add_node(installation.database, owners, work, "Legal", node_type=NodeType.PERSONA)
+    converse(
+        installation,
+        owners,
+        "#Work/Legal The lawyers sit on the second floor.",
+        "#Work/Legal/Contracts The contract with Acme ends in June. @Dave:signatory @Marketing:client",
+    )
+    ingest(plain_adapters(installation), installation.settings, owner)
+    return SharedGraph(installation, owner, owners, persona, Claims(str(persona), "persona", owner.user_id))

@@ -1,0 +1,158 @@
+"""What redaction finds, what it leaves alone, and that it finds nothing twice."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from neurigraph_pipelines.ingestion.redaction import redact_message
+from neurigraph_pipelines.model import NewMessage, Role
+from neurigraph_pipelines.settings import Settings
+from resources.redaction import PatternRedactor
+
+ALL = PatternRedactor(["email", "phone", "card", "key"], "US")
+
+# Put together here, so that nobody's scanner takes them for real ones.
+SECRETS = (
+    "AKIA" + "IOSFODNN7EXAMPLE",
+    "ghp_" + "a1B2" * 9,
+    "github_pat_" + "11ABCDEFG0" * 3,
+    "xoxb-" + "123456789012-" + "abcdefGHIJ",
+    "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc",
+    "sk-ant-" + "api03-" + "x" * 40,
+    "sk-proj-" + "Ab9_" * 12,
+    "SG." + "a" * 22 + "." + "b" * 43,
+    "AIza" + "Sy" + "c" * 33,
+    "npm_" + "Z9" * 18,
+    "ng_" + "q" * 43,
+    "eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+    "glpat-" + "A1b2C3d4E5f6G7h8I9j0",
+)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("around", ["{}", "The key is {}, keep it.", '{{"api_key":"{}"}}', "key={}\nnext line", "({})"])
+def test_keys_and_tokens_are_found_wherever_they_stand(secret: str, around: str) -> None:
+    text, counts = ALL.redact(around.format(secret))
+    assert secret not in text
+    assert text == around.format("[key]")
+    assert counts == {"key": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "found"),
+    [
+        ("Write to bob.smith+home@mail.example.co.uk.", "Write to [email].", {"email": 1}),
+        ("用户@例子.广告 and müller@exämple.de", "[email] and [email]", {"email": 2}),
+        ("Call +44 20 7946 0958 or (650) 253-0000!", "Call [phone] or [phone]!", {"phone": 2}),
+        ("Pay with 4111 1111 1111 1111.", "Pay with [card].", {"card": 1}),
+        ("Amex 378282246310005, MC 5555-5555-5555-4444", "Amex [card], MC [card]", {"card": 2}),
+        ("https://me:hunter2@db.example.com/x", "https://me:[key]@db.example.com/x", {"key": 1}),
+        (
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----\nDone.",
+            "[key]\nDone.",
+            {"key": 1},
+        ),
+        ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg cut off", "[key]", {"key": 1}),
+        ("a@b.co " * 3, "[email] " * 3, {"email": 3}),
+    ],
+)
+def test_what_is_found_gives_way_to_a_word(text: str, left: str, found: dict[str, int]) -> None:
+    assert ALL.redact(text) == (left, found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "On 2025-03-01 at 09:30:00 we sold 12,345,678 of version 1.2.3.4 for 1,234.50.",
+        "4111 1111 1111 1112 has a wrong check digit, 79927398713 is no card.",
+        "Order 20250301123456, tracking 1740819600000, commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad.",
+        "@everyone, the ratio a@b is not an address; nor is user@localhost.",
+        "The class sk-button and the tag eyJ are words, and so is AKIA.",
+        "NUL \0, a surrogate \ud800, emoji 🚲🚲, and ۱۲۳۴ ۵۶۷۸.",
+    ],
+)
+def test_what_only_looks_alike_stays(text: str) -> None:
+    assert ALL.redact(text) == (text, {})
+
+
+def test_only_what_is_wished_is_taken_out() -> None:
+    text = "bob@example.com +44 20 7946 0958"
+    assert PatternRedactor(["phone"]).redact(text) == ("bob@example.com [phone]", {"phone": 1})
+    assert PatternRedactor(["email"]).redact(text) == ("[email] +44 20 7946 0958", {"email": 1})
+    # Without a region a number needs its country code.
+    assert PatternRedactor(["phone"]).redact("Call (650) 253-0000")[1] == {}
+
+
+FRAGMENTS = (
+    "bob@example.com|+1 650 253 0000|4111111111111111|[email]|[key]|://u:|@|.| |1|65|+|-|x|é|\u0660|'|aws key".split(
+        "|"
+    )
+)
+PIECES = st.sampled_from([*SECRETS, *FRAGMENTS, "\n", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"])
+
+
+@given(st.lists(PIECES | st.text(max_size=4), max_size=12).map("".join))
+def test_nothing_is_found_in_what_was_redacted(text: str) -> None:
+    once, _ = ALL.redact(text)
+    assert ALL.redact(once) == (once, {})
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "eyJ",
+        "eyJaaaaaaaa.",
+        "sk-",
+        "-----BEGIN PRIVATE KEY-----",
+        "a@b.",
+        "4 ",
+        "xoxb-1-",
+        "aws",
+        "://a:",
+        "glagent-",
+        "+1 ",
+    ],
+)
+def test_hostile_text_takes_time_in_proportion_to_its_length(unit: str) -> None:
+    """Half a megabyte of each; anything worse than linear would take hours."""
+    text, _ = ALL.redact(unit * (500_000 // len(unit)))
+    assert text
+
+
+def test_all_texts_of_a_message_are_redacted_and_ids_are_not() -> None:
+    message = NewMessage(
+        Role.ASSISTANT,
+        "Mail bob@example.com.",
+        author="ann@example.com",
+        external_id="ann@example.com/1",
+        occurred_at=datetime(2025, 3, 1, tzinfo=UTC),
+        tool_calls=({"name": "send", "arguments": {"to": ["bob@example.com", 3, None, True], "n": 4.5}},),
+    )
+    redacted, counts = redact_message(ALL, message)
+    assert (redacted.content, redacted.author, redacted.external_id) == (
+        "Mail [email].",
+        "[email]",
+        "ann@example.com/1",
+    )
+    assert redacted.tool_calls == ({"name": "send", "arguments": {"to": ["[email]", 3, None, True], "n": 4.5}},)
+    assert counts == {"email": 3}
+    assert redact_message(ALL, redacted) == (redacted, {})
+
+
+def test_the_setting_is_a_list_of_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings().redact == ()
+    monkeypatch.setenv("NEURIGRAPH_REDACT", "email, key")
+    assert Settings().redact == ("email", "key")
+    monkeypatch.setenv("NEURIGRAPH_REDACT", "email,colour")
+    with pytest.raises(ValidationError, match="redact"):
+        Settings()
+    monkeypatch.setenv("NEURIGRAPH_REDACT", "phone")
+    monkeypatch.setenv("NEURIGRAPH_REDACT_PHONE_REGION", "somewhere")
+    with pytest.raises(ValidationError, match="redact_phone_region"):
+        Settings()
