@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -16,7 +17,7 @@ from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.retrieval.search import Question, _as_json
 from neurigraph_pipelines.wiring import Installation
 from tests.integration.test_row_level_security import claim, sign
-from tests.support.memories import schemas_of
+from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world
 
 ANCHORS = "SELECT neurigraph.anchors(%s, array_fill(0.1, ARRAY[512])::halfvec) AS a"
@@ -43,6 +44,21 @@ def asked(world: World, /, **more: Any) -> Jsonb:
     return Jsonb(_as_json(Question(query, limit=50), query, Lexer(), "words", world.installation.settings) | more)
 
 
+def bobs_nodes(world: World) -> list[UUID]:
+    query = "SELECT node_id FROM neurigraph.graph_index WHERE user_id = %s"
+    return [row["node_id"] for row in rows(world.installation, query, world.bob.user_id)]
+
+
+@pytest.fixture
+def indexed(world: World) -> Iterator[None]:
+    """All nodes are searched as those are whose vectors have an index: there the filters are part of statements."""
+    with world.installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.node_statistics SET vector_index = 'hnsw'")
+    yield
+    with world.installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.node_statistics SET vector_index = NULL")
+
+
 def found(connection: psycopg.Connection[Any], question: Jsonb) -> Any:
     """Where the question is searched, with all that can be read of these nodes; None where nothing opens."""
     row = connection.execute(ANCHORS, [question]).fetchone()
@@ -64,9 +80,9 @@ def test_a_search_answers_from_the_askers_nodes_alone(world: World) -> None:
         assert not any(one in text for one in bobs)
         assert found(connection, asked(world, node_id=str(world.bob.root_node_id))) is None
         assert found(connection, asked(world, node_id=str(uuid4()))) is None
-        roots = [world.bob.root_node_id, *bobs_nodes(world)]
-        assert connection.execute(LAYERS, [asked(world), roots]).fetchall() == []
-        assert connection.execute("SELECT * FROM neurigraph.stage(%s, 1800)", [roots]).fetchall() == []
+        of_bob = bobs_nodes(world)
+        assert connection.execute(LAYERS, [asked(world), of_bob]).fetchall() == []
+        assert connection.execute("SELECT * FROM neurigraph.stage(%s, 1800)", [of_bob]).fetchall() == []
 
 
 @pytest.mark.parametrize(
@@ -117,6 +133,21 @@ def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> 
         ):
             answer = found(connection, asked(world, **more))
             assert "I met Dave" not in json.dumps(answer, default=str)
+        assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
+
+
+@pytest.mark.usefixtures("indexed")
+def test_filters_are_values_and_no_sql(world: World) -> None:
+    payload = claim(world)
+    hostile = "'; DROP TABLE neurigraph.users; -- %I %s $1 {}"
+    with world.agent(payload, sign(payload)) as connection:
+        assert any(layer["passages"] for layer in found(connection, asked(world))["layers"])
+        for layer in found(connection, asked(world, speaker=hostile, lexemes=[hostile, "'"]))["layers"]:
+            assert layer["version"] is None, "what is read for one question is not kept"
+        for field in ("at", "occurred_after", "occurred_before", "source_kinds"):
+            value: Any = [hostile] if field == "source_kinds" else hostile
+            with pytest.raises(psycopg.DataError), connection.transaction():
+                found(connection, asked(world, **{field: value}))
         assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
 
 
