@@ -3,36 +3,38 @@
 -- leakproof keep their indexes. The policies of the tables stay as they are, a wall of their own.
 
 -- Rarity of each lexeme of a question in all that whoever asks may search (Robertson and Zaragoza, 2009).
-CREATE OR REPLACE FUNCTION neurigraph_private.rarities(owner uuid, lexemes text [])
+DROP FUNCTION IF EXISTS neurigraph_private.rarities(uuid, text []);
+CREATE OR REPLACE FUNCTION neurigraph_private.rarities(asking jsonb, told uuid [], question jsonb)
 RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
 LANGUAGE sql STABLE ROWS 8 AS $$
     SELECT
         l.place::integer,
         l.lexeme,
         coalesce(o.passages, 0),
-        ln(1 + (coalesce(c.passages, 0) - coalesce(o.passages, 0) + 0.5) / (coalesce(o.passages, 0) + 0.5))
-    FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
-    LEFT JOIN neurigraph_private.corpus(owner) AS c ON true
-    LEFT JOIN neurigraph_private.occurrences(owner, rarities.lexemes) AS o ON l.lexeme = o.lexeme
+        ln(1 + (c.passages - coalesce(o.passages, 0) + 0.5) / (coalesce(o.passages, 0) + 0.5))
+    FROM jsonb_array_elements_text(question -> 'lexemes') WITH ORDINALITY AS l (lexeme, place)
+    CROSS JOIN neurigraph_private.corpus(asking, told) AS c
+    LEFT JOIN neurigraph_private.occurrences(
+        asking, told, ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'))
+    ) AS o ON l.lexeme = o.lexeme
 $$;
 
 -- Those of a question's lexemes by which passages can be looked up: the rarest, as long as few hold them.
-CREATE OR REPLACE FUNCTION neurigraph_private.rare_lexemes(asking jsonb, question jsonb)
+CREATE OR REPLACE FUNCTION neurigraph_private.rare_lexemes(asking jsonb, told uuid [], question jsonb)
 RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
 LANGUAGE sql STABLE ROWS 8 AS $$
     SELECT r.place, r.lexeme, r.passages, r.weight
     FROM (
         SELECT a.*, sum(a.passages) OVER (ORDER BY a.passages, a.place) - a.passages AS before
-        FROM neurigraph_private.rarities(
-            (asking ->> 'user_id')::uuid, ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'))
-        ) AS a
+        FROM neurigraph_private.rarities(asking, told, question) AS a
         WHERE a.passages > 0
     ) AS r
     WHERE r.before < 2000 AND r.passages < 20000
 $$;
 
 -- Nodes that the question names: as they are (1), nearly (0.8), or by how they begin (0.6).
-CREATE OR REPLACE FUNCTION neurigraph_private.named_nodes(owner uuid, query text, lexemes text [])
+DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, text, text []);
+CREATE OR REPLACE FUNCTION neurigraph_private.named_nodes(owner uuid, told uuid [], query text, lexemes text [])
 RETURNS TABLE (node_id uuid, score real)
 LANGUAGE sql STABLE ROWS 10 AS $$
     WITH said AS MATERIALIZED (
@@ -79,7 +81,7 @@ LANGUAGE sql STABLE ROWS 10 AS $$
 
     -- All that may be meant, looked up at once.
     known AS MATERIALIZED (
-        SELECT n.node_id, n.key, n.gap, n.name FROM neurigraph_private.told_names(owner) AS n
+        SELECT n.node_id, n.key, n.gap, n.name FROM neurigraph_private.names_of(owner, told) AS n
         WHERE n.key = ANY(ARRAY(
             SELECT v.variant FROM variants AS v
             UNION
@@ -106,7 +108,7 @@ LANGUAGE sql STABLE ROWS 10 AS $$
         SELECT b.node_id, 0.6
         FROM unnest(lexemes) AS l (lexeme)
         CROSS JOIN LATERAL (
-            SELECT n.node_id FROM neurigraph_private.told_names(owner) AS n
+            SELECT n.node_id FROM neurigraph_private.names_of(owner, told) AS n
             WHERE n.gap = 0 AND char_length(l.lexeme) >= 4
                 AND n.key >= l.lexeme AND n.key < l.lexeme || U&'\+10FFFF'
             ORDER BY n.key
@@ -121,7 +123,7 @@ $$;
 -- edge to a named one, the words of the shell, the rare words of the content, and, when no name leads, the centroid.
 DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
 CREATE OR REPLACE FUNCTION neurigraph_private.anchors_of(
-    asking jsonb, question jsonb, route halfvec, OUT chosen neurigraph_private.anchor [], OUT visible bigint
+    asking jsonb, told uuid [], question jsonb, route halfvec, OUT chosen neurigraph_private.anchor [], OUT visible bigint
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -131,42 +133,42 @@ DECLARE
     most integer := question ->> 'max_anchors';
     budget bigint := question ->> 'max_passages';
     wanted integer := question ->> 'limit';
-    told boolean := neurigraph_private.counts_are_told(asking);
+    counts_are_told boolean := neurigraph_private.counts_are_told(asking);
     few boolean;
 BEGIN
     -- A node that is hidden is not there to be searched below, whatever of it is open.
     SELECT count(*) INTO visible
-    FROM neurigraph.visible_nodes(asking) AS g
+    FROM neurigraph_private.nodes_of(owner, told) AS g
     WHERE within IS NULL OR (
-        g.path @> ARRAY[within] AND EXISTS (SELECT FROM neurigraph.visible_nodes(asking) AS w WHERE w.node_id = within)
+        g.path @> ARRAY[within] AND EXISTS (SELECT FROM neurigraph_private.nodes_of(owner, told) AS w WHERE w.node_id = within)
     );
     few := visible <= 2 * most;
     -- What fits is searched as a whole; of what does not, half as much: there is no whole to miss.
-    IF budget < (SELECT c.passages FROM neurigraph_private.corpus(owner) AS c) THEN
+    IF budget < (neurigraph_private.corpus(asking, told)).passages THEN
         budget := budget / 2;
     END IF;
     WITH names AS MATERIALIZED (
-        SELECT n.node_id, n.score FROM neurigraph_private.named_nodes(owner, question ->> 'query', lexemes) AS n
+        SELECT n.node_id, n.score FROM neurigraph_private.named_nodes(owner, told, question ->> 'query', lexemes) AS n
     ),
 
     linked AS MATERIALIZED (
         SELECT e.to_node_id AS node_id FROM names AS n
-        INNER JOIN neurigraph_private.told_edges(owner) AS e ON n.node_id = e.from_node_id WHERE n.score >= 0.8
+        INNER JOIN neurigraph_private.edges_of(owner, told) AS e ON n.node_id = e.from_node_id WHERE n.score >= 0.8
         UNION
         SELECT e.from_node_id FROM names AS n
-        INNER JOIN neurigraph_private.told_edges(owner) AS e ON n.node_id = e.to_node_id WHERE n.score >= 0.8
+        INNER JOIN neurigraph_private.edges_of(owner, told) AS e ON n.node_id = e.to_node_id WHERE n.score >= 0.8
     ),
 
     rare AS MATERIALIZED (
         SELECT r.lexeme, r.weight / nullif(sum(r.weight) OVER (), 0) AS share
-        FROM neurigraph_private.rare_lexemes(asking, question) AS r
+        FROM neurigraph_private.rare_lexemes(asking, told, question) AS r
     ),
 
     content AS (
         SELECT n.node_id, sum(r.share * n.passages / (n.passages + 1.0)) AS score
         FROM rare AS r
         INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
-        WHERE told
+        WHERE counts_are_told
         GROUP BY n.node_id
     ),
 
@@ -180,8 +182,8 @@ BEGIN
 
     near AS (
         SELECT g.node_id, neurigraph_private.cosine(g.routing_centroid, route) AS score
-        FROM neurigraph.visible_nodes(asking) AS g
-        WHERE route IS NOT NULL AND told AND (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
+        FROM neurigraph_private.nodes_of(owner, told) AS g
+        WHERE route IS NOT NULL AND counts_are_told AND (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
         ORDER BY score DESC NULLS LAST
         LIMIT 2 * most
     ),
@@ -203,10 +205,10 @@ BEGIN
         SELECT p.node_id FROM pointed_out AS p
         UNION
         SELECT b.node_id FROM (
-            SELECT g.node_id FROM neurigraph.visible_nodes(asking) AS g
+            SELECT g.node_id FROM neurigraph_private.nodes_of(owner, told) AS g
             WHERE g.record_count > 0 AND (within IS NULL OR g.path @> ARRAY[within])
                 AND wanted > (
-                    SELECT coalesce(sum(i.record_count), 0) FROM neurigraph.visible_nodes(asking) AS i
+                    SELECT coalesce(sum(i.record_count), 0) FROM neurigraph_private.nodes_of(owner, told) AS i
                     WHERE i.node_id IN (SELECT p.node_id FROM pointed_out AS p)
                         AND (within IS NULL OR i.path @> ARRAY[within])
                 )
@@ -228,7 +230,7 @@ BEGIN
             i.node_id IS NOT NULL AS is_linked,
             coalesce(c.score, 0) + 0.5 * coalesce(s.score, 0) AS word_score,
             greatest(coalesce(a.score, 0), 0) AS near_score
-        FROM neurigraph.visible_nodes(asking) AS g
+        FROM neurigraph_private.nodes_of(owner, told) AS g
         LEFT JOIN neurigraph.node_statistics AS t ON g.node_id = t.node_id
         LEFT JOIN names AS n ON g.node_id = n.node_id
         LEFT JOIN linked AS i ON g.node_id = i.node_id

@@ -1,7 +1,7 @@
 -- What changed since a process read it: noted by triggers of the nodes' tables.
 
-CREATE OR REPLACE FUNCTION neurigraph_private.node_version(wanted uuid) RETURNS text
-LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION neurigraph_private.node_version(wanted uuid) RETURNS TABLE (version text)
+LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT coalesce(string_agg(c.change::text, ',' ORDER BY c.change), '')
     FROM neurigraph.node_changes AS c WHERE c.node_id = wanted
 $$;

@@ -150,7 +150,7 @@ BEGIN
         IF node.is_indexed THEN
             IF rare IS NULL THEN
                 SELECT array_agg(r.lexeme ORDER BY r.place), array_agg(r.weight ORDER BY r.place) INTO rare, weights
-                FROM neurigraph_private.rare_lexemes(asking, question) AS r;
+                FROM neurigraph_private.rare_lexemes(asking, neurigraph_private.told_nodes(asking), question) AS r;
                 SELECT string_agg(w.word::text, ' | ')::tsquery INTO words
                 FROM jsonb_array_elements_text(question -> 'lexemes') AS l (lexeme)
                 CROSS JOIN LATERAL plainto_tsquery('simple', l.lexeme) AS w (word)
@@ -231,7 +231,8 @@ BEGIN
         ) USING
             node.id,
             -- Where something is hidden, what is read is not the whole.
-            CASE WHEN hidden = '{}' AND NOT node.is_indexed THEN neurigraph_private.node_version(node.id) END,
+            CASE WHEN hidden = '{}' AND NOT node.is_indexed 
+                THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END,
             node.model, candidates.records, words,
             decode(repeat('00', 4 + 4 * 1536), 'hex'), decode(repeat('00', 4 + 2 * 512), 'hex'),
             candidates.seqs, candidates.are_eligible;
@@ -254,11 +255,12 @@ CREATE OR REPLACE FUNCTION neurigraph.staged(most integer) RETURNS TABLE (node_i
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN QUERY
-    SELECT g.node_id, neurigraph_private.node_version(g.node_id), u.embedding_model
+    SELECT g.node_id, v.version, u.embedding_model
     FROM neurigraph.visible_nodes(neurigraph.claims()) AS g
     INNER JOIN neurigraph.warm_nodes AS w ON g.node_id = w.node_id AND g.user_id = w.user_id
     INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
     LEFT JOIN neurigraph.node_statistics AS s ON g.node_id = s.node_id
+    CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v
     WHERE w.expires_at > now() AND s.vector_index IS NULL AND neurigraph.hidden_sources() = '{}'
     ORDER BY w.expires_at DESC, g.node_id
     LIMIT most;

@@ -57,6 +57,7 @@ DECLARE
     owner uuid := asking ->> 'user_id';
     seen text := CASE WHEN asking ->> 'role' = 'user' THEN neurigraph_private.data_version(owner) END;
     can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
+    told uuid [] := neurigraph_private.told_nodes(asking);
     in_use record;
     chosen neurigraph_private.anchor [];
     found bigint;
@@ -71,7 +72,7 @@ BEGIN
         route := NULL;
     END IF;
     question := question || jsonb_build_object('is_moving', in_use.is_moving);
-    SELECT a.chosen, a.visible INTO chosen, found FROM neurigraph_private.anchors_of(asking, question, route) AS a;
+    SELECT a.chosen, a.visible INTO chosen, found FROM neurigraph_private.anchors_of(asking, told, question, route) AS a;
     IF found = 0 THEN
         RETURN NULL;
     END IF;
@@ -84,18 +85,16 @@ BEGIN
         'speaker', lower(question ->> 'speaker'),
         'rarities', (
             SELECT jsonb_agg(r.weight ORDER BY r.place)
-            FROM neurigraph_private.rarities(
-                owner, ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'))
-            ) AS r
+            FROM neurigraph_private.rarities(asking, told, question) AS r
         ),
         'mean_length', (
-            SELECT 3.25 * c.lexemes / greatest(c.passages, 1) FROM neurigraph_private.corpus(owner) AS c
+            SELECT 3.25 * c.lexemes / greatest(c.passages, 1) FROM neurigraph_private.corpus(asking, told) AS c
         ),
         'anchors', (
             SELECT jsonb_agg(jsonb_build_object(
                 'node_id', a.node_id,
                 'version', CASE WHEN can_be_kept AND NOT a.is_indexed
-                    THEN neurigraph_private.node_version(a.node_id) END,
+                    THEN v.version END,
                 'reason', a.reason,
                 'score', a.score,
                 'boost', a.boost,
@@ -105,11 +104,13 @@ BEGIN
                 AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place)
             INNER JOIN (
                 SELECT g.node_id, jsonb_agg(t.node_name ORDER BY t.layer_depth) AS names
-                FROM neurigraph.visible_nodes(asking) AS g
-                INNER JOIN neurigraph.visible_nodes(asking) AS t ON t.node_id = ANY(g.path)
+                FROM neurigraph_private.nodes_of(owner, told) AS g
+                CROSS JOIN LATERAL unnest(g.path) AS s (node_id)
+                INNER JOIN neurigraph_private.nodes_of(owner, told) AS t ON s.node_id = t.node_id
                 WHERE g.node_id = ANY(ARRAY(SELECT c.node_id FROM unnest(chosen) AS c))
                 GROUP BY g.node_id
             ) AS p ON a.node_id = p.node_id
+            CROSS JOIN LATERAL neurigraph_private.node_version(a.node_id) AS v
         )
     );
 END
@@ -124,6 +125,8 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
+    owner uuid := asking ->> 'user_id';
+    told uuid [] := neurigraph_private.told_nodes(asking);
 BEGIN
     -- What a question leaves behind may be lost with the power.
     PERFORM set_config('synchronous_commit', 'off', true);
@@ -132,7 +135,9 @@ BEGIN
     UPDATE neurigraph.graph_index AS g SET last_accessed_at = now()
     FROM (
         SELECT i.node_id FROM neurigraph.graph_index AS i
-        WHERE i.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v WHERE v.node_id = ANY(targets))
+        WHERE i.node_id IN (
+            SELECT v.node_id FROM neurigraph_private.nodes_of(owner, told) AS v WHERE v.node_id = ANY(targets)
+        )
             AND i.last_accessed_at < now() - interval '1 minute'
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS idle
@@ -145,17 +150,17 @@ BEGIN
         FROM near AS n
         CROSS JOIN LATERAL (
             SELECT e.to_node_id AS node_id
-            FROM neurigraph_private.told_edges((asking ->> 'user_id')::uuid) AS e WHERE e.from_node_id = n.node_id
+            FROM neurigraph_private.edges_of(owner, told) AS e WHERE e.from_node_id = n.node_id
             UNION ALL
             SELECT e.from_node_id
-            FROM neurigraph_private.told_edges((asking ->> 'user_id')::uuid) AS e WHERE e.to_node_id = n.node_id
+            FROM neurigraph_private.edges_of(owner, told) AS e WHERE e.to_node_id = n.node_id
         ) AS p
         WHERE n.steps < 2
     ),
 
     found AS MATERIALIZED (
         SELECT DISTINCT n.target, g.user_id, g.node_id
-        FROM near AS n INNER JOIN neurigraph.visible_nodes(asking) AS g ON n.node_id = g.node_id
+        FROM near AS n INNER JOIN neurigraph_private.nodes_of(owner, told) AS g ON n.node_id = g.node_id
     ),
 
     staged AS (
