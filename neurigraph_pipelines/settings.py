@@ -302,14 +302,14 @@ class Settings(BaseSettings):
     layer_cache_mb: int = Field(
         default=512,
         ge=0,
-        description="Megabytes of metadata layers that a process keeps in memory, about 4 kB a passage, so that it ranks "
-        "them without reading them again. What is not kept is read for each question, about 20 µs a passage. 0: none.",
+        description="Megabytes of metadata layers that a process keeps in memory, about 4 kB a passage, so that it "
+        "need not read them again. What is not kept is read for each question, about 20 µs a passage. 0: none.",
     )
     max_searched_passages: int = Field(
         default=5_000,
         ge=100,
-        description="Passages of a graph that is searched as a whole, about 0.5 µs each in memory; of larger ones half as "
-        "many are compared, in the nodes for which most speaks.",
+        description="Passages of a graph that is searched as a whole, about 0.5 µs each in memory; of larger ones "
+        "half as many are compared, in the nodes for which most speaks.",
     )
 
     reranker: Literal["none", "auto", "cohere", "voyage", "compatible"] = Field(

@@ -233,7 +233,7 @@ def read_layers(
     """The layers of nodes, from memory where they are kept as they are now, the others in one trip to the database.
 
     Args:
-        most: Bytes that may be kept.
+        most: Bytes that may be kept; with 0 nothing is, and nothing is taken from what was.
         nodes: With ``node_id``, and the ``version`` that is in force; None where nothing may be kept.
         model: Whose vectors are in use.
         question: As ``neurigraph.layers`` takes it: of a node with vector indexes only its candidates are read.
@@ -244,16 +244,17 @@ def read_layers(
     """
     found: dict[str, MetadataLayer] = {}
     for node in nodes:
-        layer = cache.get(node["node_id"], node["version"], model) if node["version"] is not None else None
-        if layer is not None:
-            found[node["node_id"]] = layer
+        if most and node["version"] is not None:
+            layer = cache.get(node["node_id"], node["version"], model)
+            if layer is not None:
+                found[node["node_id"]] = layer
     missing = [node["node_id"] for node in nodes if node["node_id"] not in found]
     if missing:
         parameters = {"question": Jsonb(question), "nodes": missing, "embedding": embedding}
         for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
             node_id, layer = str(row["node_id"]), MetadataLayer(row)
             found[node_id] = layer
-            if row["version"] is not None:
+            if most and row["version"] is not None:
                 cache.put(node_id, row["version"], row["model"], layer, most)
     return found
 

@@ -138,8 +138,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- What others than the owner are told in an answer: nothing that any other node knows, not even by a score. Which nodes
--- that is, is found out once for a question; null for the owner, who is told of all. What it is asked with must come from
--- claims().
+-- are told of is found out once for a question; null for the owner, who is told of all. What it is asked with must come
+-- from claims().
 DROP FUNCTION IF EXISTS neurigraph_private.told_names(uuid);
 DROP FUNCTION IF EXISTS neurigraph_private.told_edges(uuid);
 DROP FUNCTION IF EXISTS neurigraph_private.corpus(uuid);
@@ -175,7 +175,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- How much there is to search.
-CREATE OR REPLACE FUNCTION neurigraph_private.corpus(asking jsonb, told uuid [], OUT passages bigint, OUT lexemes bigint)
+CREATE OR REPLACE FUNCTION neurigraph_private.corpus(
+    asking jsonb, told uuid [], OUT passages bigint, OUT lexemes bigint
+)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF told IS NULL THEN

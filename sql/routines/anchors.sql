@@ -1,5 +1,5 @@
 -- Where a question is searched. Everything from here to the search itself runs with the owner's rights behind one door
--- that checks the claims, on nodes that visible_nodes() gave, and on nothing else: only so do operators that are not
+-- that checks the claims, on nodes that told_nodes() allows, and on nothing else: only so do operators that are not
 -- leakproof keep their indexes. The policies of the tables stay as they are, a wall of their own.
 
 -- Rarity of each lexeme of a question in all that whoever asks may search (Robertson and Zaragoza, 2009).
@@ -123,7 +123,8 @@ $$;
 -- edge to a named one, the words of the shell, the rare words of the content, and, when no name leads, the centroid.
 DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
 CREATE OR REPLACE FUNCTION neurigraph_private.anchors_of(
-    asking jsonb, told uuid [], question jsonb, route halfvec, OUT chosen neurigraph_private.anchor [], OUT visible bigint
+    asking jsonb, told uuid [], question jsonb, route halfvec,
+    OUT chosen neurigraph_private.anchor [], OUT visible bigint
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

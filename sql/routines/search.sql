@@ -1,5 +1,5 @@
--- The calls of a question: what is known before it, which nodes to search, and what it leaves behind. The ranking is the
--- asking process' own (neurigraph_pipelines/retrieval/ranking.py).
+-- The calls of a question: what is known before it, which nodes to search, and what it leaves behind. The ranking is
+-- the asking process' own (neurigraph_pipelines/retrieval/ranking.py).
 
 DROP FUNCTION IF EXISTS neurigraph.search(jsonb, vector, halfvec);
 DROP FUNCTION IF EXISTS neurigraph_private.rank(

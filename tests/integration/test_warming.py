@@ -77,7 +77,8 @@ def test_what_is_brought_in_is_not_read_again(shared_installation: Installation,
     with here.database.owner() as tx:
         (two,) = tx.execute(
             "SELECT g.node_id::text, v.version FROM neurigraph.graph_index AS g "
-            "CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v WHERE g.user_id = %s AND g.node_name = 'Two'",
+            "CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v "
+            "WHERE g.user_id = %s AND g.node_name = 'Two'",
             [claims.user_id],
         ).fetchall()
     layers = kept_of(here.database).layers
