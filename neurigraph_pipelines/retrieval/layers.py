@@ -87,12 +87,14 @@ class MetadataLayer:
         row: A row of ``neurigraph.layers``.
 
     Attributes:
+        model: Whose vectors these are.
         records: How many.
         record_ids: Of each record.
         occurred: Of each record, seconds since 1970.
         created: Of each record, seconds since 1970.
         source_kinds: Of each record.
-        vectors: Of each record, ``(records, dimensions)``; zeros where there is none of the model in use.
+        vectors: Of each record, ``(records, dimensions)``; zeros where there is none of the model.
+        has_vector: Of each record.
         record_lexemes: Of the records' titles, summaries and keywords.
         record: Of each passage, the row of its record.
         seq: Of each passage, its number in its record.
@@ -110,6 +112,7 @@ class MetadataLayer:
     """
 
     def __init__(self, row: Mapping[str, Any]) -> None:
+        self.model: str | None = row["model"]
         self._read_records(row)
         self._read_passages(row)
 
@@ -121,6 +124,7 @@ class MetadataLayer:
         self.created = records["created"].astype(np.float64)
         self.source_kinds = np.array(row["source_kinds"] or (), np.str_)
         self.vectors = _vectors(row["summaries"], ">f4", RECORD_DIMENSIONS)
+        self.has_vector: NDArray[np.bool_] = self.vectors.any(axis=1)
         self._shown: list[str] = row["shown"] or []
         self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
             number: json.loads(spans) for number, spans in enumerate(row["superseded"] or ()) if spans is not None
@@ -196,7 +200,7 @@ class LayerCache:
     """The layers that were used last, up to a number of bytes; threads may share one."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[tuple[str, str | None], MetadataLayer]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[str, MetadataLayer]] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
@@ -204,17 +208,17 @@ class LayerCache:
         """The layer of a node, if it is kept as it is in that version, with vectors of that model."""
         with self._lock:
             found = self._kept.get(node_id)
-            if found is None or found[0] != (version, model):
+            if found is None or (found[0], found[1].model) != (version, model):
                 return None
             self._kept.move_to_end(node_id)
             return found[1]
 
-    def put(self, node_id: str, version: str, model: str | None, layer: MetadataLayer, most: int) -> None:
+    def put(self, node_id: str, version: str, layer: MetadataLayer, most: int) -> None:
         """Keep a layer, and of all what fits into ``most`` bytes."""
         with self._lock:
             before = self._kept.pop(node_id, None)
             self._size += layer.size - (before[1].size if before is not None else 0)
-            self._kept[node_id] = ((version, model), layer)
+            self._kept[node_id] = (version, layer)
             while self._size > most:
                 _, (_, oldest) = self._kept.popitem(last=False)
                 self._size -= oldest.size
@@ -240,7 +244,8 @@ def read_layers(
         embedding: Of the question, for the same.
 
     Returns:
-        By node. One that vanished since its version was asked for is not among them.
+        By node. One that vanished since its version was asked for is not among them; one whose user moved to another
+        model since has vectors of that.
     """
     found: dict[str, MetadataLayer] = {}
     for node in nodes:
@@ -255,7 +260,7 @@ def read_layers(
             node_id, layer = str(row["node_id"]), MetadataLayer(row)
             found[node_id] = layer
             if most and row["version"] is not None:
-                cache.put(node_id, row["version"], row["model"], layer, most)
+                cache.put(node_id, row["version"], layer, most)
     return found
 
 

@@ -150,6 +150,7 @@ class _Ranking:
         passage = np.where(np.isfinite(best), best, 0.0)
         vector = self.asked.vector
         dense = self._all(lambda layer: _products(layer.vectors, vector))
+        compared = self._all(lambda layer: layer.has_vector)
         lexical = self._summary_lexical()
         score = (
             WEIGHTS["best_passage"] * passage
@@ -169,7 +170,7 @@ class _Ranking:
                 float(score[number]),
                 {
                     "passage": float(best[number]) if np.isfinite(best[number]) else None,
-                    "summary_dense": float(dense[number]) if vector is not None else None,
+                    "summary_dense": float(dense[number]) if vector is not None and compared[number] else None,
                     "summary_lexical": float(lexical[number]),
                     "boost": float(self.boost[number]),
                     "period": float(self.period[number]),

@@ -178,6 +178,8 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
         asked,
         HalfVector(compared[1]) if compared is not None else None,
     )
+    if any(layer.model != found["model"] for layer in layers.values()):  # the user has moved to another one since
+        return search(database, embedder, settings, claims, question)
     # A node may have vanished since.
     searched = [anchor for anchor in anchors if anchor["node_id"] in layers]
     records, messages = rank(

@@ -114,8 +114,8 @@ def test_no_more_is_kept_than_there_is_room_for(shared_installation: Installatio
     ask(here, claims)
     most = max(layer.size for layer in kept(here, claims).values())
     for name, layer in kept(here, claims).items():
-        layers.put(name, "1", None, layer, most)
-    assert sum(layers.get(name, "1", None) is not None for name in TOPICS) == 1
+        layers.put(name, "1", layer, most)
+    assert sum(layers.get(name, "1", WordEmbedder.model) is not None for name in TOPICS) == 1
 
 
 def test_what_was_noted_of_a_node_does_not_grow(shared_installation: Installation, claims: Claims) -> None:
