@@ -1,7 +1,7 @@
-"""Who is asking: signed claims, the passwords of the database roles, and API keys.
+"""Who is asking: claims from API keys and tokens, their signature, and the passwords of the database roles.
 
-Deriving and signing only. Which rows a claim opens is decided in the database (``sql/shared``); how claims reach a
-transaction is the database adapter's affair.
+Every face authenticates here. Which rows a claim opens is decided in the database (``sql/routines/access.sql``); how
+claims reach a transaction is the database adapter's affair; giving keys and grants is for ``sharing``.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def require_write(tx: Transaction, node_id: UUID) -> None:
 def unguarded_tables(database: Database) -> list[str]:
     """Tables that a face could reach without a policy, or without the gate of their node; there should be none."""
     with database.owner() as tx:
-        return [f"{row['schema_name']}.{row['table_name']}" for row in tx.execute(_QUERIES["unguarded_tables"])]
+        return [f"{row['place']}: {row['table_name']}" for row in tx.execute(_QUERIES["unguarded_tables"])]
 
 
 def _claims_of_token(said: Mapping[str, Any]) -> Claims:

@@ -49,6 +49,7 @@ from neurigraph_pipelines.defs.sensors import (
     event_boundary_sensor,
     upload_sensor,
 )
+from neurigraph_pipelines.defs.summary_assets import record_summaries
 from neurigraph_pipelines.defs.upload_job import upload_job
 from neurigraph_pipelines.defs.vector_index_assets import vector_index_job, vector_index_schedule, vector_indexes
 
@@ -56,6 +57,7 @@ defs = dg.Definitions(
     assets=[
         pending_embeddings,
         record_embeddings,
+        record_summaries,
         dormant_files,
         expired_files,
         stuck_rehydrations,

@@ -57,6 +57,10 @@ class TransientError(NeurigraphError):
         self.retry_after = retry_after
 
 
+class NodeGoneError(NotFoundError, TransientError):
+    """A node was dropped after it was looked up: another look finds what took its place, or nothing."""
+
+
 class RehydratingError(NeurigraphError):
     """A file is being decompressed by somebody else: not a fault, only not yet."""
 

@@ -19,13 +19,14 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.errors import ConfigurationError, NotFoundError, TransientError
+from neurigraph_pipelines.errors import ConfigurationError, NodeGoneError, TransientError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 # Where the vector extension may live: created by us in public, by Supabase in extensions.
 _SEARCH_PATH = "neurigraph,public,extensions"
+_SHARED_TABLE = '"neurigraph.'
 _ATTEMPTS = 3
 _QUERIES = statements("session")
 
@@ -99,7 +100,7 @@ class PostgresDatabase:
     ) -> list[dict[str, Any]]:
         """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
         for _ in range(_ATTEMPTS - 1):
-            with suppress(NotFoundError):  # the statement looked a node up that was dropped at that moment
+            with suppress(NodeGoneError):
                 return self._ask(claims, statement, parameters, binary)
         return self._ask(claims, statement, parameters, binary)
 
@@ -135,8 +136,11 @@ class PostgresDatabase:
                 yield connection
         except PoolTimeout as error:
             raise TransientError("the database gave no connection in time", retry_after=1.0) from error
-        except psycopg.errors.UndefinedTable as error:  # of a node that was dropped since it was looked up
-            raise NotFoundError from error
+        except psycopg.errors.UndefinedTable as error:
+            missing = error.diag.message_primary or ""
+            if _SHARED_TABLE in missing:
+                raise
+            raise NodeGoneError(f"a node was dropped meanwhile ({type(error).__name__}: {missing})") from error
 
     def _pool(self, role: str) -> ConnectionPool[Connection[dict[str, Any]]]:
         with self._opening:

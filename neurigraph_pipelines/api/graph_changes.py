@@ -8,10 +8,11 @@ from typing import Any, Self
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.requests import Form
 from neurigraph_pipelines.graph import moving, reshaping
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.model import ConceptKind
@@ -22,18 +23,14 @@ _DRY_RUN = Field(default=False, description="Say what would be done, and change 
 _NAME_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": MAX_NAME_LENGTH}
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class MoveRecord(_Request):
+class MoveRecord(Form):
     """Where a record is to lie."""
 
     node_id: UUID
     dry_run: bool = _DRY_RUN
 
 
-class ChangeNode(_Request):
+class ChangeNode(Form):
     """Another name of a node, or another node for it to lie below: one of them."""
 
     name: str | None = Field(default=None, json_schema_extra=_NAME_SCHEMA)
@@ -47,14 +44,14 @@ class ChangeNode(_Request):
         return self
 
 
-class Merge(_Request):
+class Merge(Form):
     """The node that takes over what this one has."""
 
     into_node_id: UUID
     dry_run: bool = _DRY_RUN
 
 
-class Split(_Request):
+class Split(Form):
     """A new node, and the records that it gets: those of which all that is said is true."""
 
     name: str = Field(json_schema_extra=_NAME_SCHEMA)

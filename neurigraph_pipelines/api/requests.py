@@ -37,17 +37,29 @@ MAX_MESSAGES = 1_000
 MAX_TOOL_CALLS = 1_000
 """Most tool calls of one message."""
 
+MAX_FIELDS = 100
+"""Most fields of one object, far above what any has."""
 
 _EXPECTED_DELTA = Field(
     default=None, description="`delta_id` of the memory as it was read; changed meanwhile, the answer is 409."
 )
 
 
-class _Request(BaseModel):
+class Form(BaseModel):
+    """An object that a caller sends: the fields that are documented, and no others."""
+
     model_config = ConfigDict(extra="forbid")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _few_fields(cls, sent: Any) -> Any:
+        # Each field that is none has an error of its own: of a million, that keeps everybody waiting.
+        if isinstance(sent, dict) and len(sent) > MAX_FIELDS:
+            raise ValueError(f"an object has at most {MAX_FIELDS} fields")
+        return sent
 
-class NewUser(_Request):
+
+class NewUser(Form):
     """A user to make."""
 
     slug: str = Field(
@@ -56,7 +68,7 @@ class NewUser(_Request):
     )
 
 
-class NewConversation(_Request):
+class NewConversation(Form):
     """A conversation to open. With an `external_id` that exists, the existing one is meant and left as it is."""
 
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
@@ -65,13 +77,13 @@ class NewConversation(_Request):
     privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: seen by the owner of the graph alone.")
 
 
-class Sharing(_Request):
+class Sharing(Form):
     """Who besides the owner may know of what came in."""
 
     privacy: Privacy = Field(description="`private`: nobody, whatever they are granted. `shared`: who sees its nodes.")
 
 
-class NewMessage(_Request):
+class NewMessage(Form):
     """A message to append. Sent again with the same `external_id`, it is recognised and not added twice."""
 
     role: Role
@@ -89,7 +101,7 @@ class NewMessage(_Request):
     complete: bool = Field(default=True, description="False while a response is still streaming in.")
 
 
-class NewMessages(_Request):
+class NewMessages(Form):
     """Messages to append, in order; all of them or none."""
 
     messages: list[NewMessage] = Field(max_length=MAX_MESSAGES)
@@ -101,13 +113,13 @@ class NewEventMessage(NewMessage):
     role: Role = Role.USER
 
 
-class NewEventMessages(_Request):
+class NewEventMessages(Form):
     """Messages to append, in order; all of them or none."""
 
     messages: list[NewEventMessage] = Field(max_length=MAX_MESSAGES)
 
 
-class NewEvent(_Request):
+class NewEvent(Form):
     """An event to open. With an `external_id` that exists, the existing one is meant and left as it is."""
 
     kind: EventKind
@@ -120,13 +132,13 @@ class NewEvent(_Request):
     )
 
 
-class End(_Request):
+class End(Form):
     """The end of a conversation or an event."""
 
     ended_at: datetime | None = Field(default=None, description="Unset: now.")
 
 
-class _Question(_Request):
+class _Question(Form):
     query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
     node_id: UUID | None = Field(default=None, description="Search only this node and what lies below it.")
     at: datetime | None = Field(default=None, description="Only what was stored by this moment.")
@@ -153,7 +165,7 @@ class _Question(_Request):
         return Question(**{**values, "source_kinds": tuple(self.source_kinds)})
 
 
-class Revise(_Request):
+class Revise(Form):
     """New values for fields of a memory; what is left out or null stays as it is."""
 
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
@@ -172,7 +184,7 @@ class Revise(_Request):
         return Revision(**self.model_dump(exclude={"expected_delta"}))
 
 
-class Supersede(_Request):
+class Supersede(Form):
     """What takes the place of a memory."""
 
     by: UUID | None = Field(description="A newer memory; null lets this one stand for itself again.")
@@ -191,7 +203,7 @@ class Ask(_Question):
     """A question to be answered in words."""
 
 
-class Subject(_Request):
+class Subject(Form):
     """Somebody who does not own the graph: a persona of it, or a third party by a name of the owner's choice."""
 
     persona_id: UUID | None = Field(default=None, description="Node of a persona.")
@@ -222,7 +234,7 @@ class NewKey(Subject):
     expires_at: datetime | None = Field(default=None, description="Unset: good until it is revoked.")
 
 
-class KeyRotation(_Request):
+class KeyRotation(Form):
     """How long a key that is replaced is still good."""
 
     grace_seconds: float = Field(default=0.0, ge=0, le=366 * 86_400)
@@ -242,7 +254,7 @@ class NewGrant(Subject):
         return self
 
 
-class NewNode(_Request):
+class NewNode(Form):
     """A node to make by hand."""
 
     parent_node_id: UUID

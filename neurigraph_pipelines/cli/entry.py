@@ -17,7 +17,7 @@ import typer
 
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
-    embeddings,
+    backfills,
     exporting,
     failures,
     forgetting,
@@ -74,7 +74,7 @@ for subject in (
     sharing,
     lifecycle,
     failures,
-    embeddings,
+    backfills,
     operating,
     stack,
 ):

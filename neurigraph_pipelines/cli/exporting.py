@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,9 +35,13 @@ def export_user(
     output, report = Output(as_json), Exported()
     with opened() as installation:
         claims = claims_of(installation, user)
-        with new_archive(target) as archive, output.progress(in_bytes=True) as progress:
+        with (
+            new_archive(target) as archive,
+            output.progress(in_bytes=True) as progress,
+            closing(export_user(installation.database, installation.objects, claims.user_id, archive, report)) as steps,
+        ):
             task = progress.add_task("exporting", total=None)
-            for more in export_user(installation.database, installation.objects, claims.user_id, archive, report):
+            for more in steps:
                 progress.advance(task, more)
     for key in report.lost:
         output.note(f"gone or damaged in the object store: {key}")

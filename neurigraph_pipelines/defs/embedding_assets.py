@@ -4,15 +4,14 @@ An asset calls one function of ``ingestion.healing`` or ``ingestion.reembed`` an
 """
 
 import time
-import warnings
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
-from typing import Any
+from datetime import UTC, datetime
 
 import dagster as dg
 from pydantic import Field
 
+from neurigraph_pipelines.defs.backfills import OWNERS, asset_by_day, days_of, failures, partition_of
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import MAX_TABLE_ROWS, table
 from neurigraph_pipelines.graph.provisioning import find_user
@@ -20,20 +19,11 @@ from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
 from neurigraph_pipelines.ingestion.records import Committed
 
-FIRST_DAY = "2026-01-01"
-"""The first partition; it also holds whatever claims to be older."""
-
 GROUP = "embeddings"
-OWNERS = ["team:data-engineering"]
 
 _OTHERS_WAIT = (
     "their users' searches use another model than the configured one: backfill record_embeddings, or go back to it"
 )
-
-RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
-
-days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
-"""Days (UTC) on which records were stored, today's included."""
 
 
 class HealConfig(dg.Config):
@@ -62,7 +52,7 @@ def pending_embeddings(
             "embedding model": installation.adapters.embedder.model,
             "records healed": done.records,
             "passages": done.passages,
-            "failed for now": _failures(done.failed),
+            "failed for now": failures(done.failed),
             **_waiting(done.waiting),
             "settled after a switch": sum(move.settled for move in done.moves),
             "seconds": round(time.monotonic() - started, 3),
@@ -101,20 +91,7 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
     )
 
 
-with warnings.catch_warnings():
-    # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
-    warnings.simplefilter("ignore", dg.BetaWarning)
-    _asset_by_day = dg.asset(
-        group_name=GROUP,
-        owners=OWNERS,
-        kinds={"postgres"},
-        partitions_def=days,
-        backfill_policy=dg.BackfillPolicy.single_run(),
-        retry_policy=RETRY_POLICY,
-    )
-
-
-@_asset_by_day
+@asset_by_day(GROUP)
 def record_embeddings(
     context: dg.AssetExecutionContext, config: ReembedConfig, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None]]:
@@ -125,11 +102,9 @@ def record_embeddings(
     """
     from neurigraph_pipelines.ingestion.reembed import reembed  # numpy: for runs, not for those who load definitions
 
-    window = context.partition_time_window
-    keys = list(context.partition_keys)
-    since = None if keys[0] == FIRST_DAY else window.start
+    since, until = days_of(context)
     user_id = find_user(installation.opened.database, config.user).user_id if config.user else None
-    done = reembed(installation.adapters, since, window.end, user_id)
+    done = reembed(installation.adapters, since, until, user_id)
     for record_id, _ in done.failed:
         context.log.error("%s has no vectors of %s: `neurigraph reembed` says why", record_id, done.model)
     yield dg.MaterializeResult(
@@ -138,7 +113,7 @@ def record_embeddings(
             "records embedded": done.records,
             "passages": done.passages,
             "had them already": done.complete,
-            "failed": _failures(done.failed),
+            "failed": failures(done.failed),
             "embedded by day": table([{"day": day, "records": count} for day, count in sorted(done.days.items())]),
             "moves": table([_move_row(move) for move in done.moves]),
             "users switched": sum(not move.missing for move in done.moves),
@@ -208,11 +183,6 @@ def materializations(stored: Iterable[Committed], model: str) -> list[dg.AssetMa
     ]
 
 
-def partition_of(moment: datetime) -> str:
-    """The partition that a record stored at that moment belongs to."""
-    return max(moment.astimezone(UTC).date(), date.fromisoformat(FIRST_DAY)).isoformat()
-
-
 def _move_row(move: Move) -> dict[str, str | int]:
     state = f"{move.missing} records to go" if move.missing else "switched"
     return {"user": str(move.user_id), "state": state, "settled": move.settled}
@@ -225,7 +195,3 @@ def _waiting(found: healing.Waiting) -> dict[str, int | float]:
         "oldest waits for seconds": round(waited, 1),
         "waiting for another model": found.of_other_models,
     }
-
-
-def _failures(failed: list[tuple[Any, str]]) -> dg.MetadataValue[Any] | str:
-    return table([{"record": str(record_id)} for record_id, _ in failed])

@@ -55,7 +55,9 @@ def rename_node(database: Database, claims: Claims, node_id: UUID, name: str, *,
             parent, *siblings = node_and_below(tx, claims.user_id, parent_id)
             refuse_taken_name([other for other in siblings if other.node_id != node_id], parent, shown)
             take_rows(tx, {}, [], placed=[node_id])
-            own = f"{node.name}: "
+            # What people are is told behind their name.
+            former, own = f"{node.name}: ", f"{shown}: "
+            summary = own + node.summary.removeprefix(former) if node.summary.startswith(former) else node.summary
             tx.execute(
                 _QUERIES["rename"],
                 {
@@ -63,9 +65,7 @@ def rename_node(database: Database, claims: Claims, node_id: UUID, name: str, *,
                     "node_name": shown,
                     "name_key": name_key(shown),
                     "aliases": _other_names(shown, node.aliases, former=node.name),
-                    "node_summary": f"{shown}: {node.summary.removeprefix(own)}"
-                    if node.summary.startswith(own)
-                    else node.summary or None,
+                    "node_summary": summary or None,
                 },
             )
             now = node_and_below(tx, claims.user_id, node_id)
@@ -124,7 +124,7 @@ def merge_nodes(
         _parent_of(node, "merged away")
         if into_id in {other.node_id for other in before}:
             raise ConflictError(
-                f"{node.path} cannot be merged into itself or a node below it: merge the other way round"
+                f"{node.path} cannot be merged into itself, nor into a node below it: merge the other way round"
             )
         target, *below = node_and_below(tx, claims.user_id, into_id)
         plan = _Plan(before, below)
@@ -227,5 +227,4 @@ def _other_names(name: str, aliases: Iterable[str], former: str) -> list[str]:
     """Aliases without doubles and without the name itself; a former name is among them whatever has to go."""
     distinct = {name_key(alias): alias for alias in reversed([former, *aliases])}
     distinct.pop(name_key(name), None)
-    names = list(reversed(distinct.values()))
-    return names[:MAX_ALIASES]
+    return list(reversed(distinct.values()))[:MAX_ALIASES]

@@ -37,9 +37,6 @@ KEYWORDS_OF_RECORD = 6
 KEYWORD_HALF_LIFE = 64
 """Records after which what a keyword weighs is halved: what is not borne out again makes room."""
 
-_TELLING_RECORDS = 4 * KEYWORD_HALF_LIFE
-_KEYWORD_FIELDS = tuple(each.name for each in fields(Keywords))
-
 MAX_ALIASES = 16
 SUBJECTS_SHOWN = 5
 LABELS_SHOWN = 3
@@ -49,6 +46,8 @@ MAX_DEFINITION = 300
 UNTELLING = frozenset(["mentions", "talks with", "related to"])
 """Labels of edges that do not say what somebody is."""
 
+_TELLING_RECORDS = 4 * KEYWORD_HALF_LIFE  # older ones weigh less than a sixteenth
+_KEYWORD_FIELDS = tuple(each.name for each in fields(Keywords))
 _QUERIES = statements("graph")
 _GROWTH = re.compile(r"\s*\b(?:1 memory|[\d,]+ memories) from .*", re.DOTALL)
 _RELATIONSHIP = re.compile(r"(?P<label>[^:]{1,60}): (?P<name>.+)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from neurigraph_pipelines.ingestion.each_record import each_record
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
 from neurigraph_pipelines.model import Keywords, Segment
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.ports import Adapters, LanguageModel
 from neurigraph_pipelines.settings import Settings
 
 STEP = "extract_keywords"
@@ -19,13 +19,18 @@ def extract_keywords(
 ) -> Described:
     """Describe every record of a batch, several at once; a failure stays with its item."""
 
-    def describe(_: RecordPlan, part: Segment) -> Keywords:
-        found = adapters.language_model.extract_keywords(part)
-        return Keywords(
-            _bounded(found.entities), _bounded(found.topics), _bounded(found.dates), _bounded(found.relationships)
-        )
+    def work(_: RecordPlan, part: Segment) -> Keywords:
+        return keywords_of(adapters.language_model, part)
 
-    return Described(*each_record(STEP, describe, adapters, settings, assigned, on_done))
+    return Described(*each_record(STEP, work, adapters, settings, assigned, on_done))
+
+
+def keywords_of(model: LanguageModel, part: Segment) -> Keywords:
+    """The keywords of one record, which is made of a part of a segment."""
+    found = model.extract_keywords(part)
+    return Keywords(
+        _bounded(found.entities), _bounded(found.topics), _bounded(found.dates), _bounded(found.relationships)
+    )
 
 
 def _bounded(words: tuple[str, ...]) -> tuple[str, ...]:

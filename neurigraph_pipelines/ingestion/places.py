@@ -1,8 +1,13 @@
-"""Where a record lies while it is written to: it may have been moved since somebody read of it."""
+"""Which records there are, page by page, and where each lies while it is written to.
+
+It may have been moved since somebody read of it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,9 +15,11 @@ from psycopg import sql
 
 from neurigraph_pipelines.graph.exclusion import hold_graph
 from neurigraph_pipelines.graph.provisioning import upgrade_node
-from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
+_PAGE = 500
+_EMBEDDINGS = statements("embeddings")
 _QUERIES = statements("search")
 
 
@@ -53,3 +60,39 @@ def hold(tx: Transaction, user_id: UUID, record_id: UUID) -> Place | None:
     """The same, and keep it there until the transaction ends."""
     hold_graph(tx, user_id)
     return locate(tx, record_id)
+
+
+def pages_of_days(
+    database: Database,
+    since: datetime | None,
+    until: datetime,
+    user_id: UUID | None = None,
+    record_ids: Sequence[UUID] | None = None,
+) -> Iterator[list[dict[str, Any]]]:
+    """Rows of the registry in order, so that what is stored meanwhile disturbs nothing.
+
+    Args:
+        since: Stored from this moment on; None for the beginning.
+        until: First moment that is not within.
+        user_id: Only this user's.
+        record_ids: Only these.
+    """
+    after: dict[str, Any] = {"created_at": None, "record_id": None}
+    while True:
+        with database.pipeline() as tx:
+            page = tx.execute(
+                _EMBEDDINGS["records_of_days"],
+                {
+                    "since": since,
+                    "until": until,
+                    "user_id": user_id,
+                    "record_ids": None if record_ids is None else list(record_ids),
+                    "after_time": after["created_at"],
+                    "after_id": after["record_id"],
+                    "limit": _PAGE,
+                },
+            ).fetchall()
+        if not page:
+            return
+        yield page
+        after = page[-1]

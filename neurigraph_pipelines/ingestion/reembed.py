@@ -8,7 +8,6 @@ of some days; those that wait for a provider are for ``healing``.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -27,16 +26,14 @@ from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.history import authored, pipeline_author
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, hold_models
-from neurigraph_pipelines.ingestion.places import Place, hold
+from neurigraph_pipelines.ingestion.places import Place, hold, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
-from neurigraph_pipelines.ingestion.transcript import Passage
+from neurigraph_pipelines.ingestion.transcript import Passage, read_messages
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.lifecycle.stored_text import passage_text
-from neurigraph_pipelines.model import Message, Role
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 
-_PAGE = 500
 _QUERIES = statements("embeddings")
 
 
@@ -80,7 +77,7 @@ def reembed(
         TransientError: The provider is down; what was written stays, and another run goes on from there.
     """
     done = Reembedded(adapters.embedder.model)
-    for page in _pages(adapters.database, since, until, user_id):
+    for page in pages_of_days(adapters.database, since, until, user_id):
         days = {row["record_id"]: row["created_at"].astimezone(UTC).date().isoformat() for row in page}
         lacking = _lacking(adapters.database, page, done.model)
         done.complete += len(page) - len(lacking)
@@ -100,30 +97,6 @@ def reembed(
                 on_done(1)
     done.moves = finish_moves(adapters.database, done.model, user_id)
     return done
-
-
-def _pages(
-    database: Database, since: datetime | None, until: datetime, user_id: UUID | None
-) -> Iterator[list[dict[str, Any]]]:
-    """Rows of the registry in order, so that what is stored meanwhile disturbs nothing."""
-    after: dict[str, Any] = {"created_at": None, "record_id": None}
-    while True:
-        with database.pipeline() as tx:
-            page = tx.execute(
-                _QUERIES["records_of_days"],
-                {
-                    "since": since,
-                    "until": until,
-                    "user_id": user_id,
-                    "after_time": after["created_at"],
-                    "after_id": after["record_id"],
-                    "limit": _PAGE,
-                },
-            ).fetchall()
-        if not page:
-            return
-        yield page
-        after = page[-1]
 
 
 def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[Place]:
@@ -194,7 +167,7 @@ def _read(adapters: Adapters, place: Place) -> tuple[str, list[Passage]]:
 
 def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[dict[str, Any]]) -> list[Passage]:
     text = durable_content(objects, manifest).content
-    messages = {message.seq: message for message in map(_message, filter(None, text.split(b"\n")))}
+    messages = {message.seq: message for message in read_messages(text)}
     return [
         Passage(
             row["seq"],
@@ -205,19 +178,6 @@ def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[d
         )
         for row in ranges
     ]
-
-
-def _message(line: bytes) -> Message:
-    """Who spoke when, from a line of a transcript; the words come by their byte ranges."""
-    stated = json.loads(line)
-    return Message(
-        seq=stated["seq"],
-        role=Role(stated["role"]),
-        content="",
-        token_count=0,
-        occurred_at=datetime.fromisoformat(stated["occurred_at"]),
-        author=stated["author"],
-    )
 
 
 def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vectors: Vectors) -> None:

@@ -7,7 +7,7 @@ node is for ``graph``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -19,7 +19,7 @@ from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.hygiene import clean_text
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
-from neurigraph_pipelines.ingestion.places import hold, locate
+from neurigraph_pipelines.ingestion.places import Place, hold, locate
 from neurigraph_pipelines.model import RECORD_DIMENSIONS, Claims
 from neurigraph_pipelines.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.statements import statements
@@ -75,26 +75,70 @@ def revise(
         ForbiddenError: It is visible to them, and not theirs to change; so below.
         ConflictError: It was changed since ``expected_delta``; so below.
     """
-    values = _checked(revision, redactor)
+    values = checked(revision, redactor)
     user_id = _require_write(database, claims, record_id)
     vector = _embedded(embedder, values["summary"]) if "summary" in values else None
     with database.pipeline() as tx:
-        place = _found(hold(tx, user_id, record_id))
-        in_use = _found(tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone())["embedding_model"]
-        lock = _QUERIES["lock_words"].format(schema=place.schema)
-        row = _found(tx.execute(lock, {"record_id": record_id}).fetchone())
+        words = lock_words(tx, user_id, record_id)
         _require_unchanged(tx, record_id, expected_delta)
-        if values.items() <= row.items():
-            return
-        if values.get("summary", row["summary"]) != row["summary"] and not row["embedding_pending"]:
-            usable = vector if in_use == embedder.model else None
-            if usable is None:
-                tx.execute(_EMBEDDINGS["insert_pending"], asdict(place))
-            lost = row["embedding"].to_numpy() if row["embedding_model"] == in_use else None
-            replace_vector(tx, place.node_id, lost=lost, gained=usable)
-            values |= _vector_columns(usable, embedder.model)
-        authored(tx, author_of(claims))
-        tx.execute(_QUERIES["revise"].format(schema=place.schema), {**row, **values, "record_id": record_id})
+        replace_words(tx, words, values, vector, embedder.model, author_of(claims))
+
+
+@dataclass(frozen=True, slots=True)
+class LockedWords:
+    """A record whose words nobody else changes until the transaction ends; ``row`` is of ``lock_words``."""
+
+    place: Place
+    row: Mapping[str, Any]
+    model_in_use: str | None
+
+
+def lock_words(tx: Transaction, user_id: UUID, record_id: UUID) -> LockedWords:
+    """Keep a record as it is until the transaction ends.
+
+    Raises:
+        NotFoundError: It is gone.
+    """
+    place = _found(hold(tx, user_id, record_id))
+    in_use = _found(tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone())["embedding_model"]
+    lock = _QUERIES["lock_words"].format(schema=place.schema)
+    return LockedWords(place, _found(tx.execute(lock, {"record_id": record_id}).fetchone()), in_use)
+
+
+def replace_words(
+    tx: Transaction,
+    words: LockedWords,
+    values: Mapping[str, Any],
+    vector: NDArray[np.float32] | None,
+    model: str,
+    author: str,
+) -> bool:
+    """Give a record other words: the one way in which that is done.
+
+    Args:
+        values: Of ``checked``.
+        vector: Of the new summary; None lets the record wait for it.
+        model: That the vector is of.
+        author: Of the delta.
+
+    Returns:
+        False where it bears these words already.
+    """
+    place, row = words.place, words.row
+    if values.items() <= row.items():
+        return False
+    vectors: dict[str, Any] = {}
+    if values.get("summary", row["summary"]) != row["summary"] and not row["embedding_pending"]:
+        usable = vector if words.model_in_use == model else None
+        if usable is None:
+            tx.execute(_EMBEDDINGS["insert_pending"], asdict(place))
+        lost = row["embedding"].to_numpy() if row["embedding_model"] == words.model_in_use else None
+        replace_vector(tx, place.node_id, lost=lost, gained=usable)
+        vectors = _vector_columns(usable, model)
+    authored(tx, author)
+    revised = {**row, **values, **vectors, "record_id": place.record_id}
+    tx.execute(_QUERIES["revise"].format(schema=place.schema), revised)
+    return True
 
 
 def supersede(
@@ -186,8 +230,12 @@ def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str,
     }
 
 
-def _checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
-    """The columns that are to be given values."""
+def checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
+    """The columns that are to be given values.
+
+    Raises:
+        InvalidInputError: There is nothing to change, or a value is empty or too long.
+    """
 
     def kept(name: str, text: str, most: int) -> str:
         cleaned = clean_text(text, "repair")[0].strip()

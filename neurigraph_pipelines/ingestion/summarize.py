@@ -8,8 +8,8 @@ from __future__ import annotations
 from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.ingestion.each_record import each_record
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized
-from neurigraph_pipelines.model import Segment, Summary
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.model import Segment, SegmentRef, Summary
+from neurigraph_pipelines.ports import Adapters, LanguageModel
 from neurigraph_pipelines.settings import Settings
 
 STEP = "summarize"
@@ -21,15 +21,24 @@ def summarize(
 ) -> Summarized:
     """Summarise every record of a batch, several at once; a failure stays with its item."""
 
-    def summary_of(plan: RecordPlan, part: Segment) -> Summary:
-        summary = adapters.language_model.summarize(part, settings.summary_words)
-        if not summary.text.strip():
-            raise ProviderError(f"{adapters.language_model.name} gave an empty summary")
-        return Summary(_title(summary.title, plan), summary.text.strip())
+    def work(_: RecordPlan, part: Segment) -> Summary:
+        return summary_of(adapters.language_model, part, settings.summary_words)
 
-    return Summarized(*each_record(STEP, summary_of, adapters, settings, assigned, on_done))
+    return Summarized(*each_record(STEP, work, adapters, settings, assigned, on_done))
 
 
-def _title(proposed: str, plan: RecordPlan) -> str:
-    title = " ".join(proposed.split()) or (plan.ref.title or "").strip() or f"Untitled {plan.ref.source_kind.value}"
+def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
+    """The summary of one record, which is made of a part of a segment.
+
+    Raises:
+        ProviderError: The model gave an empty one.
+    """
+    summary = model.summarize(part, words)
+    if not summary.text.strip():
+        raise ProviderError(f"{model.name} gave an empty summary")
+    return Summary(_title(summary.title, part.ref), summary.text.strip())
+
+
+def _title(proposed: str, ref: SegmentRef) -> str:
+    title = " ".join(proposed.split()) or (ref.title or "").strip() or f"Untitled {ref.source_kind.value}"
     return title if len(title) <= MAX_TITLE_LENGTH else title[: MAX_TITLE_LENGTH - 1].rstrip() + "…"

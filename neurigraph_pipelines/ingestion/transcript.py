@@ -1,7 +1,7 @@
 """A segment as bytes: one JSON line a message, gzip in several members, and where each passage lies in it.
 
-Text in, bytes and positions out; which store keeps the bytes is for ``commit``, reading them back for
-``lifecycle.stored_text``. Any gunzip reads the whole file, any JSON reader each line.
+Text in, bytes and positions out, and messages back; which store keeps the bytes is for ``commit``, unpacking them and
+reading single passages for ``lifecycle.stored_text``. Any gunzip reads the whole file, any JSON reader each line.
 
 The content is the last field of a line, and JSON escapes each character by itself, so a passage's bytes are the
 escaped form of exactly its text, whether it is a whole message or a part of one.
@@ -13,10 +13,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from neurigraph_pipelines.lifecycle.stored_text import packed
-from neurigraph_pipelines.model import Message, Segment
+from neurigraph_pipelines.model import Message, Role, Segment
 from neurigraph_pipelines.ports import TokenCounter
 
 LINE_END = b'"}\n'
@@ -129,6 +130,22 @@ def last_line(text: bytes) -> dict[str, Any]:
     """The message whose line ends a piece of a transcript."""
     line: dict[str, Any] = json.loads(text.rstrip(b"\n").rpartition(b"\n")[2])
     return line
+
+
+def read_messages(text: bytes) -> Iterator[Message]:
+    """The messages of a transcript, in order. How many tokens each had is not kept: 0."""
+    for line in filter(None, text.split(b"\n")):
+        stated = json.loads(line)
+        yield Message(
+            seq=stated["seq"],
+            role=Role(stated["role"]),
+            content=stated["content"],
+            token_count=0,
+            occurred_at=datetime.fromisoformat(stated["occurred_at"]),
+            author=stated["author"],
+            external_id=stated["external_id"],
+            tool_calls=tuple(stated.get("tool_calls", ())),
+        )
 
 
 def _frame(message: Message) -> tuple[bytes, bytes]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import OperationalError
@@ -181,24 +182,26 @@ def release(database: Database, batch_id: UUID) -> int:
 def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
     """The segments that a batch still holds, oldest first."""
     with database.pipeline() as tx:
-        return [
-            SegmentRef(
-                trigger_id=row["trigger_id"],
-                user_id=row["user_id"],
-                user_slug=row["user_slug"],
-                source_kind=SourceKind(row["source_kind"]),
-                source_id=row["source_id"],
-                source_external_id=row["source_external_id"],
-                title=row["title"],
-                trigger_type=TriggerType(row["trigger_type"]),
-                first_message=row["first_message"],
-                last_message=row["last_message"],
-                token_count=row["token_count"],
-                attempts=row["attempts"],
-                persona_id=row["persona_id"],
-            )
-            for row in tx.execute(_QUERIES["batch"], {"batch_id": batch_id})
-        ]
+        return [ref_of(row) for row in tx.execute(_QUERIES["batch"], {"batch_id": batch_id})]
+
+
+def ref_of(row: Mapping[str, Any]) -> SegmentRef:
+    """A segment from a query that gives the columns of ``batch`` among its own."""
+    return SegmentRef(
+        trigger_id=row["trigger_id"],
+        user_id=row["user_id"],
+        user_slug=row["user_slug"],
+        source_kind=SourceKind(row["source_kind"]),
+        source_id=row["source_id"],
+        source_external_id=row["source_external_id"],
+        title=row["title"],
+        trigger_type=TriggerType(row["trigger_type"]),
+        first_message=row["first_message"],
+        last_message=row["last_message"],
+        token_count=row["token_count"],
+        attempts=row["attempts"],
+        persona_id=row["persona_id"],
+    )
 
 
 def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = None) -> Segment:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -51,8 +51,8 @@ class Exported:
 
 def export_user(
     database: Database, objects: ObjectStore, user_id: UUID, archive: ArchiveWriter, report: Exported
-) -> Iterator[int]:
-    """Write all of a user, step by step; gives how many bytes each step wrote.
+) -> Generator[int]:
+    """Write all of a user, step by step; gives how many bytes each step wrote. Who stops before the end closes it.
 
     Args:
         archive: Has its manifest once the last step is done, and is no export before.
@@ -75,8 +75,11 @@ def zipped(database: Database, objects: ObjectStore, user_id: UUID) -> Iterator[
         StorageError: The object store refused.
     """
     outbox = _Outbox()
-    with closing(ZipWriter(cast(IO[bytes], outbox))) as archive:
-        for _ in export_user(database, objects, user_id, archive, Exported()):
+    with (
+        closing(ZipWriter(cast(IO[bytes], outbox))) as archive,
+        closing(export_user(database, objects, user_id, archive, Exported())) as steps,
+    ):
+        for _ in steps:
             yield outbox.take()
     yield outbox.take()
 

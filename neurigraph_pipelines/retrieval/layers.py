@@ -124,7 +124,7 @@ class MetadataLayer:
         self.created = records["created"].astype(np.float64)
         self.source_kinds = np.array(row["source_kinds"] or (), np.str_)
         self.vectors = _vectors(row["summaries"], ">f4", RECORD_DIMENSIONS)
-        self.has_vector: NDArray[np.bool_] = self.vectors.any(axis=1)
+        self.has_vector = np.asarray(self.vectors.any(axis=1))
         self._shown: list[str] = row["shown"] or []
         self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
             number: json.loads(spans) for number, spans in enumerate(row["superseded"] or ()) if spans is not None

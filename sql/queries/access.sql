@@ -145,8 +145,9 @@ SELECT %(node_id)s IN (SELECT neurigraph.writable_nodes(%(persona)s)) AS may;
 
 -- name: unguarded_tables
 -- Tables that a face reaches without a policy in the way, or in a node schema without that node's gate; there are none.
+-- A node's are told by its id: names of schemas are made of names of nodes.
 SELECT
-    n.nspname AS schema_name,
+    coalesce('node ' || g.node_id, n.nspname) AS place,
     c.relname AS table_name
 FROM pg_catalog.pg_class AS c
 INNER JOIN pg_catalog.pg_namespace AS n ON c.relnamespace = n.oid
@@ -173,8 +174,10 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
             WHERE p.polrelid = c.oid AND p.polpermissive
                 AND p.polroles && ARRAY['neurigraph_agent'::regrole::oid, 0::oid]
                 AND n.nspname <> 'neurigraph'
-                AND pg_catalog.pg_get_expr(p.polqual, p.polrelid)
-                NOT LIKE '%may_read_node(' || quote_literal(g.node_id) || '::uuid)%'
+                AND position(
+                    'may_read_node(' || quote_literal(g.node_id) || '::uuid)'
+                    IN pg_catalog.pg_get_expr(p.polqual, p.polrelid)
+                ) = 0
         )
     )
 ORDER BY n.nspname, c.relname;

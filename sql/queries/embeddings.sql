@@ -100,6 +100,7 @@ FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE (i.created_at >= %(since)s::timestamptz OR %(since)s::timestamptz IS NULL) AND i.created_at < %(until)s
     AND (%(user_id)s::uuid IS NULL OR i.user_id = %(user_id)s::uuid)
+    AND (%(record_ids)s::uuid [] IS NULL OR i.record_id = ANY(%(record_ids)s::uuid []))
     AND (
         %(after_time)s::timestamptz IS NULL
         OR (i.created_at, i.record_id) > (%(after_time)s::timestamptz, %(after_id)s::uuid)

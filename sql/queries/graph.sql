@@ -83,7 +83,7 @@ SELECT
     g.*,
     n.names,
     CASE
-        WHEN (SELECT neurigraph.hidden_sources() = '{}') THEN g.record_count
+        WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count
 FROM neurigraph.graph_index AS g
@@ -147,7 +147,7 @@ SELECT
     g.aliases,
     g.node_summary,
     CASE
-        WHEN (SELECT neurigraph.hidden_sources() = '{}') THEN g.record_count
+        WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count,
     g.centroid,
@@ -200,7 +200,7 @@ SELECT
     g.concept_kind,
     g.compression_state,
     CASE
-        WHEN (SELECT neurigraph.hidden_sources() = '{}') THEN g.record_count
+        WHEN (SELECT cardinality(neurigraph.hidden_sources()) = 0) THEN g.record_count
         ELSE (SELECT count(*) FROM neurigraph.record_index AS i WHERE i.node_id = g.node_id)
     END AS record_count
 FROM neurigraph.graph_index AS g

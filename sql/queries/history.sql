@@ -62,6 +62,16 @@ WHERE d.record_id = %(record_id)s
 ORDER BY d.w_coordinate DESC
 LIMIT 1;
 
+-- name: newest_words
+-- By record, the delta that gave it the words it bears.
+SELECT DISTINCT ON (d.record_id)
+    d.record_id,
+    d.delta_id,
+    d.authored_by
+FROM neurigraph.delta_log AS d
+WHERE d.record_id = ANY(%(record_ids)s) AND d.delta_payload ->> 'operation' IN ('create', 'revise')
+ORDER BY d.record_id ASC, d.w_coordinate DESC;
+
 -- name: lock_words
 SELECT
     r.title,

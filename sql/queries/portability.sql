@@ -15,7 +15,7 @@ SELECT
     coalesce(
         array_agg(a.attname) FILTER (WHERE a.attname = 'layer_depth'),
         array_agg(a.attname) FILTER (WHERE a.attidentity <> ''),
-        '{}'
+        ARRAY[]::name []
     ) || coalesce(
         (
             SELECT array_agg(k.attname ORDER BY k.attnum)
@@ -23,7 +23,7 @@ SELECT
             INNER JOIN pg_catalog.pg_attribute AS k ON i.indrelid = k.attrelid AND k.attnum = ANY(i.indkey)
             WHERE i.indrelid = c.oid AND i.indisprimary
         ),
-        '{}'
+        ARRAY[]::name []
     ) AS ordered_by
 FROM pg_catalog.pg_class AS c
 INNER JOIN pg_catalog.pg_attribute AS a ON c.oid = a.attrelid AND a.attnum > 0 AND NOT a.attisdropped

@@ -249,6 +249,34 @@ INNER JOIN neurigraph.users AS u ON t.user_id = u.user_id
 WHERE t.batch_id = %(batch_id)s AND t.state = 'claimed'
 ORDER BY s.ended_at, t.first_message, t.trigger_id;
 
+-- name: segment_of_record
+-- The segment that a stored record is a part of, and the file that holds that part.
+SELECT
+    t.trigger_id,
+    t.user_id,
+    u.slug AS user_slug,
+    s.kind AS source_kind,
+    s.source_id,
+    s.external_id AS source_external_id,
+    s.title,
+    s.persona_id,
+    t.trigger_type,
+    t.first_message,
+    t.last_message,
+    t.token_count,
+    t.attempts,
+    f.file_id,
+    f.storage_path,
+    f.stored_sha256,
+    f.compression_format
+FROM {schema}.metadata_records AS r
+INNER JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND f.file_type = 'transcript'
+INNER JOIN neurigraph.storage_triggers AS t
+    ON r.source_id = t.source_id AND r.first_message BETWEEN t.first_message AND t.last_message
+INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
+INNER JOIN neurigraph.users AS u ON t.user_id = u.user_id
+WHERE r.record_id = %(record_id)s;
+
 -- name: messages
 SELECT
     m.seq,

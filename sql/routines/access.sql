@@ -35,7 +35,10 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.persona_of(asking jsonb) RETURNS uuid
 LANGUAGE sql STABLE AS $$
     SELECT g.node_id FROM neurigraph.graph_index AS g
-    WHERE g.node_id = CASE WHEN asking ->> 'role' = 'persona' THEN (asking ->> 'sub')::uuid END
+    WHERE g.node_id = CASE
+        WHEN asking ->> 'role' = 'persona' AND asking ->> 'sub' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+            THEN (asking ->> 'sub')::uuid
+    END
         AND g.user_id = (asking ->> 'user_id')::uuid AND g.node_type = 'persona'
 $$;
 
@@ -79,35 +82,43 @@ $$;
 -- Whether whoever asks may be told of what was counted over whole nodes, words, speakers and means: not where something
 -- hidden counted. Then all words are as rare as each other.
 CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_told(asking jsonb) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT asking ->> 'role' = 'user' OR NOT EXISTS (
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN asking ->> 'role' = 'user' OR NOT EXISTS (
         SELECT FROM neurigraph.sources AS s
         INNER JOIN neurigraph.record_index AS r ON s.user_id = r.user_id AND r.source = s.kind || ':' || s.source_id
         WHERE s.user_id = (asking ->> 'user_id')::uuid AND s.privacy = 'private'
             AND r.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
-    )
+    );
+END
 $$;
 
+-- Both are planned once a connection, where SQL alone would be planned for every statement.
 CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT EXISTS (
-        SELECT FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
-        CROSS JOIN LATERAL neurigraph.visible_nodes(c.asking) AS g
-        WHERE g.node_id = wanted
-    )
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+BEGIN
+    RETURN EXISTS (SELECT FROM neurigraph.visible_nodes(asking) AS g WHERE g.node_id = wanted);
+END
 $$;
 
 CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT EXISTS (
-        SELECT FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
-        INNER JOIN neurigraph.graph_index AS g ON g.user_id = (c.asking ->> 'user_id')::uuid
-        WHERE g.node_id = wanted
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM neurigraph.graph_index AS g
+        WHERE g.node_id = wanted AND g.user_id = (asking ->> 'user_id')::uuid
             AND (
-                c.asking ->> 'role' = 'user'
-                OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(c.asking, 'read_write') AS r (node_id))
+                asking ->> 'role' = 'user'
+                OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read_write') AS r (node_id))
             )
-    )
+    );
+END
 $$;
 
 -- What whoever is asking may see without owning the graph; nothing for its owner, whose rows other policies show.

@@ -36,13 +36,19 @@ $$;
 -- who speak there, which a question is embedded without. Only the owner of a graph learns of a version: it moves with
 -- everything in it.
 CREATE OR REPLACE FUNCTION neurigraph.before_search() RETURNS TABLE (data_version text, speakers text [])
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT
-        CASE WHEN c.asking ->> 'role' = 'user'
-            THEN neurigraph_private.data_version((c.asking ->> 'user_id')::uuid) END,
-        neurigraph_private.speakers(c.asking)
-    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
-    WHERE c.asking ->> 'user_id' IS NOT NULL
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+BEGIN
+    IF asking ->> 'user_id' IS NOT NULL THEN
+        data_version := CASE WHEN asking ->> 'role' = 'user'
+            THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid) END;
+        speakers := neurigraph_private.speakers(asking);
+        RETURN NEXT;
+    END IF;
+END
 $$;
 
 -- Where a question is searched, and what its ranking must know of all that may be searched. Null where the claims open

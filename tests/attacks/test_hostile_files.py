@@ -178,8 +178,8 @@ def test_a_file_that_becomes_a_link_after_it_was_looked_at(tmp_path: Path, secre
 # Bombs
 
 
-def test_a_word_document_that_unpacks_to_a_gigabyte(extractor: SubprocessExtractor) -> None:
-    bomb = docx_of({"word/document.xml": b" " * MEGABYTE}, repeat=1_000)
+def test_a_word_document_that_unpacks_to_much_more(extractor: SubprocessExtractor) -> None:
+    bomb = docx_of({"word/document.xml": b" " * MEGABYTE}, repeat=600)
     assert "would unpack to" in read(extractor, bomb, "docx")
 
 
@@ -221,13 +221,13 @@ def test_a_word_document_whose_members_are_paths(extractor: SubprocessExtractor,
     assert Path("/tmp/mallory.txt").exists() == before
 
 
-def test_a_pdf_whose_stream_unpacks_to_a_gigabyte(extractor: SubprocessExtractor) -> None:
-    bomb = pdf_of("", stream=b" " * (600 * MEGABYTE))
+def test_a_pdf_whose_stream_unpacks_to_much_more(extractor: SubprocessExtractor) -> None:
+    bomb = pdf_of("", stream=b" " * (300 * MEGABYTE))
     assert len(read(extractor, bomb, "pdf")) < 1_000
 
 
 def test_a_pdf_packed_twice(extractor: SubprocessExtractor) -> None:
-    twice = zlib.compress(zlib.compress(b" " * (600 * MEGABYTE)))
+    twice = zlib.compress(zlib.compress(b" " * (300 * MEGABYTE)))
     once = pdf_of("x").replace(b"/FlateDecode", b"[/FlateDecode /FlateDecode]")
     start = once.index(b"stream\n") + 7
     bomb = once[:start] + twice + once[once.index(b"\nendstream") :]

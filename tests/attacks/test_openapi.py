@@ -35,7 +35,7 @@ DOCUMENT = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8
 OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() if "/v1" in path for method in methods]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 SETTINGS = hypothesis.settings(
-    max_examples=15,
+    max_examples=10,
     derandomize=True,
     deadline=None,
     database=None,

@@ -39,6 +39,12 @@ def graph(shared_installation: Installation) -> SharedGraph:
     return new_shared_graph(shared_installation)
 
 
+@pytest.fixture(scope="module")
+def quiet(shared_installation: Installation) -> SharedGraph:
+    """One that tests only look at: nothing of it is granted to anybody."""
+    return new_shared_graph(shared_installation)
+
+
 def seen(graph: SharedGraph, claims: Claims) -> set[str]:
     """Paths of the nodes that are listed, by SQL; the tables of those, and of no other, are open."""
     schemas = schemas_of(graph.installation, graph.owner)
@@ -66,8 +72,8 @@ OWN = {"Work/Legal", "Work/Legal/Contracts"}
 # Reading
 
 
-def test_the_owner_sees_everything(graph: SharedGraph) -> None:
-    assert seen(graph, graph.owners) == {
+def test_the_owner_sees_everything(quiet: SharedGraph) -> None:
+    assert seen(quiet, quiet.owners) == {
         "",
         "Family",
         "Family/Dave",
@@ -77,12 +83,12 @@ def test_the_owner_sees_everything(graph: SharedGraph) -> None:
     }
 
 
-def test_a_persona_sees_its_node_and_what_lies_below(graph: SharedGraph) -> None:
-    assert seen(graph, graph.personas) == OWN
+def test_a_persona_sees_its_node_and_what_lies_below(quiet: SharedGraph) -> None:
+    assert seen(quiet, quiet.personas) == OWN
 
 
-def test_a_third_party_sees_nothing_until_it_is_granted(graph: SharedGraph) -> None:
-    assert seen(graph, graph.third_party("gmail")) == set()
+def test_a_third_party_sees_nothing_until_it_is_granted(quiet: SharedGraph) -> None:
+    assert seen(quiet, quiet.third_party("gmail")) == set()
 
 
 @pytest.mark.parametrize("third_party", [None, "gmail"])
@@ -134,8 +140,8 @@ def test_a_persona_is_one_only_while_its_node_is_there_and_a_persona(graph: Shar
     assert seen(graph, graph.personas) == set()
 
 
-def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(graph: SharedGraph) -> None:
-    own = [graph.persona_id, graph.node("Work/Legal/Contracts")]
+def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(quiet: SharedGraph) -> None:
+    own = [quiet.persona_id, quiet.node("Work/Legal/Contracts")]
     columns = {
         "graph_index": "node_id",
         "record_index": "node_id",
@@ -143,7 +149,7 @@ def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(graph: Shared
         "compression_state_log": "node_id",
         "node_edges": "from_node_id",
     }
-    with graph.installation.database.agent(graph.personas) as tx:
+    with quiet.installation.database.agent(quiet.personas) as tx:
         for table, column in columns.items():
             found = tx.execute(sql.SQL(f"SELECT {column} AS id FROM neurigraph.{table}")).fetchall()
             assert {row["id"] for row in found} <= set(own), table
@@ -164,6 +170,20 @@ def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(graph: Shared
                     assert rest.fetchone() == {"n": 0}, table
             except psycopg.errors.InsufficientPrivilege:
                 continue
+
+
+def test_the_owner_pays_nothing_for_what_others_are_asked(graph: SharedGraph) -> None:
+    with graph.installation.database.agent(graph.owners) as tx:
+        for table in ("graph_index", "node_edges", "record_index", "file_index", "sources", "messages", "delta_log"):
+            explain = sql.SQL("EXPLAIN (ANALYZE, FORMAT JSON) SELECT FROM {} WHERE user_id = %s")
+            query = explain.format(sql.Identifier("neurigraph", table))
+            (row,) = tx.execute(query, [graph.owner.user_id]).fetchall()
+            (plan,) = row["QUERY PLAN"]
+            asked_of_others = [
+                node for node in plan["Plan"]["Plans"] if node.get("Subplan Name", "").startswith("SubPlan")
+            ]
+            assert asked_of_others, table
+            assert all(node["Actual Loops"] == 0 for node in asked_of_others), table
 
 
 # What an answer tells
@@ -189,16 +209,16 @@ def test_names_of_hidden_nodes_are_in_no_path_tree_or_shell(graph: SharedGraph) 
     assert [edge["node_name"] for edge in child["edges"]] == ["Dave"]
 
 
-def test_a_search_finds_what_is_open_and_tells_of_nothing_else(graph: SharedGraph) -> None:
+def test_a_search_finds_what_is_open_and_tells_of_nothing_else(quiet: SharedGraph) -> None:
     for query in ("contract with Acme", *SECRET_WORDS, "Dave", "Marketing campaign", "Family"):
-        answer = asked(graph, graph.personas, query, limit=50)
+        answer = asked(quiet, quiet.personas, query, limit=50)
         assert {hit["node_path"] for hit in answer.hits} <= {"Legal", "Legal/Contracts"}
         assert not any(word in repr(answer.hits) for word in SECRET_WORDS)
         assert {anchor["node_path"] for anchor in answer.anchors} <= {"Legal", "Legal/Contracts"}
-    assert asked(graph, graph.personas, "contract with Acme").hits[0]["node_path"] == "Legal/Contracts"
+    assert asked(quiet, quiet.personas, "contract with Acme").hits[0]["node_path"] == "Legal/Contracts"
     for path in ("Family/Dave", "Work"):  # beside, and above
         with pytest.raises(NotFoundError):
-            asked(graph, graph.personas, "trout", node_id=graph.node(path))
+            asked(quiet, quiet.personas, "trout", node_id=quiet.node(path))
 
 
 def test_what_others_hold_changes_no_answer(graph: SharedGraph) -> None:
@@ -234,6 +254,29 @@ def rounded(value: Any) -> Any:
     return round(value, 2) if isinstance(value, float) else value
 
 
+def test_hidden_names_crowd_out_no_open_one(graph: SharedGraph) -> None:
+    with graph.installation.database.owner() as tx:
+        tx.execute(
+            """INSERT INTO neurigraph.node_names (user_id, node_id, key, gap, name)
+            SELECT %s, %s, 'contr ' || n, 0, 'contr ' || n FROM generate_series(10, 40) AS g (n)""",
+            [graph.owner.user_id, graph.node("Family")],
+        )
+    anchors = {anchor["node_path"]: anchor["reason"] for anchor in asked(graph, graph.personas, "contr").anchors}
+    assert anchors["Legal/Contracts"] == "name"
+
+
+def test_no_path_leads_through_a_hidden_node(graph: SharedGraph) -> None:
+    """Both nodes of the persona have an edge to a node that it does not see; only one is found, so one is staged."""
+    with graph.installation.database.owner() as tx:
+        tx.execute(
+            """INSERT INTO neurigraph.node_edges (user_id, from_node_id, to_node_id, relation)
+            VALUES (%s, %s, %s, 'secret')""",
+            [graph.owner.user_id, graph.persona_id, graph.node("Family/Dave")],
+        )
+    assert asked(graph, graph.owners, "contract with Acme", limit=1).warmed > 2
+    assert asked(graph, graph.personas, "contract with Acme", limit=1).warmed == 1
+
+
 def test_speakers_are_those_of_open_nodes(graph: SharedGraph) -> None:
     with graph.installation.database.owner() as tx:
         for path, speaker in (("Family/Dave", "ottilie"), ("Work/Legal", "the lawyer")):
@@ -246,20 +289,20 @@ def test_speakers_are_those_of_open_nodes(graph: SharedGraph) -> None:
     assert row == {"data_version": None, "speakers": ["the lawyer"]}
 
 
-def test_absent_and_denied_are_one_error(graph: SharedGraph) -> None:
-    here = graph.installation
-    record_id, file_id = graph.record_of("Family/Dave")
-    hidden, absent = graph.node("Family/Dave"), uuid4()
+def test_absent_and_denied_are_one_error(quiet: SharedGraph) -> None:
+    here = quiet.installation
+    record_id, file_id = quiet.record_of("Family/Dave")
+    hidden, absent = quiet.node("Family/Dave"), uuid4()
     told = []
     for node, file in ((hidden, file_id), (absent, uuid4())):
         for attempt in (
-            lambda node=node: asked(graph, graph.personas, "x", node_id=node),
-            lambda file=file: control.file_state(here.database, graph.personas, file),
-            lambda file=file: control.touch(here.database, here.settings, graph.personas, file),
-            lambda file=file: control.compress(here.database, here.objects, graph.personas, file),
-            lambda file=file: open_file(here.database, here.objects, here.settings, graph.personas, file),
-            lambda node=node: control.node_state(here.database, graph.personas, node),
-            lambda node=node: provision_node(here.database, graph.personas, node, "Mine"),
+            lambda node=node: asked(quiet, quiet.personas, "x", node_id=node),
+            lambda file=file: control.file_state(here.database, quiet.personas, file),
+            lambda file=file: control.touch(here.database, here.settings, quiet.personas, file),
+            lambda file=file: control.compress(here.database, here.objects, quiet.personas, file),
+            lambda file=file: open_file(here.database, here.objects, here.settings, quiet.personas, file),
+            lambda node=node: control.node_state(here.database, quiet.personas, node),
+            lambda node=node: provision_node(here.database, quiet.personas, node, "Mine"),
         ):
             with pytest.raises(NeurigraphError) as caught:
                 attempt()

@@ -438,7 +438,7 @@ def test_every_command_has_json() -> None:
     described = typer.main.get_command(entry.app)
     assert isinstance(described, typer.core.TyperGroup)
     groups = [command for command in described.commands.values() if isinstance(command, typer.core.TyperGroup)]
-    commands = {**described.commands, **{name: one for group in groups for name, one in group.commands.items()}}
-    for name, command in commands.items():
+    grouped = [pair for group in groups for pair in group.commands.items()]
+    for name, command in [*described.commands.items(), *grouped]:
         if command not in groups:
             assert "--json" in [option for parameter in command.params for option in parameter.opts], name

@@ -135,6 +135,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
         "orphan_objects",
         "pending_embeddings",
         "record_embeddings",
+        "record_summaries",
         "storage_report",
         "stuck_rehydrations",
         "vector_indexes",

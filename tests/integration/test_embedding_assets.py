@@ -9,14 +9,8 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.definitions import defs
-from neurigraph_pipelines.defs import embedding_assets
-from neurigraph_pipelines.defs.embedding_assets import (
-    FIRST_DAY,
-    heal_embeddings_schedule,
-    partition_of,
-    pending_embeddings,
-    record_embeddings,
-)
+from neurigraph_pipelines.defs.backfills import FIRST_DAY, days, partition_of
+from neurigraph_pipelines.defs.embedding_assets import heal_embeddings_schedule, pending_embeddings, record_embeddings
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.graph.provisioning import User, create_user
@@ -190,4 +184,4 @@ def test_a_commit_adds_to_the_partition_of_its_day(installation: Installation, u
 def test_every_moment_has_a_partition() -> None:
     assert partition_of(datetime(1970, 1, 1, tzinfo=UTC)) == FIRST_DAY
     now = datetime.now(UTC)
-    assert partition_of(now) in embedding_assets.days.get_partition_keys(current_time=now)
+    assert partition_of(now) in days.get_partition_keys(current_time=now)

@@ -262,7 +262,7 @@ def test_what_the_shape_of_a_graph_forbids(graph: Graph) -> None:
         (lambda: merge_nodes(here.database, claims, a, deep), "layer 6"),
         (lambda: move_node(here.database, claims, a, e), "below itself"),
         (lambda: move_node(here.database, claims, a, a), "below itself"),
-        (lambda: merge_nodes(here.database, claims, a, e), "below it"),
+        (lambda: merge_nodes(here.database, claims, a, e), "node below it"),
         (lambda: merge_nodes(here.database, claims, a, a), "into itself"),
         (lambda: move_node(here.database, claims, root, a), "root"),
         (lambda: merge_nodes(here.database, claims, root, a), "root"),

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 import subprocess
 import sys
 import time
-import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
@@ -23,102 +19,27 @@ from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.api.exports import EXPORTS_AT_ONCE
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
-from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
-from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
+from neurigraph_pipelines.portability.archive import MANIFEST, new_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
-from neurigraph_pipelines.portability.restore import Restored, restore_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
-from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.retrieval.search import Question, search
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
-from tests.support.files import StoredFile, store_file
+from tests.support.exported_user import QUESTIONS, Source, export, exported_user, restore
+from tests.support.files import store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows, schemas_of
 from tests.support.older_nodes import take_back
-
-QUESTIONS = (
-    "What did Dave say about the harbour?",
-    "sister",
-    "Where is the red bicycle?",
-    "what did Ana cook last March",
-    "'; DROP TABLE neurigraph.users; --",
-)
-
-
-@dataclass(frozen=True)
-class Source:
-    """A user with something in every table that an export has, and the export."""
-
-    here: Installation
-    user: User
-    claims: Claims
-    file: StoredFile
-    folder: Path
-    zipped: Path
-    report: Exported
-
-    def ask(self, there: Installation, question: str) -> Answer:
-        return search(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
-
-
-def export(here: Installation, user: User, target: Path) -> Exported:
-    report = Exported()
-    with new_archive(target) as archive:
-        for _ in export_user(here.database, here.objects, user.user_id, archive, report):
-            pass
-    return report
-
-
-def restore(there: Installation, path: Path, slug: str) -> Restored:
-    with open_archive(path) as archive:
-        return restore_user(there.database, there.objects, archive, slug, lambda _: None)
 
 
 @pytest.fixture(scope="module")
 def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Source:
-    here = shared_installation
-    user, claims = new_user(here, "exporter")
-    adapters = plain_adapters(here)
-    converse(here, claims, "#Family/Dave Dave sails from the harbour.", "@Ana:sister How nice, Ünïcødé 🚲.", hours=1)
-    ingest(adapters, here.settings, user)
-    converse(here, claims, "#Family/Ana Ana cooked soup. @Dave:brother", "The red bicycle:\n\t\\N \\.", hours=2)
-    ingest(adapters, here.settings, user)
-    converse(here, claims, "#Family/Ana Ana sings.", hours=3)
-    ingest(replace(adapters, embedder=WordEmbedder(fault=TransientError("no network"))), here.settings, user)
-    file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))
-    file.age(here.settings.dormancy_days + 1)
-    sweep_dormant(here.database, here.objects, here.settings)
-    converse(here, claims, "Not finished yet.", external_id="open", ended=False)
-    once = here.settings.model_copy(update={"max_attempts": 1})
-    converse(here, claims, "This is REFUSED.", external_id="refused")
-    ingest(adapters, once, user)
-    here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."])
-    with here.database.owner() as tx:
-        tx.execute(
-            "INSERT INTO neurigraph.permission_grants"
-            " (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)"
-            " VALUES (%(user)s, 'friend', 'third_party', %(root)s, 'read', %(user)s)",
-            {"user": user.user_id, "root": user.root_node_id},
-        )
-        tx.execute(
-            "INSERT INTO neurigraph.dropped_files (user_id, file_name, version, error) VALUES (%s, 'x', '1', 'empty')",
-            [user.user_id],
-        )
-        candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
-        remember(tx, user.user_id, [candidate])
-    # The first question of a minute sets the clocks of nodes: an export is of what is there then.
-    search(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
-    folder = tmp_path_factory.mktemp("exports")
-    report = export(here, user, folder / "open")
-    export(here, user, folder / "packed.zip")
-    return Source(here, user, claims, file, folder / "open", folder / "packed.zip", report)
+    return exported_user(shared_installation, tmp_path_factory.mktemp("exports"))
 
 
 def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
@@ -193,126 +114,6 @@ def test_where_the_user_is_nothing_is_restored(source: Source, installation: Ins
     with pytest.raises(InvalidInputError, match="of the user 'exporter'"):
         restore(installation, source.folder, "somebody")
     assert list(installation.objects.keys()) == []
-
-
-def flip_a_byte(export: Path) -> None:
-    path = next((export / "nodes").rglob("metadata_records.jsonl"))
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
-def drop_an_object(export: Path) -> None:
-    next((export / "objects/durable").rglob("*.gz")).unlink()
-
-
-def drop_the_manifest(export: Path) -> None:
-    (export / MANIFEST).unlink()
-
-
-def change_manifest(**changes: Any) -> Callable[[Path], None]:
-    def change(export: Path) -> None:
-        path = export / MANIFEST
-        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
-
-    return change
-
-
-def rewrite(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
-    """A change that the manifest knows of, as whoever means harm would make it."""
-
-    def damage(export: Path) -> None:
-        path = next(export.glob(name))
-        lines = [json.dumps(change(json.loads(line))) for line in path.read_text().splitlines()]
-        writer = FolderWriter(export.parent / "rewritten")
-        path.write_text("\n".join(lines) + "\n")
-        manifest = json.loads((export / MANIFEST).read_text())
-        names = [file["name"] for file in manifest.pop("files")]
-        for one in names:
-            for _ in writer.add(one, [(export / one).read_bytes()]):
-                pass
-        writer.finish(manifest)
-        shutil.rmtree(export)
-        (export.parent / "rewritten").rename(export)
-
-    return damage
-
-
-def link_out(export: Path) -> None:
-    path = export / "tables/users.jsonl"
-    elsewhere = export.parent / "elsewhere.jsonl"
-    path.rename(elsewhere)
-    path.symlink_to(elsewhere)
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (flip_a_byte, r"nodes/.*/metadata_records.jsonl of the export is damaged"),
-        (drop_an_object, r"objects/durable/.* of the export cannot be read"),
-        (drop_the_manifest, "no readable manifest.json"),
-        (change_manifest(version=99), "is newer"),
-        (change_manifest(shared_ddl=9_999), "is newer"),
-        (change_manifest(node_ddl=9_999), "is newer"),
-        (change_manifest(files=[{"name": "../../etc/passwd", "size_bytes": 1, "sha256": ""}]), "which no export has"),
-        (change_manifest(files=[{"name": "objects/durable/../x", "size_bytes": 1, "sha256": ""}]), "no export has"),
-        (change_manifest(files="all of them"), "damaged"),
-        (change_manifest(user=None), "damaged"),
-        (link_out, "cannot be read"),
-        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "node_ddl_version": 0}), "DDL 0"),
-        (rewrite("tables/users.jsonl", lambda row: {**row, "colour": "red"}), "users does not take"),
-        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": "deep"}), "cannot be taken in"),
-        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": 9}), "cannot be taken in"),
-        (
-            rewrite("nodes/*/file_manifest.jsonl", lambda row: {**row, "storage_path": "durable/x/../../y"}),
-            "not that of",
-        ),
-        (rewrite("tables/uploads.jsonl", lambda row: {**row, "staging_key": "durable/bob/x"}), "which none has"),
-    ],
-)
-def test_a_damaged_or_hostile_export_is_refused_and_leaves_nothing(
-    source: Source, installation: Installation, tmp_path: Path, damage: Callable[[Path], None], said: str
-) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(source.folder, copy)
-    damage(copy)
-    with pytest.raises(InvalidInputError, match=said):
-        restore(installation, copy, "exporter")
-    assert rows(installation, "SELECT FROM neurigraph.users") == []
-    assert list(installation.objects.keys()) == []
-
-
-def test_a_damaged_zip_is_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
-    content = source.zipped.read_bytes()
-    cut = tmp_path / "cut.zip"
-    cut.write_bytes(content[:-2_000])
-    with pytest.raises(InvalidInputError, match="no readable export"):
-        restore(installation, cut, "exporter")
-    bomb = tmp_path / "bomb.zip"
-    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as members:
-        members.writestr("tables/users.jsonl", bytes(100 << 20))
-    with pytest.raises(InvalidInputError, match="would unpack to"):
-        restore(installation, bomb, "exporter")
-    with pytest.raises(InvalidInputError, match="no readable export"):
-        restore(installation, tmp_path / "nothing", "exporter")
-
-
-def test_rows_that_point_at_what_is_somebody_elses_are_refused(
-    source: Source, installation: Installation, tmp_path: Path
-) -> None:
-    """A delta that goes on with the history of another user's memory."""
-    victim = store_file(installation)
-    (last,) = rows(installation, "SELECT record_id, delta_id FROM neurigraph.delta_log")
-    goes_on = {"record_id": str(last["record_id"]), "previous_delta_id": str(last["delta_id"])}
-    copy = tmp_path / "copy"
-    shutil.copytree(source.folder, copy)
-    (first, *_) = (copy / "tables/delta_log.jsonl").read_text().splitlines()
-    chosen = json.loads(first)["delta_id"]
-    rewrite("tables/delta_log.jsonl", lambda row: {**row, **goes_on} if row["delta_id"] == chosen else row)(copy)
-    with pytest.raises(InvalidInputError, match="point at what is somebody else's"):
-        restore(installation, copy, "exporter")
-    assert len(rows(installation, "SELECT FROM neurigraph.users")) == 1
-    assert victim.open().content
 
 
 def test_nodes_of_earlier_versions_are_brought_up_to_date(
@@ -399,11 +200,25 @@ def test_who_was_forgotten_comes_back_once_nothing_is_left_to_be_removed(
     assert source.ask(installation, QUESTIONS[0]).hits == source.ask(source.here, QUESTIONS[0]).hits
 
 
+def interrupt(source: Source, target: Path) -> None:
+    """Begin an export, and stop it as Ctrl-C does."""
+    here = source.here
+    with (
+        new_archive(target) as archive,
+        closing(export_user(here.database, here.objects, source.user.user_id, archive, Exported())) as steps,
+    ):
+        next(steps)
+        raise KeyboardInterrupt
+
+
 def test_an_export_that_fails_leaves_no_file(source: Source, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         export(source.here, User(uuid4(), "nobody", uuid4()), tmp_path / "export.zip")
     with pytest.raises(NotFoundError):
         export(source.here, User(uuid4(), "nobody", uuid4()), tmp_path / "export")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(source, tmp_path / "export.zip")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "there").mkdir()
     with pytest.raises(ConflictError, match="is there already"):

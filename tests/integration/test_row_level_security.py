@@ -70,41 +70,42 @@ def test_every_table_has_row_level_security_and_a_policy_for_every_role(world: W
 def test_a_table_without_its_guard_is_found(world: World) -> None:
     database = world.installation.database
     assert unguarded_tables(database) == []
-    (schema, *_) = schemas_of(world.installation, world.bob).values()
+    schema, found_passages = schemas_of(world.installation, world.bob)[""], f"node {world.bob.root_node_id}: passages"
     passages, gate = sql.Identifier(schema, "passages"), world.alice.root_node_id
     for statement, found in (
-        (sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(passages), f"{schema}.passages"),
-        (sql.SQL("DROP POLICY agent_node ON {}").format(passages), f"{schema}.passages"),
-        (sql.SQL("ALTER POLICY agent_node ON {} USING (true)").format(passages), f"{schema}.passages"),
+        (sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(passages), found_passages),
+        (sql.SQL("DROP POLICY agent_node ON {}").format(passages), found_passages),
+        (sql.SQL("ALTER POLICY agent_node ON {} USING (true)").format(passages), found_passages),
         (
             sql.SQL("ALTER POLICY agent_node ON {} USING (neurigraph.may_read_node({}))").format(
                 passages, sql.Literal(str(gate))
             ),
-            f"{schema}.passages",
+            found_passages,
         ),
         (
             sql.SQL("CREATE POLICY beside ON {} TO neurigraph_agent USING (true)").format(passages),
-            f"{schema}.passages",
+            found_passages,
         ),
-        (sql.SQL("CREATE POLICY beside ON {} USING (true)").format(passages), f"{schema}.passages"),
-        (sql.SQL("ALTER TABLE neurigraph.messages DISABLE ROW LEVEL SECURITY"), "neurigraph.messages"),
+        (sql.SQL("CREATE POLICY beside ON {} USING (true)").format(passages), found_passages),
+        (sql.SQL("ALTER TABLE neurigraph.messages DISABLE ROW LEVEL SECURITY"), "neurigraph: messages"),
         (
             sql.SQL(
-                "CREATE TABLE neurigraph.forgotten (user_id uuid); GRANT SELECT ON neurigraph.forgotten TO neurigraph_agent"
+                "CREATE TABLE neurigraph.forgotten (user_id uuid);"
+                "GRANT SELECT ON neurigraph.forgotten TO neurigraph_agent"
             ),
-            "neurigraph.forgotten",
+            "neurigraph: forgotten",
         ),
         (
             sql.SQL(
                 "CREATE VIEW neurigraph.around AS SELECT * FROM neurigraph.messages;"
                 "GRANT SELECT ON neurigraph.around TO neurigraph_agent"
             ),
-            "neurigraph.around",
+            "neurigraph: around",
         ),
     ):
         with database.owner() as tx:
             tx.execute(statement)
-            names = [f"{row['schema_name']}.{row['table_name']}" for row in tx.execute(UNGUARDED)]
+            names = [f"{row['place']}: {row['table_name']}" for row in tx.execute(UNGUARDED)]
             tx.rollback()
         assert names == [found], statement
     assert unguarded_tables(database) == []

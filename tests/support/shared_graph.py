@@ -20,7 +20,7 @@ SECRET_WORDS = ("Zanzibar", "trout", "Ottilie")
 
 @dataclass(frozen=True, slots=True)
 class SharedGraph:
-    """``Work/Legal`` is a persona with ``Contracts`` below it; ``Work``, ``Work/Marketing`` and ``Family`` are not hers."""
+    """``Work/Legal`` is a persona with ``Contracts`` below it; nothing else of ``Work`` or ``Family`` is hers."""
 
     installation: Installation
     owner: User

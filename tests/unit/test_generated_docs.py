@@ -8,9 +8,10 @@ import re
 import subprocess
 import sys
 
-from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES
+from neurigraph_pipelines.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES, SLOWEST_BYTES_PER_SECOND
 from neurigraph_pipelines.api.nodes import MAX_PAGE
-from neurigraph_pipelines.api.requests import MAX_MESSAGES
+from neurigraph_pipelines.api.requests import MAX_FIELDS, MAX_MESSAGES
+from neurigraph_pipelines.api.server import MAX_HEAD_BYTES
 from neurigraph_pipelines.ingestion.hygiene import FIRST_YEAR, LAST_YEAR, MAX_NAME_CHARACTERS
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
@@ -31,6 +32,21 @@ def test_the_page_of_the_api_states_its_limits() -> None:
     for row in [
         f"| request body | {MAX_BODY_BYTES:,} bytes",
         f"| messages in one request | {MAX_MESSAGES:,} |",
+        f"| fields of one object | {MAX_FIELDS} |",
+        f"| {BODIES_TOGETHER * MAX_BODY_BYTES:,} bytes |",
+        f"| {MAX_HEAD_BYTES:,} bytes |",
+        f"and a second for every {SLOWEST_BYTES_PER_SECOND} bytes of it",
+        *(
+            f"| {Settings.model_fields[name].default:,.0f}{unit} | `NEURIGRAPH_{name.upper()}` |"
+            for name, unit in (
+                ("api_requests_per_minute", ""),
+                ("api_concurrent_requests", ""),
+                ("api_connections", ""),
+                ("api_client_seconds", " seconds"),
+                ("database_wait_seconds", " seconds"),
+                ("statement_timeout_seconds", " seconds"),
+            )
+        ),
         f"| {Settings.model_fields['max_message_bytes'].default:,} bytes of UTF-8",
         f"| {MAX_TITLE_LENGTH}; {MAX_EXTERNAL_ID_LENGTH}; {MAX_NAME_CHARACTERS} characters |",
         f"| query | {MAX_QUERY_CHARACTERS:,} characters |",

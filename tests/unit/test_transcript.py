@@ -6,7 +6,7 @@ import gzip
 import json
 import subprocess
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,7 @@ from neurigraph_pipelines.ingestion.transcript import (
     Layout,
     Passage,
     TranscriptWriter,
+    read_messages,
 )
 from neurigraph_pipelines.lifecycle.stored_text import members_of, passage_text, read_text
 from neurigraph_pipelines.model import Message, Role, Segment, SegmentRef, SourceKind, TriggerType
@@ -84,6 +85,12 @@ def segments(draw: st.DrawFn) -> Segment:
             for number, content in enumerate(contents)
         ),
     )
+
+
+@given(segments())
+def test_messages_are_read_back_as_they_were_but_for_their_tokens(segment: Segment) -> None:
+    read = tuple(read_messages(write(segment).text))
+    assert read == tuple(replace(message, token_count=0) for message in segment.messages)
 
 
 @given(segments(), st.integers(1, 400))

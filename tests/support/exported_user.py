@@ -1,0 +1,94 @@
+"""A user with something in every table that an export has, and ways to export and restore it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from neurigraph_pipelines.errors import TransientError
+from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
+from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
+from neurigraph_pipelines.portability.archive import new_archive, open_archive
+from neurigraph_pipelines.portability.export import Exported, export_user
+from neurigraph_pipelines.portability.restore import Restored, restore_user
+from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.wiring import Installation
+from tests.support.files import StoredFile, store_file
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters
+
+QUESTIONS = (
+    "What did Dave say about the harbour?",
+    "sister",
+    "Where is the red bicycle?",
+    "what did Ana cook last March",
+    "'; DROP TABLE neurigraph.users; --",
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A user with something in every table that an export has, and the export."""
+
+    here: Installation
+    user: User
+    claims: Claims
+    file: StoredFile
+    folder: Path
+    zipped: Path
+    report: Exported
+
+    def ask(self, there: Installation, question: str) -> Answer:
+        return search(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
+
+
+def export(here: Installation, user: User, target: Path) -> Exported:
+    report = Exported()
+    with new_archive(target) as archive:
+        for _ in export_user(here.database, here.objects, user.user_id, archive, report):
+            pass
+    return report
+
+
+def restore(there: Installation, path: Path, slug: str) -> Restored:
+    with open_archive(path) as archive:
+        return restore_user(there.database, there.objects, archive, slug, lambda _: None)
+
+
+def exported_user(here: Installation, folder: Path) -> Source:
+    """Make one, with its exports in a folder."""
+    user, claims = new_user(here, "exporter")
+    adapters = plain_adapters(here)
+    converse(here, claims, "#Family/Dave Dave sails from the harbour.", "@Ana:sister How nice, Ünïcødé 🚲.", hours=1)
+    ingest(adapters, here.settings, user)
+    converse(here, claims, "#Family/Ana Ana cooked soup. @Dave:brother", "The red bicycle:\n\t\\N \\.", hours=2)
+    ingest(adapters, here.settings, user)
+    converse(here, claims, "#Family/Ana Ana sings.", hours=3)
+    ingest(replace(adapters, embedder=WordEmbedder(fault=TransientError("no network"))), here.settings, user)
+    file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))
+    file.age(here.settings.dormancy_days + 1)
+    sweep_dormant(here.database, here.objects, here.settings)
+    converse(here, claims, "Not finished yet.", external_id="open", ended=False)
+    once = here.settings.model_copy(update={"max_attempts": 1})
+    converse(here, claims, "This is REFUSED.", external_id="refused")
+    ingest(adapters, once, user)
+    here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."])
+    with here.database.owner() as tx:
+        tx.execute(
+            "INSERT INTO neurigraph.permission_grants"
+            " (user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id)"
+            " VALUES (%(user)s, 'friend', 'third_party', %(root)s, 'read', %(user)s)",
+            {"user": user.user_id, "root": user.root_node_id},
+        )
+        tx.execute(
+            "INSERT INTO neurigraph.dropped_files (user_id, file_name, version, error) VALUES (%s, 'x', '1', 'empty')",
+            [user.user_id],
+        )
+        candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
+        remember(tx, user.user_id, [candidate])
+    # The first question of a minute sets the clocks of nodes: an export is of what is there then.
+    search(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
+    report = export(here, user, folder / "open")
+    export(here, user, folder / "packed.zip")
+    return Source(here, user, claims, file, folder / "open", folder / "packed.zip", report)
