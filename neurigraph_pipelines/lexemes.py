@@ -18,7 +18,8 @@ MAX_LEXEME_LENGTH = 64
 """Longer words are cut: they are hashes and encodings, and nobody asks for their end."""
 
 WINDOW_WEIGHTS = {-3: 0.3, -2: 0.5, -1: 0.7, 0: 1.0, 1: 0.5, 2: 0.25}
-"""How much what is said so many passages from a passage counts in its window: the same figures stand in the search."""
+"""How much what is said so many passages from a passage counts in its window: the same figures stand in
+``neurigraph_private.window_weights``, which chooses the candidates of big nodes."""
 
 MAX_FREQUENCY = 32_767
 """What the frequency column holds (smallint)."""

@@ -58,9 +58,18 @@ class Database(Protocol):
         ...
 
     def ask(
-        self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]
+        self,
+        claims: Claims | None,
+        statement: SQL | Composed,
+        parameters: Mapping[str, object],
+        *,
+        binary: bool = False,
     ) -> list[dict[str, Any]]:
-        """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
+        """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server.
+
+        Args:
+            binary: Send the rows as the server holds them: far less work where there are many bytes.
+        """
         ...
 
 

@@ -286,10 +286,13 @@ class Settings(BaseSettings):
         default=50,
         ge=1,
         le=500,
-        description="Nodes searched for one question; the first touch of each costs about 3 ms.",
+        description="Nodes searched for one question; reading one that is not in memory costs about 3 ms and more.",
     )
     vector_index_passages: int = Field(
-        default=3_000, ge=100, description="Passages from which a node's vectors are indexed; below, search is exact."
+        default=10_000,
+        ge=100,
+        description="Passages from which a node's vectors are indexed and a question reads candidates, about 30 ms; "
+        "below, it is ranked as a whole in memory, about 0.5 µs a passage, and read as a whole after each write to it.",
     )
     vector_index_method: Literal["hnsw", "ivfflat"] = Field(
         default="hnsw", description="Kind of index: hnsw finds more, ivfflat is built faster and takes less room."
@@ -299,11 +302,17 @@ class Settings(BaseSettings):
         ge=0,
         description="Answers a process keeps until what they depend on changes, a minute at most. 0: none.",
     )
+    layer_cache_mb: int = Field(
+        default=512,
+        ge=0,
+        description="Megabytes of metadata layers that a process keeps in memory, about 4 kB a passage, so that it "
+        "need not read them again. What is not kept is read for each question, about 20 µs a passage. 0: none.",
+    )
     max_searched_passages: int = Field(
         default=5_000,
         ge=100,
-        description="Passages of a graph that is searched as a whole, about 2 µs each; of larger ones half as many are "
-        "compared, in the nodes for which most speaks.",
+        description="Passages of a graph that is searched as a whole, about 0.5 µs each in memory; of larger ones "
+        "half as many are compared, in the nodes for which most speaks.",
     )
 
     reranker: Literal["none", "auto", "cohere", "voyage", "compatible"] = Field(

@@ -91,21 +91,30 @@ class PostgresDatabase:
             yield connection
 
     def ask(
-        self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]
+        self,
+        claims: Claims | None,
+        statement: sql.SQL | sql.Composed,
+        parameters: Mapping[str, object],
+        *,
+        binary: bool = False,
     ) -> list[dict[str, Any]]:
         """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
         for _ in range(_ATTEMPTS - 1):
             with suppress(NodeGoneError):
-                return self._ask(claims, statement, parameters)
-        return self._ask(claims, statement, parameters)
+                return self._ask(claims, statement, parameters, binary)
+        return self._ask(claims, statement, parameters, binary)
 
     def _ask(
-        self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]
+        self,
+        claims: Claims | None,
+        statement: sql.SQL | sql.Composed,
+        parameters: Mapping[str, object],
+        binary: bool,
     ) -> list[dict[str, Any]]:
         with self._transaction("neurigraph_agent") as connection, connection.pipeline():
             if claims is not None:
                 self._set_claims(connection, claims)
-            answer = connection.execute(statement, parameters)
+            answer = connection.execute(statement, parameters, binary=binary)
             connection.commit()
             return answer.fetchall()
 

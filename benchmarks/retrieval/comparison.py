@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 import psycopg
 from pgvector import Vector
@@ -18,6 +19,7 @@ from benchmarks.retrieval.peers import PEERS, PeerUnavailableError, RunningPeer,
 from benchmarks.retrieval.synthetic import DIMENSIONS, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
 from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
 NODES = {1_000: 10, 10_000: 50, 100_000: 500}
@@ -32,7 +34,9 @@ _METHOD = f"""A graph of one user, made of vectors around topics ({DIMENSIONS} d
 the same memories with the same vectors in one table of pgvector with one HNSW index, and in each peer, in databases of
 their own on the same server. All look the vectors of questions up: embedding is in nobody's time. {WARM_UP} questions
 to warm up, then {ASKED} others, asked of each in turns for {LIMIT} memories of that user (ours: {LIMIT} records and
-{LIMIT} messages, answers not kept), timed around the search call in the process that makes it. *Found* is the share of
+{LIMIT} messages, answers not kept), timed around the search call in the process that makes it. Ours stands here twice:
+after each question was asked once before, so that its nodes are in memory unless they do not fit; and with nothing kept
+in memory, so that every question reads its nodes. *Found* is the share of
 questions whose message is among the {LIMIT}: a fast answer that misses it is worth little. Peers run in environments of
 their own with an HNSW index, their default; their first {BY_API:,} memories are added through their own calls (*add*),
 the others copied into their tables and the index built again, since row by row would take hours. mem0 runs without
@@ -79,7 +83,7 @@ def _contestants(
     hand_over(folder, graph.texts, graph.vectors, {asked.text: asked.vector for asked in questions})
     contestants = [
         _flat_table(opened, bench.database(f"flat_{memories}"), graph),
-        _ours(installation, graph),
+        *_ours(installation, graph, questions),
     ]
     for kind in PEERS:
         bench.say(f"{kind.title} loads")
@@ -103,15 +107,16 @@ def _ask_in_turns(contestants: Sequence[Contestant], questions: Sequence[Asked])
                 contestant.found.append(found)
 
 
-def _ours(installation: Installation, graph: Graph) -> Contestant:
-    settings = installation.settings.model_copy(update={"answer_cache_entries": 0})
+def _ours(installation: Installation, graph: Graph, questions: Sequence[Asked]) -> list[Contestant]:
+    keeping = installation.settings.model_copy(update={"answer_cache_entries": 0})
+    reading = keeping.model_copy(update={"layer_cache_mb": 0})
     embedder = SyntheticEmbedder(graph.questions)
-    while build_vector_indexes(installation.database, settings):
+    while build_vector_indexes(installation.database, keeping):
         pass
     with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
 
-    def ask(asked: Asked) -> tuple[float, bool]:
+    def ask(settings: Settings, asked: Asked) -> tuple[float, bool]:
         question = Question(asked.text, limit=LIMIT, message_limit=LIMIT)
         started = time.perf_counter()
         answer = search(installation.database, embedder, settings, graph.claims, question)
@@ -119,7 +124,12 @@ def _ours(installation: Installation, graph: Graph) -> Contestant:
         wanted = (str(asked.record_id), asked.seq)
         return seconds, any((message["record_id"], message["seq"]) == wanted for message in answer.messages)
 
-    return Contestant("**Neurigraph**", ask)
+    for asked in questions:
+        ask(keeping, asked)
+    return [
+        Contestant("**Neurigraph**", partial(ask, keeping)),
+        Contestant("Neurigraph, nothing in memory", partial(ask, reading)),
+    ]
 
 
 def _flat_table(opened: ExitStack, database_url: str, graph: Graph) -> Contestant:

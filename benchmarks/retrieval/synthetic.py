@@ -20,6 +20,7 @@ from pgvector.psycopg import register_vector
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
+from neurigraph_pipelines.lexemes import window_lengths
 from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
 from neurigraph_pipelines.wiring import Installation
 
@@ -41,7 +42,7 @@ _RECORD_COLUMNS = (
 )
 _PASSAGE_COLUMNS = (
     "record_id, seq, first_message, last_message, byte_offset, byte_length, embedding, window_embedding, lexemes, "
-    "frequencies, lexeme_count"
+    "frequencies, lexeme_count, role, window_length"
 )
 
 
@@ -212,6 +213,7 @@ def _passages(
 ) -> Iterator[tuple[Any, ...]]:
     padding = ((0, 0), (0, 512 - DIMENSIONS))
     own, window = np.pad(vectors, padding), np.pad(around, padding)
+    lengths = window_lengths([WORDS_OF_MESSAGE] * MESSAGES_OF_RECORD)
     for index, message in enumerate(words):
         seq = index % MESSAGES_OF_RECORD + 1
         distinct = sorted(set(message))
@@ -228,6 +230,8 @@ def _passages(
             distinct,
             counts,
             len(message),
+            "user" if seq % 2 else "assistant",
+            lengths[seq - 1],
         )
 
 

@@ -20,6 +20,7 @@ LEFT_OUT = {
     "api_keys": "secrets: whoever restores an export issues keys anew",
     "erased_objects": "what is still to be removed from the object store of an installation",
     "erasures": "receipts of an installation, which outlive what they are about",
+    "node_changes": "versions of what a process keeps in memory of nodes",
     "node_lexemes": "counted from the passages",
     "node_names": "follows from names and aliases",
     "node_statistics": "counted from the passages",

@@ -1,21 +1,22 @@
-"""Phase one: a question answered from the metadata layer alone, in one round trip.
+"""Phase one: a question answered from the metadata layer alone; no file is opened.
 
-Thin over the function ``neurigraph.search`` of the database, which chooses anchors, searches each in isolation, merges
-and says why. What is asked is made here, with the weights; no file is opened.
+The database says where to search, in one call that checks the claims; what these nodes hold is ranked in memory, and
+read before only where it is not there as it is now.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from pgvector import HalfVector, Vector
+import numpy as np
+from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
@@ -25,9 +26,11 @@ from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.ingestion.hygiene import clean_text
 from neurigraph_pipelines.lexemes import Lexer
-from neurigraph_pipelines.model import Claims, SourceKind
-from neurigraph_pipelines.ports import Database, Embedder, Transaction
+from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, Claims, SourceKind
+from neurigraph_pipelines.ports import Database, Embedder
 from neurigraph_pipelines.retrieval.cache import AnswerCache
+from neurigraph_pipelines.retrieval.layers import Floats, LayerCache, MetadataLayer, read_layers
+from neurigraph_pipelines.retrieval.ranking import Asked, Ranked, rank
 from neurigraph_pipelines.retrieval.speakers import role_asked, speakers_named, without_names
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
@@ -41,27 +44,13 @@ NODES_WARMED = 5
 """Nodes of the best hits whose neighbourhood is staged."""
 
 CANDIDATES = 100
-"""Passages that a big node contributes by each of its two vectors; by words it is twice as many for all of them."""
+"""Passages that a big node contributes by each of its two vectors; by words it is twice as many."""
 
-WEIGHTS = {
-    "window_lexical": 0.47,
-    "dense": 0.29,
-    "window_dense": 0.24,
-    "speaker": 0.15,
-    "user": 0.07,
-    "period": 0.45,
-    "best_passage": 0.70,
-    "summary_dense": 0.15,
-    "summary_lexical": 0.15,
-    "name": 0.15,
-}
-"""The mix of signals, each in 0..1; fitted on LoCoMo and QMSum, on a plateau where 30 % more or less of any changes
-little. The first three make a message's score, the next three are added where a message is said by somebody whom the
-question is about, or by the user, or in a time that the question names. A record's score is a mix of its best message
-and of its summary; ``name`` is added to the records of a node that the question names."""
+_ASKERS = 1_000
+_STAGED = 5_000
+"""Entries of what is kept by asker, and by asker and node."""
 
 _QUERIES = statements("search")
-_CACHES: WeakKeyDictionary[Database, AnswerCache[Answer]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +103,31 @@ class Answer:
     periods: list[dict[str, Any]] = field(default_factory=list)
 
 
+class Kept:
+    """What a process keeps between the questions to one database; threads may share it.
+
+    Attributes:
+        answers: By asker and question, with the version of the data that they were given from.
+        layers: Of nodes.
+        speakers: By asker, with the version of the data that they were read from.
+        staged: By asker, version of the data and node: what was staged a moment ago for its sake.
+    """
+
+    def __init__(self) -> None:
+        self.answers: AnswerCache[tuple[str, Answer]] = AnswerCache()
+        self.layers = LayerCache()
+        self.speakers: AnswerCache[tuple[str | None, list[str]]] = AnswerCache()
+        self.staged: AnswerCache[frozenset[UUID]] = AnswerCache()
+
+
+_KEPT: WeakKeyDictionary[Database, Kept] = WeakKeyDictionary()
+
+
+def kept_of(database: Database) -> Kept:
+    """What this process keeps of a database."""
+    return _KEPT.setdefault(database, Kept())
+
+
 @looking_again
 def search(database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question) -> Answer:
     """Answer a question from what the claims may see.
@@ -127,43 +141,114 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
         InvalidInputError: The question is empty or too long, or a limit is out of range.
         NotFoundError: The node to search below does not exist or is not visible.
     """
-    query = _checked(question)
-    with database.agent(claims) as tx:
-        before = tx.execute(_QUERIES["before_search"]).fetchone() or {"data_version": None, "speakers": []}
-    lexer = Lexer(settings.language)
-    named = speakers_named(query, before["speakers"], lexer)
-    asked = _as_json(question, query, lexer, embedder.model, settings) | {"asked_speakers": list(named)}
-    cache = _CACHES.setdefault(database, AnswerCache())
-    asker = (claims, embedder.model, json.dumps(asked), question.explain)
-    # Only the owner's answers have a version: a grant ends with the next question, and nothing says when.
-    keeps = settings.answer_cache_entries > 0 and before["data_version"] is not None
-    kept = cache.get((*asker, before["data_version"])) if keeps else None
-    if kept is not None:
-        return deepcopy(kept)
-    vector, passage_vector = _embed(embedder, without_names(query, set().union(*named.values())))
-    with database.agent(claims) as tx:
-        row = tx.execute(
-            _QUERIES["search"], {"question": Jsonb(asked), "embedding": vector, "passage_embedding": passage_vector}
-        ).fetchone()
-        assert row is not None
-        found: dict[str, Any] | None = row["answer"]
-        if found is not None:
-            _put_back(tx, found["hits"] or (), question)
+    query, kept, lexer = _checked(question), kept_of(database), Lexer(settings.language)
+    asked = _as_json(question, query, lexer, embedder.model, settings)
+    asker = (claims, question, json.dumps(asked))
+    answered = kept.answers.get(asker) if settings.answer_cache_entries else None
+    version, speakers = kept.speakers.get(claims) or (None, None)
+    if answered is not None or speakers is None:
+        before = database.ask(claims, _QUERIES["before_search"], {})
+        version, speakers = (before[0]["data_version"], before[0]["speakers"]) if before else (None, [])
+        kept.speakers.put(claims, (version, speakers), _ASKERS)
+        if answered is not None and answered[0] == version:
+            return deepcopy(answered[1])
+    named = speakers_named(query, speakers, lexer)
+    vectors = _embed(embedder, without_names(query, set().union(*named.values())))
+    route = HalfVector(vectors[0][:PASSAGE_DIMENSIONS]) if vectors is not None else None
+    parameters = {"question": Jsonb(asked | {"data_version": version}), "route": route}
+    found: dict[str, Any] | None = database.ask(claims, _QUERIES["anchors"], parameters)[0]["found"]
     if found is None:
         if question.node_id is not None:
             raise NotFoundError
         return Answer()
-    answer = _answer(found, question.explain, _notes(embedder.model, found["model"], vector))
-    if keeps and vector is not None:
-        cache.put((*asker, found["data_version"]), deepcopy(answer), settings.answer_cache_entries)
+    if found["speakers"] is not None:
+        kept.speakers.put(claims, (found["data_version"], found["speakers"]), _ASKERS)
+        if speakers_named(query, found["speakers"], lexer) != named:
+            return search(database, embedder, settings, claims, question)
+    notes = _notes(embedder.model, found["model"], vectors is not None)
+    compared = vectors if found["model"] == embedder.model else None
+    anchors = found["anchors"] or []
+    layers = read_layers(
+        database,
+        kept.layers,
+        settings.layer_cache_mb * 1_000_000,
+        claims,
+        anchors,
+        found["model"],
+        asked,
+        HalfVector(compared[1]) if compared is not None else None,
+    )
+    if any(layer.model != found["model"] for layer in layers.values()):  # the user has moved to another one since
+        return search(database, embedder, settings, claims, question)
+    # A node may have vanished since.
+    searched = [anchor for anchor in anchors if anchor["node_id"] in layers]
+    records, messages = rank(
+        [layers[anchor["node_id"]] for anchor in searched],
+        [anchor["boost"] for anchor in searched],
+        _as_ranked(question, query, asked["lexemes"], list(named), found, compared),
+    )
+    nodes = [_Searched(anchor, layers[anchor["node_id"]]) for anchor in searched]
+    answer = Answer(
+        [nodes[one.node].hit(one, question.explain) for one in records],
+        [nodes[one.node].message(one, question.explain) for one in messages],
+        [node.anchor for node in nodes[:ANCHORS_SHOWN]],
+        notes=notes,
+    )
+    _put_back(database, claims, answer.hits, question)
+    targets = list(dict.fromkeys(hit["node_id"] for hit in answer.hits))[:NODES_WARMED]
+    answer = replace(answer, warmed=_stage(database, kept, settings, claims, found["data_version"], targets))
+    # Only the owner's answers have a version: a grant ends with the next question, and nothing says when.
+    if settings.answer_cache_entries and found["data_version"] is not None and vectors is not None:
+        kept.answers.put(asker, (found["data_version"], deepcopy(answer)), settings.answer_cache_entries)
     return answer
 
 
-def _put_back(tx: Transaction, hits: Sequence[dict[str, Any]], question: Question) -> None:
+class _Searched:
+    """A node that was searched, and what is said of what was found in it."""
+
+    def __init__(self, anchor: Mapping[str, Any], layer: MetadataLayer) -> None:
+        self._layer = layer
+        self.anchor = {
+            "node_id": anchor["node_id"],
+            "reason": anchor["reason"],
+            "score": round(anchor["score"], 4),
+            "node_path": shown_path(anchor["names"]),
+        }
+
+    def hit(self, found: Ranked, explain: bool) -> dict[str, Any]:
+        shown = self._layer.shown(found.row)
+        hit = {
+            "record_id": shown["record_id"],
+            "node_id": self.anchor["node_id"],
+            "node_path": self.anchor["node_path"],
+            "title": shown["title"],
+            "summary": shown["summary"],
+            "score": round(found.score, 6),
+            "occurred_at": shown["occurred_at"],
+            "source": shown["source"],
+            "file": shown["file"],
+        }
+        return hit | {"explain": found.parts} if explain else hit
+
+    def message(self, found: Ranked, explain: bool) -> dict[str, Any]:
+        layer, row = self._layer, found.row
+        message = {
+            "record_id": layer.record_ids[layer.record[row]],
+            "external_id": layer.external_ids[row],
+            "seq": int(layer.first_message[row]),
+            "score": round(found.score, 6),
+        }
+        return message | {"explain": found.parts} if explain else message
+
+
+def _put_back(database: Database, claims: Claims, hits: Sequence[dict[str, Any]], question: Question) -> None:
     """Show records with the titles and summaries that they had then, and which of them are superseded, if asked for."""
+    if question.at is None and not question.include_superseded:
+        return
     record_ids = [UUID(hit["record_id"]) for hit in hits]
-    earlier = values_then(tx, record_ids, question.at) if question.at is not None else {}
-    superseded = superseded_of(tx, record_ids, question.at) if question.include_superseded else None
+    with database.agent(claims) as tx:
+        earlier = values_then(tx, record_ids, question.at) if question.at is not None else {}
+        superseded = superseded_of(tx, record_ids, question.at) if question.include_superseded else None
     for record_id, hit in zip(record_ids, hits, strict=True):
         values = earlier.get(record_id, {})
         hit |= {name: values[name] for name in ("title", "summary") if name in values}
@@ -171,46 +256,68 @@ def _put_back(tx: Transaction, hits: Sequence[dict[str, Any]], question: Questio
             hit["superseded"] = record_id in superseded
 
 
-def _answer(found: dict[str, Any], explain: bool, notes: list[str]) -> Answer:
-    """What the function of the database gives, in the shape of an answer."""
-    paths = {node_id: shown_path(names) for node_id, names in (found["paths"] or {}).items()}
-    return Answer(
-        [_hit(hit, paths, explain) for hit in found["hits"] or ()],
-        [_message(message, explain) for message in found["messages"] or ()],
-        [
-            {**anchor, "node_path": paths[anchor["node_id"]], "score": round(anchor["score"], 4)}
-            for anchor in found["anchors"] or ()
-        ],
-        found["warmed"],
-        notes,
-    )
+def _stage(
+    database: Database, kept: Kept, settings: Settings, claims: Claims, version: str | None, targets: Sequence[str]
+) -> int:
+    """Stage what lies around nodes, unless this process did a moment ago; says how many nodes are staged."""
+    known = {target: kept.staged.get((claims, version, target)) for target in targets}
+    if targets and (version is None or None in known.values()):
+        parameters = {"targets": list(targets), "seconds": settings.warming_ttl_minutes * 60}
+        for row in database.ask(claims, _QUERIES["stage"], parameters):
+            known[str(row["target"])] = reached = frozenset(row["reached"])
+            kept.staged.put((claims, version, str(row["target"])), reached, _STAGED)
+    return len(frozenset().union(*(reached for reached in known.values() if reached is not None)))
 
 
 def _as_json(question: Question, query: str, lexer: Lexer, model: str, settings: Settings) -> dict[str, Any]:
-    """The question as the function of the database takes it."""
+    """The question as the functions of the database take it."""
     return {
         "query": query,
         "lexemes": list(dict.fromkeys(lexer.lexemes(query)))[:MAX_QUERY_LEXEMES],
         "model": model,
         "limit": question.limit,
-        "message_limit": question.message_limit,
         "node_id": str(question.node_id) if question.node_id is not None else None,
         "at": _moment(question.at),
-        "include_superseded": question.include_superseded,
         "occurred_after": _moment(question.occurred_after),
         "occurred_before": _moment(question.occurred_before),
         "source_kinds": [kind.value for kind in question.source_kinds],
         "speaker": clean_text(question.speaker, "repair")[0] if question.speaker is not None else None,
-        "asked_role": role_asked(query),
-        "periods": [[_moment(start), _moment(end)] for start, end in question.periods],
-        "weights": WEIGHTS,
         "max_anchors": settings.max_anchors,
         "max_passages": settings.max_searched_passages,
         "candidates": CANDIDATES,
-        "anchors_shown": ANCHORS_SHOWN,
-        "nodes_warmed": NODES_WARMED,
-        "warm_seconds": settings.warming_ttl_minutes * 60,
     }
+
+
+def _as_ranked(
+    question: Question,
+    query: str,
+    lexemes: Sequence[str],
+    speakers: Sequence[str],
+    found: Mapping[str, Any],
+    vectors: tuple[Floats, Floats] | None,
+) -> Asked:
+    """The question as the ranking takes it, with what the database says of all that may be searched."""
+    return Asked(
+        lexemes=dict(zip(lexemes, found["rarities"] or (), strict=True)),
+        mean_length=max(found["mean_length"] or 0.0, 1.0),
+        limit=question.limit,
+        message_limit=question.message_limit,
+        vector=vectors[0] if vectors is not None else None,
+        passage_vector=vectors[1] if vectors is not None else None,
+        at=_seconds(question.at),
+        occurred_after=_seconds(question.occurred_after),
+        occurred_before=_seconds(question.occurred_before),
+        source_kinds=tuple(kind.value for kind in question.source_kinds),
+        speaker=found["speaker"],
+        speakers=tuple(speakers),
+        role=role_asked(query),
+        periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
+        include_superseded=question.include_superseded,
+    )
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment is not None else None
 
 
 def _moment(moment: datetime | None) -> str | None:
@@ -230,19 +337,17 @@ def _checked(question: Question) -> str:
     return query
 
 
-def _embed(embedder: Embedder, query: str) -> tuple[Vector | None, HalfVector | None]:
+def _embed(embedder: Embedder, query: str) -> tuple[Floats, Floats] | None:
+    """Vectors of a question, to compare with those of records and of passages; None where the embedder gives none."""
     try:
         vectors = embedder.embed([query], kind="query")
     except NeurigraphError:
-        return None, None
-    return (
-        Vector(to_record_vector(vectors[0])),
-        HalfVector(to_passage_vectors(vectors, embedder.prefix_trained)[0]),
-    )
+        return None
+    return to_record_vector(vectors[0]), to_passage_vectors(vectors, embedder.prefix_trained)[0].astype(np.float32)
 
 
-def _notes(model: str, in_use: str | None, embedding: Vector | None) -> list[str]:
-    if embedding is None:
+def _notes(model: str, in_use: str | None, is_embedded: bool) -> list[str]:
+    if not is_embedded:
         return ["The embedder could not be reached: this answer comes from words alone."]
     if in_use not in (None, model):
         return [
@@ -250,37 +355,3 @@ def _notes(model: str, in_use: str | None, embedding: Vector | None) -> list[str
             "alone until a backfill of record_embeddings has moved all records."
         ]
     return []
-
-
-def _hit(found: dict[str, Any], paths: dict[str, str], explain: bool) -> dict[str, Any]:
-    hit: dict[str, Any] = {
-        "record_id": found["record_id"],
-        "node_id": found["node_id"],
-        "node_path": paths[found["node_id"]],
-        "title": found["title"],
-        "summary": found["summary"],
-        "score": round(found["score"], 6),
-        "occurred_at": found["occurred_at"],
-        "source": {
-            "kind": found["source_kind"],
-            "id": found["source_id"],
-            "external_id": found["source_external_id"],
-        },
-        "file": {"file_id": found["file_id"], "state": found["file_state"]},
-    }
-    if "superseded" in found:
-        hit["superseded"] = found["superseded"]
-    if explain:
-        parts = ("passage", "summary_dense", "summary_lexical", "boost", "period")
-        hit["explain"] = {name: found[name] for name in parts}
-    return hit
-
-
-def _message(found: dict[str, Any], explain: bool) -> dict[str, Any]:
-    message = {name: found[name] for name in ("record_id", "external_id", "seq")}
-    message["score"] = round(found["score"], 6)
-    if explain:
-        message["explain"] = {
-            name: found[name] for name in ("window_lexical", "dense", "window_dense", "speaker", "user", "period")
-        }
-    return message

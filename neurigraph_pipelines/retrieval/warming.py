@@ -12,6 +12,8 @@ from psycopg import Error
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.retrieval.layers import read_layers
+from neurigraph_pipelines.retrieval.search import kept_of
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
@@ -19,20 +21,18 @@ _QUERIES = statements("search")
 
 
 def bring_in(database: Database, settings: Settings, claims: Claims) -> int:
-    """Make the connections of the faces acquainted with the nodes that are staged for whoever is asking.
+    """Bring the layers of the nodes that are staged for whoever is asking into memory.
 
     Meant to run after an answer was given: it is a prediction, so whatever keeps it from its work is nobody's error.
 
     Returns:
-        How many nodes; 0 when nothing is staged, or warming is switched off.
+        How many nodes; 0 when nothing is staged, or warming or memory is switched off.
     """
-    nodes = 0
-    # Connections take turns, so as many turns as there may be connections reach those that will serve.
-    for _ in range(settings.database_pool_size if settings.warming_nodes else 0):
-        with suppress(Error, NeurigraphError), database.agent(claims) as tx:
-            row = tx.execute(_QUERIES["bring_in"], {"most": settings.warming_nodes}).fetchone()
-            assert row is not None
-            nodes = row["nodes"]
-        if not nodes:
-            break
-    return nodes
+    if not settings.warming_nodes or not settings.layer_cache_mb:
+        return 0
+    with suppress(Error, NeurigraphError):
+        nodes = database.ask(claims, _QUERIES["staged"], {"most": settings.warming_nodes})
+        if nodes:
+            kept, most = kept_of(database).layers, settings.layer_cache_mb * 1_000_000
+            return len(read_layers(database, kept, most, claims, nodes, nodes[0]["model"], {}))
+    return 0

@@ -1,4 +1,4 @@
--- Phase one, which is a function of the database, and what opening a file needs.
+-- What phase one asks of the database, and what opening a file needs.
 
 -- name: before_search
 SELECT
@@ -6,14 +6,25 @@ SELECT
     b.speakers
 FROM neurigraph.before_search() AS b;
 
--- name: search
-SELECT
-    neurigraph.search(
-        %(question)s, %(embedding)s::vector(1536), %(passage_embedding)s::halfvec(512)
-    ) AS answer;
+-- name: anchors
+SELECT neurigraph.anchors(%(question)s, %(route)s::halfvec(512)) AS found;
 
--- name: bring_in
-SELECT neurigraph.bring_in(%(most)s) AS nodes;
+-- name: layers
+SELECT l.*
+FROM neurigraph.layers(%(question)s, %(nodes)s, %(embedding)s::halfvec(512)) AS l;
+
+-- name: stage
+SELECT
+    s.target,
+    s.reached
+FROM neurigraph.stage(%(targets)s, %(seconds)s) AS s;
+
+-- name: staged
+SELECT
+    s.node_id::text,
+    s.version,
+    s.model
+FROM neurigraph.staged(%(most)s) AS s;
 
 -- name: locate_record
 SELECT

@@ -148,67 +148,80 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE g.node_id = persona
 $$;
 
--- What others than the owner are told in an answer: nothing that any other node knows, not even by a score. Whoever
--- uses these stands behind a door that checked the claims of the same statement, so they take them as they are.
-CREATE OR REPLACE FUNCTION neurigraph_private.asking() RETURNS jsonb
-LANGUAGE sql STABLE AS $$
-    SELECT current_setting('request.jwt.claims', true)::jsonb
-$$;
-
-CREATE OR REPLACE FUNCTION neurigraph_private.told_names(owner uuid) RETURNS SETOF neurigraph.node_names
-LANGUAGE sql STABLE AS $$
-    SELECT n.* FROM neurigraph.node_names AS n
-    WHERE n.user_id = owner
-        AND (
-            (SELECT neurigraph_private.asking() ->> 'role' = 'user')
-            OR n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
-        )
-$$;
-
-CREATE OR REPLACE FUNCTION neurigraph_private.told_edges(owner uuid) RETURNS SETOF neurigraph.node_edges
-LANGUAGE sql STABLE AS $$
-    SELECT e.* FROM neurigraph.node_edges AS e
-    WHERE e.user_id = owner
-        AND (
-            (SELECT neurigraph_private.asking() ->> 'role' = 'user')
-            OR (
-                e.from_node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
-                AND e.to_node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
-            )
-        )
-$$;
-
--- How much there is to search: of the whole graph for its owner, else of the nodes that are visible.
-CREATE OR REPLACE FUNCTION neurigraph_private.corpus(owner uuid) RETURNS TABLE (passages bigint, lexemes bigint)
-LANGUAGE sql STABLE ROWS 1 AS $$
-    SELECT s.passages, s.lexemes FROM neurigraph.user_statistics AS s
-    WHERE s.user_id = owner AND neurigraph_private.asking() ->> 'role' = 'user'
-    UNION ALL
-    SELECT sum(t.passages)::bigint, sum(t.lexemes)::bigint FROM neurigraph.node_statistics AS t
-    WHERE t.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(neurigraph_private.asking()) AS v)
-    HAVING neurigraph_private.asking() ->> 'role' <> 'user'
-        AND neurigraph_private.counts_are_told(neurigraph_private.asking())
-    UNION ALL
-    -- As it is in a common graph.
-    SELECT 1000, 20000 WHERE NOT neurigraph_private.counts_are_told(neurigraph_private.asking())
-$$;
-
--- In how many passages of it a lexeme occurs.
-CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(owner uuid, word text) RETURNS bigint
+-- What others than the owner are told in an answer: nothing that any other node knows, not even by a score. Which nodes
+-- are told of is found out once for a question; null for the owner, who is told of all. What it is asked with must come
+-- from claims().
+DROP FUNCTION IF EXISTS neurigraph_private.told_names(uuid);
+DROP FUNCTION IF EXISTS neurigraph_private.told_edges(uuid);
+DROP FUNCTION IF EXISTS neurigraph_private.corpus(uuid);
+DROP FUNCTION IF EXISTS neurigraph_private.occurrences(uuid, text);
+DROP FUNCTION IF EXISTS neurigraph_private.asking();
+CREATE OR REPLACE FUNCTION neurigraph_private.told_nodes(asking jsonb) RETURNS uuid []
 LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    asking jsonb := neurigraph_private.asking();
 BEGIN
     IF asking ->> 'role' = 'user' THEN
-        RETURN (SELECT u.passages FROM neurigraph.user_lexemes AS u WHERE u.user_id = owner AND u.lexeme = word);
-    ELSIF NOT neurigraph_private.counts_are_told(asking) THEN
-        RETURN 1;
+        RETURN NULL;
     END IF;
-    RETURN (
-        SELECT sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
-        WHERE n.user_id = owner AND n.lexeme = word
-            AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
-    );
+    RETURN ARRAY(SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph_private.nodes_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.graph_index
+LANGUAGE sql STABLE AS $$
+    SELECT g.* FROM neurigraph.graph_index AS g
+    -- As a CASE it is planned for half of the nodes, and not for next to none.
+    WHERE g.user_id = owner AND CASE WHEN told IS NULL THEN true ELSE g.node_id = ANY(told) END
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph_private.names_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.node_names
+LANGUAGE sql STABLE AS $$
+    SELECT n.* FROM neurigraph.node_names AS n
+    WHERE n.user_id = owner AND (told IS NULL OR n.node_id = ANY(told))
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph_private.edges_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.node_edges
+LANGUAGE sql STABLE AS $$
+    SELECT e.* FROM neurigraph.node_edges AS e
+    WHERE e.user_id = owner AND (told IS NULL OR (e.from_node_id = ANY(told) AND e.to_node_id = ANY(told)))
+$$;
+
+-- How much there is to search.
+CREATE OR REPLACE FUNCTION neurigraph_private.corpus(
+    asking jsonb, told uuid [], OUT passages bigint, OUT lexemes bigint
+)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF told IS NULL THEN
+        SELECT s.passages, s.lexemes INTO passages, lexemes
+        FROM neurigraph.user_statistics AS s WHERE s.user_id = (asking ->> 'user_id')::uuid;
+    ELSIF neurigraph_private.counts_are_told(asking) THEN
+        SELECT sum(t.passages), sum(t.lexemes) INTO passages, lexemes
+        FROM neurigraph.node_statistics AS t WHERE t.node_id = ANY(told);
+    ELSE
+        -- As it is in a common graph.
+        passages := 1000;
+        lexemes := 20000;
+    END IF;
+    passages := coalesce(passages, 0);
+    lexemes := coalesce(lexemes, 0);
+END
+$$;
+
+-- In how many passages of it lexemes occur; no row for one that occurs in none.
+CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(asking jsonb, told uuid [], words text [])
+RETURNS TABLE (lexeme text, passages bigint)
+LANGUAGE plpgsql STABLE ROWS 8 AS $$
+BEGIN
+    IF told IS NULL THEN
+        RETURN QUERY SELECT u.lexeme, u.passages FROM neurigraph.user_lexemes AS u
+        WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme = ANY(words);
+    ELSIF neurigraph_private.counts_are_told(asking) THEN
+        RETURN QUERY SELECT n.lexeme, sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
+        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme = ANY(words) AND n.node_id = ANY(told)
+        GROUP BY n.lexeme;
+    ELSE
+        RETURN QUERY SELECT w.word, 1::bigint FROM unnest(words) AS w (word);
+    END IF;
 END
 $$;
 

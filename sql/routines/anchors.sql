@@ -1,23 +1,40 @@
 -- Where a question is searched. Everything from here to the search itself runs with the owner's rights behind one door
--- that checks the claims, on nodes that visible_nodes() gave, and on nothing else: only so do operators that are not
+-- that checks the claims, on nodes that told_nodes() allows, and on nothing else: only so do operators that are not
 -- leakproof keep their indexes. The policies of the tables stay as they are, a wall of their own.
 
 -- Rarity of each lexeme of a question in all that whoever asks may search (Robertson and Zaragoza, 2009).
-CREATE OR REPLACE FUNCTION neurigraph_private.rarities(owner uuid, lexemes text [])
+DROP FUNCTION IF EXISTS neurigraph_private.rarities(uuid, text []);
+CREATE OR REPLACE FUNCTION neurigraph_private.rarities(asking jsonb, told uuid [], question jsonb)
 RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
 LANGUAGE sql STABLE ROWS 8 AS $$
     SELECT
         l.place::integer,
         l.lexeme,
         coalesce(o.passages, 0),
-        ln(1 + (coalesce(c.passages, 0) - coalesce(o.passages, 0) + 0.5) / (coalesce(o.passages, 0) + 0.5))
-    FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
-    LEFT JOIN neurigraph_private.corpus(owner) AS c ON true
-    CROSS JOIN LATERAL (SELECT neurigraph_private.occurrences(owner, l.lexeme) AS passages) AS o
+        ln(1 + (c.passages - coalesce(o.passages, 0) + 0.5) / (coalesce(o.passages, 0) + 0.5))
+    FROM jsonb_array_elements_text(question -> 'lexemes') WITH ORDINALITY AS l (lexeme, place)
+    CROSS JOIN neurigraph_private.corpus(asking, told) AS c
+    LEFT JOIN neurigraph_private.occurrences(
+        asking, told, ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'))
+    ) AS o ON l.lexeme = o.lexeme
+$$;
+
+-- Those of a question's lexemes by which passages can be looked up: the rarest, as long as few hold them.
+CREATE OR REPLACE FUNCTION neurigraph_private.rare_lexemes(asking jsonb, told uuid [], question jsonb)
+RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
+LANGUAGE sql STABLE ROWS 8 AS $$
+    SELECT r.place, r.lexeme, r.passages, r.weight
+    FROM (
+        SELECT a.*, sum(a.passages) OVER (ORDER BY a.passages, a.place) - a.passages AS before
+        FROM neurigraph_private.rarities(asking, told, question) AS a
+        WHERE a.passages > 0
+    ) AS r
+    WHERE r.before < 2000 AND r.passages < 20000
 $$;
 
 -- Nodes that the question names: as they are (1), nearly (0.8), or by how they begin (0.6).
-CREATE OR REPLACE FUNCTION neurigraph_private.named_nodes(owner uuid, query text, lexemes text [])
+DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, text, text []);
+CREATE OR REPLACE FUNCTION neurigraph_private.named_nodes(owner uuid, told uuid [], query text, lexemes text [])
 RETURNS TABLE (node_id uuid, score real)
 LANGUAGE sql STABLE ROWS 10 AS $$
     WITH said AS MATERIALIZED (
@@ -49,32 +66,49 @@ LANGUAGE sql STABLE ROWS 10 AS $$
         GROUP BY p.key
     ),
 
+    -- Written out what gaps() gives, which is called once a name; here it would be once a phrase.
     variants AS MATERIALIZED (
         SELECT p.key AS variant, 0 AS gap FROM phrases AS p
         WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 4 AND 40
         UNION ALL
-        SELECT g.variant, g.gap FROM phrases AS p
-        CROSS JOIN LATERAL neurigraph_private.gaps(p.key) AS g
-        WHERE p.words <= 2 AND p.place <= 40
+        SELECT g.variant, g.gap FROM (
+            SELECT p.key, overlay(p.key PLACING '' FROM s.gap FOR 1) AS variant, min(s.gap) AS gap
+            FROM phrases AS p CROSS JOIN LATERAL generate_series(1, char_length(p.key)) AS s (gap)
+            WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 5 AND 40
+            GROUP BY 1, 2
+        ) AS g
+    ),
+
+    -- All that may be meant, looked up at once.
+    known AS MATERIALIZED (
+        SELECT n.node_id, n.key, n.gap, n.name FROM neurigraph_private.names_of(owner, told) AS n
+        WHERE n.key = ANY(ARRAY(
+            SELECT v.variant FROM variants AS v
+            UNION
+            SELECT left(p.key, 100) FROM phrases AS p
+        ))
     ),
 
     found AS (
         SELECT n.node_id, 1.0 AS score
-        FROM phrases AS p
-        INNER JOIN neurigraph_private.told_names(owner) AS n ON n.key = left(p.key, 100) AND n.gap = 0
-        WHERE n.name = p.key
-            OR position(' ' || n.name || ' ' IN (SELECT ' ' || string_agg(s.word, ' ' ORDER BY s.place) || ' '
-                FROM said AS s)) > 0
+        FROM known AS n
+        INNER JOIN phrases AS p ON n.key = left(p.key, 100)
+        WHERE n.gap = 0
+            AND (
+                n.name = p.key
+                OR position(' ' || n.name || ' ' IN (SELECT ' ' || string_agg(s.word, ' ' ORDER BY s.place) || ' '
+                    FROM said AS s)) > 0
+            )
         UNION ALL
         SELECT n.node_id, 0.8
-        FROM variants AS v
-        INNER JOIN neurigraph_private.told_names(owner) AS n ON n.key = v.variant
+        FROM known AS n
+        INNER JOIN variants AS v ON n.key = v.variant
         WHERE (v.gap = 0) <> (n.gap = 0) OR (v.gap > 0 AND n.gap > 0 AND abs(v.gap - n.gap) <= 1)
         UNION ALL
         SELECT b.node_id, 0.6
         FROM unnest(lexemes) AS l (lexeme)
         CROSS JOIN LATERAL (
-            SELECT n.node_id FROM neurigraph_private.told_names(owner) AS n
+            SELECT n.node_id FROM neurigraph_private.names_of(owner, told) AS n
             WHERE n.gap = 0 AND char_length(l.lexeme) >= 4
                 AND n.key >= l.lexeme AND n.key < l.lexeme || U&'\+10FFFF'
             ORDER BY n.key
@@ -87,8 +121,10 @@ $$;
 
 -- Which nodes to search, best first. All of them where there are few; else those for which something speaks: a name, an
 -- edge to a named one, the words of the shell, the rare words of the content, and, when no name leads, the centroid.
+DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
 CREATE OR REPLACE FUNCTION neurigraph_private.anchors_of(
-    asking jsonb, question jsonb, embedding vector, OUT chosen neurigraph_private.anchor [], OUT visible bigint
+    asking jsonb, told uuid [], question jsonb, route halfvec,
+    OUT chosen neurigraph_private.anchor [], OUT visible bigint
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -98,45 +134,42 @@ DECLARE
     most integer := question ->> 'max_anchors';
     budget bigint := question ->> 'max_passages';
     wanted integer := question ->> 'limit';
+    counts_are_told boolean := neurigraph_private.counts_are_told(asking);
     few boolean;
 BEGIN
     -- A node that is hidden is not there to be searched below, whatever of it is open.
     SELECT count(*) INTO visible
-    FROM neurigraph.visible_nodes(asking) AS g
+    FROM neurigraph_private.nodes_of(owner, told) AS g
     WHERE within IS NULL OR (
-        g.path @> ARRAY[within] AND EXISTS (SELECT FROM neurigraph.visible_nodes(asking) AS w WHERE w.node_id = within)
+        g.path @> ARRAY[within] AND EXISTS (SELECT FROM neurigraph_private.nodes_of(owner, told) AS w WHERE w.node_id = within)
     );
     few := visible <= 2 * most;
     -- What fits is searched as a whole; of what does not, half as much: there is no whole to miss.
-    IF budget < (SELECT c.passages FROM neurigraph_private.corpus(owner) AS c) THEN
+    IF budget < (neurigraph_private.corpus(asking, told)).passages THEN
         budget := budget / 2;
     END IF;
     WITH names AS MATERIALIZED (
-        SELECT n.node_id, n.score FROM neurigraph_private.named_nodes(owner, question ->> 'query', lexemes) AS n
+        SELECT n.node_id, n.score FROM neurigraph_private.named_nodes(owner, told, question ->> 'query', lexemes) AS n
     ),
 
     linked AS MATERIALIZED (
         SELECT e.to_node_id AS node_id FROM names AS n
-        INNER JOIN neurigraph_private.told_edges(owner) AS e ON n.node_id = e.from_node_id WHERE n.score >= 0.8
+        INNER JOIN neurigraph_private.edges_of(owner, told) AS e ON n.node_id = e.from_node_id WHERE n.score >= 0.8
         UNION
         SELECT e.from_node_id FROM names AS n
-        INNER JOIN neurigraph_private.told_edges(owner) AS e ON n.node_id = e.to_node_id WHERE n.score >= 0.8
+        INNER JOIN neurigraph_private.edges_of(owner, told) AS e ON n.node_id = e.to_node_id WHERE n.score >= 0.8
     ),
 
     rare AS MATERIALIZED (
         SELECT r.lexeme, r.weight / nullif(sum(r.weight) OVER (), 0) AS share
-        FROM (
-            SELECT a.*, sum(a.passages) OVER (ORDER BY a.passages, a.place) - a.passages AS before
-            FROM neurigraph_private.rarities(owner, lexemes) AS a
-        ) AS r
-        WHERE r.before < 2000 AND r.passages < 20000
+        FROM neurigraph_private.rare_lexemes(asking, told, question) AS r
     ),
 
     content AS (
         SELECT n.node_id, sum(r.share * n.passages / (n.passages + 1.0)) AS score
         FROM rare AS r
         INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
-        WHERE neurigraph_private.counts_are_told(asking)
+        WHERE counts_are_told
         GROUP BY n.node_id
     ),
 
@@ -148,15 +181,10 @@ BEGIN
         GROUP BY g.node_id
     ),
 
-    asked AS MATERIALIZED (
-        SELECT neurigraph_private.routing_vector(embedding) AS route WHERE embedding IS NOT NULL
-    ),
-
     near AS (
-        SELECT g.node_id, neurigraph_private.cosine(g.routing_centroid, q.route) AS score
-        FROM neurigraph.visible_nodes(asking) AS g CROSS JOIN asked AS q
-        WHERE (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
-            AND neurigraph_private.counts_are_told(asking)
+        SELECT g.node_id, neurigraph_private.cosine(g.routing_centroid, route) AS score
+        FROM neurigraph_private.nodes_of(owner, told) AS g
+        WHERE route IS NOT NULL AND counts_are_told AND (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
         ORDER BY score DESC NULLS LAST
         LIMIT 2 * most
     ),
@@ -178,10 +206,10 @@ BEGIN
         SELECT p.node_id FROM pointed_out AS p
         UNION
         SELECT b.node_id FROM (
-            SELECT g.node_id FROM neurigraph.visible_nodes(asking) AS g
+            SELECT g.node_id FROM neurigraph_private.nodes_of(owner, told) AS g
             WHERE g.record_count > 0 AND (within IS NULL OR g.path @> ARRAY[within])
                 AND wanted > (
-                    SELECT coalesce(sum(i.record_count), 0) FROM neurigraph.visible_nodes(asking) AS i
+                    SELECT coalesce(sum(i.record_count), 0) FROM neurigraph_private.nodes_of(owner, told) AS i
                     WHERE i.node_id IN (SELECT p.node_id FROM pointed_out AS p)
                         AND (within IS NULL OR i.path @> ARRAY[within])
                 )
@@ -203,7 +231,7 @@ BEGIN
             i.node_id IS NOT NULL AS is_linked,
             coalesce(c.score, 0) + 0.5 * coalesce(s.score, 0) AS word_score,
             greatest(coalesce(a.score, 0), 0) AS near_score
-        FROM neurigraph.visible_nodes(asking) AS g
+        FROM neurigraph_private.nodes_of(owner, told) AS g
         LEFT JOIN neurigraph.node_statistics AS t ON g.node_id = t.node_id
         LEFT JOIN names AS n ON g.node_id = n.node_id
         LEFT JOIN linked AS i ON g.node_id = i.node_id

@@ -154,9 +154,9 @@ def test_functions_that_are_not_those_of_this_version_are_replaced(database_url:
 def test_functions_that_cannot_be_replaced_stay_all_as_they_were(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         connection.execute("UPDATE neurigraph.schema_routines SET checksum = 'older'")
-        connection.execute("DROP FUNCTION neurigraph.bring_in(integer)")
+        connection.execute("DROP FUNCTION neurigraph.staged(integer)")
         connection.execute("SET ROLE neurigraph_owner")
-        connection.execute("CREATE FUNCTION neurigraph.bring_in(most integer) RETURNS text LANGUAGE sql AS 'SELECT 1'")
+        connection.execute("CREATE FUNCTION neurigraph.staged(most integer) RETURNS text LANGUAGE sql AS 'SELECT 1'")
     before = _catalog(database_url)
     with pytest.raises(psycopg.errors.InvalidFunctionDefinition):
         migrate(database_url, Secret(SECRET))

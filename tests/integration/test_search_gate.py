@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -16,12 +17,21 @@ from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.retrieval.search import Question, _as_json
 from neurigraph_pipelines.wiring import Installation
 from tests.integration.test_row_level_security import claim, sign
-from tests.support.memories import schemas_of
+from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world
 
-QUERY = "SELECT neurigraph.search(%s, array_fill(0.1, ARRAY[1536])::vector, array_fill(0.1, ARRAY[512])::halfvec) AS a"
-DEFINERS = ("search", "before_search", "bring_in")
-OWNERS_TABLES = ("user_lexemes", "node_lexemes", "user_statistics", "node_statistics", "node_names", "user_changes")
+ANCHORS = "SELECT neurigraph.anchors(%s, array_fill(0.1, ARRAY[512])::halfvec) AS a"
+LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], array_fill(0.1, ARRAY[512])::halfvec)"
+DEFINERS = ("anchors", "layers", "stage", "staged", "before_search")
+OWNERS_TABLES = (
+    "user_lexemes",
+    "node_lexemes",
+    "user_statistics",
+    "node_statistics",
+    "node_names",
+    "user_changes",
+    "node_changes",
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +41,32 @@ def world(shared_installation: Installation) -> World:
 
 def asked(world: World, /, **more: Any) -> Jsonb:
     query = "I met Dave"
-    said = _as_json(Question(query, limit=50, explain=True), query, Lexer(), "words", world.installation.settings)
-    return Jsonb(said | {"asked_speakers": []} | more)
+    return Jsonb(_as_json(Question(query, limit=50), query, Lexer(), "words", world.installation.settings) | more)
+
+
+def bobs_nodes(world: World) -> list[UUID]:
+    query = "SELECT node_id FROM neurigraph.graph_index WHERE user_id = %s"
+    return [row["node_id"] for row in rows(world.installation, query, world.bob.user_id)]
+
+
+@pytest.fixture
+def indexed(world: World) -> Iterator[None]:
+    """All nodes are searched as those are whose vectors have an index: there the filters are part of statements."""
+    with world.installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.node_statistics SET vector_index = 'hnsw'")
+    yield
+    with world.installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.node_statistics SET vector_index = NULL")
 
 
 def found(connection: psycopg.Connection[Any], question: Jsonb) -> Any:
-    row = connection.execute(QUERY, [question]).fetchone()
+    """Where the question is searched, with all that can be read of these nodes; None where nothing opens."""
+    row = connection.execute(ANCHORS, [question]).fetchone()
     assert row is not None
-    return row["a"]
+    if row["a"] is None:
+        return None
+    nodes = [anchor["node_id"] for anchor in row["a"]["anchors"] or ()]
+    return row["a"] | {"layers": connection.execute(LAYERS, [question, nodes]).fetchall()}
 
 
 def test_a_search_answers_from_the_askers_nodes_alone(world: World) -> None:
@@ -46,13 +74,15 @@ def test_a_search_answers_from_the_askers_nodes_alone(world: World) -> None:
     bobs = {str(world.bob.root_node_id), str(world.bob.user_id)}
     with world.agent(payload, sign(payload)) as connection:
         answer = found(connection, asked(world))
-        text = json.dumps(answer)
-        assert answer["hits"]
+        text = json.dumps(answer, default=str)
         assert "Ana" in text
         assert "I met Dave" not in text
         assert not any(one in text for one in bobs)
         assert found(connection, asked(world, node_id=str(world.bob.root_node_id))) is None
         assert found(connection, asked(world, node_id=str(uuid4()))) is None
+        of_bob = bobs_nodes(world)
+        assert connection.execute(LAYERS, [asked(world), of_bob]).fetchall() == []
+        assert connection.execute("SELECT * FROM neurigraph.stage(%s, 1800)", [of_bob]).fetchall() == []
 
 
 @pytest.mark.parametrize(
@@ -73,7 +103,12 @@ def test_claims_that_open_nothing_find_nothing(world: World, changes: dict[str, 
             assert found(connection, asked(world)) is None
             for row in connection.execute("SELECT * FROM neurigraph.before_search()"):
                 assert row["speakers"] == []
-            assert connection.execute("SELECT neurigraph.bring_in(50) AS n").fetchone() == {"n": 0}
+            assert connection.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
+            assert connection.execute(LAYERS, [asked(world), [world.alice.root_node_id]]).fetchall() == []
+            assert (
+                connection.execute("SELECT * FROM neurigraph.stage(%s, 60)", [[world.alice.root_node_id]]).fetchall()
+                == []
+            )
 
 
 def test_forged_claims_find_nothing(world: World) -> None:
@@ -97,7 +132,18 @@ def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> 
             {"lexemes": [], "query": ""},
         ):
             answer = found(connection, asked(world, **more))
-            assert "I met Dave" not in json.dumps(answer)
+            assert "I met Dave" not in json.dumps(answer, default=str)
+        assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
+
+
+@pytest.mark.usefixtures("indexed")
+def test_filters_are_values_and_no_sql(world: World) -> None:
+    payload = claim(world)
+    hostile = "'; DROP TABLE neurigraph.users; -- %I %s $1 {}"
+    with world.agent(payload, sign(payload)) as connection:
+        assert any(layer["passages"] for layer in found(connection, asked(world))["layers"])
+        for layer in found(connection, asked(world, speaker=hostile, lexemes=[hostile, "'"]))["layers"]:
+            assert layer["version"] is None, "what is read for one question is not kept"
         for field in ("at", "occurred_after", "occurred_before", "source_kinds"):
             value: Any = [hostile] if field == "source_kinds" else hostile
             with pytest.raises(psycopg.DataError), connection.transaction():
@@ -115,7 +161,8 @@ def test_a_search_path_and_objects_of_the_asker_change_nothing(world: World) -> 
         connection.execute("CREATE FUNCTION pg_temp.claims() RETURNS jsonb LANGUAGE sql AS 'SELECT null::jsonb'")
         connection.execute("SET search_path = pg_temp, neurigraph, public, pg_catalog")
         again = found(connection, asked(world))
-    assert [hit["record_id"] for hit in again["hits"]] == [hit["record_id"] for hit in plain["hits"]]
+    assert plain["anchors"]
+    assert again == plain
 
 
 def test_faces_read_no_statistics_and_call_nothing_behind_the_gate(world: World) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.retrieval.search import Question, kept_of, search
 from neurigraph_pipelines.retrieval.warming import bring_in
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
@@ -67,7 +67,26 @@ def test_only_what_is_staged_for_whoever_asks_is_brought_in(shared_installation:
     off = here.settings.model_copy(update={"warming_nodes": 0})
     assert bring_in(here.database, off, claims) == 0
     with here.database.agent(None) as tx:
-        assert tx.execute("SELECT neurigraph.bring_in(50) AS nodes").fetchone() == {"nodes": 0}
+        assert tx.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
+
+
+def test_what_is_brought_in_is_not_read_again(shared_installation: Installation, claims: Claims) -> None:
+    here = shared_installation
+    ask(here, claims, "One")
+    assert bring_in(here.database, here.settings, claims) == 3
+    with here.database.owner() as tx:
+        (two,) = tx.execute(
+            "SELECT g.node_id::text, v.version FROM neurigraph.graph_index AS g "
+            "CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v "
+            "WHERE g.user_id = %s AND g.node_name = 'Two'",
+            [claims.user_id],
+        ).fetchall()
+    layers = kept_of(here.database).layers
+    kept = layers.get(two["node_id"], two["version"], "words")
+    assert kept is not None
+    ask(here, claims, "Two")
+    assert layers.get(two["node_id"], two["version"], "words") is kept
+    assert bring_in(here.database, here.settings.model_copy(update={"layer_cache_mb": 0}), claims) == 0
 
 
 def test_an_unused_warming_expires_by_itself(shared_installation: Installation, claims: Claims) -> None:
@@ -85,9 +104,9 @@ def test_warming_is_nobodys_error(shared_installation: Installation, claims: Cla
     here = shared_installation
     ask(here, claims, "One")
     with here.database.owner() as tx:
-        tx.execute("ALTER FUNCTION neurigraph.bring_in(integer) RENAME TO gone")
+        tx.execute("ALTER FUNCTION neurigraph.staged(integer) RENAME TO gone")
     try:
         assert bring_in(here.database, here.settings, claims) == 0
     finally:
         with here.database.owner() as tx:
-            tx.execute("ALTER FUNCTION neurigraph.gone(integer) RENAME TO bring_in")
+            tx.execute("ALTER FUNCTION neurigraph.gone(integer) RENAME TO staged")

@@ -1,0 +1,272 @@
+-- Metadata layers, read as a whole for a process that ranks in memory. Each node is read by a statement of its own,
+-- whose schema is quoted and whose id the asker may see; what is compared is bound, never part of the text.
+
+DROP FUNCTION IF EXISTS neurigraph_private.records_in(neurigraph_private.anchor [], jsonb, vector, uuid []);
+DROP FUNCTION IF EXISTS neurigraph_private.passages_in(
+    neurigraph_private.anchor [], jsonb, text [], halfvec, integer [], uuid [], integer [], boolean []
+);
+DROP FUNCTION IF EXISTS neurigraph_private.candidates_in(neurigraph_private.anchor [], jsonb, text [], halfvec);
+DROP FUNCTION IF EXISTS neurigraph_private.details_of(neurigraph_private.anchor [], integer [], uuid []);
+DROP FUNCTION IF EXISTS neurigraph_private.likeness(text, boolean, integer);
+DROP FUNCTION IF EXISTS neurigraph_private.shown_filter(jsonb, integer);
+DROP FUNCTION IF EXISTS neurigraph_private.record_filter(jsonb);
+DROP FUNCTION IF EXISTS neurigraph_private.record_filter(jsonb, integer);
+DROP FUNCTION IF EXISTS neurigraph.bring_in(integer);
+
+-- Vectors as they are stored: four bytes of head, then numbers in network order. Simple enough to be inlined.
+DO $$
+DECLARE
+    home text := (
+        SELECT n.nspname FROM pg_catalog.pg_extension AS e
+        INNER JOIN pg_catalog.pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
+    );
+    kind text;
+BEGIN
+    FOREACH kind IN ARRAY ARRAY['vector', 'halfvec'] LOOP
+        EXECUTE format(
+            'CREATE OR REPLACE FUNCTION neurigraph_private.bytes_of(a %1$I.%2$I) RETURNS bytea '
+            'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %1$I.%3$I(a)', home, kind, kind || '_send'
+        );
+    END LOOP;
+END
+$$;
+
+-- The conditions on a record that the question states, as text: what they leave out has no part in the ranking at all.
+CREATE OR REPLACE FUNCTION neurigraph_private.record_filter(question jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT concat_ws(
+        ' AND ',
+        'true',
+        CASE WHEN question ->> 'at' IS NOT NULL
+            THEN format('r.created_at <= %L::timestamptz', question ->> 'at') END,
+        CASE WHEN question ->> 'occurred_after' IS NOT NULL
+            THEN format('r.occurred_at >= %L::timestamptz', question ->> 'occurred_after') END,
+        CASE WHEN question ->> 'occurred_before' IS NOT NULL
+            THEN format('r.occurred_at < %L::timestamptz', question ->> 'occurred_before') END,
+        CASE WHEN jsonb_array_length(question -> 'source_kinds') > 0
+            THEN format('r.source_kind = ANY(%L::neurigraph.source_kind [])',
+                ARRAY(SELECT jsonb_array_elements_text(question -> 'source_kinds'))) END
+    )
+$$;
+
+-- Of a node whose vectors have an index: the passages that are nearest by either vector, and those in whose windows the
+-- rare lexemes of the question count most, with their neighbours, for what their windows say.
+CREATE OR REPLACE FUNCTION neurigraph_private.candidates_of(
+    schema_name text, shown text, question jsonb, rare text [], weights double precision [], embedding halfvec,
+    OUT records uuid [], OUT seqs integer [], OUT are_eligible boolean []
+)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- Asking for k gives k, whatever the filters leave out (pgvector 0.8 and newer).
+    PERFORM set_config('hnsw.ef_search', least((question ->> 'candidates')::integer, 1000)::text, true);
+    IF current_setting('hnsw.iterative_scan', true) IS NOT NULL THEN
+        PERFORM
+            set_config('hnsw.iterative_scan', 'strict_order', true),
+            set_config('ivfflat.iterative_scan', 'relaxed_order', true);
+    END IF;
+    EXECUTE format(
+        $found$WITH occurrences AS MATERIALIZED (
+            SELECT p.record_id, p.seq, l.place, p.frequencies[array_position(p.lexemes, l.lexeme)]::real AS frequency
+            FROM unnest($2) WITH ORDINALITY AS l (lexeme, place)
+            INNER JOIN %1$I.passages AS p ON p.lexemes @> ARRAY[l.lexeme] %2$s
+        ),
+
+        windows AS (
+            SELECT o.record_id, o.seq - d.step AS seq, o.place, sum(d.weight * o.frequency) AS frequency
+            FROM occurrences AS o CROSS JOIN neurigraph_private.window_weights() AS d
+            GROUP BY o.record_id, o.seq - d.step, o.place
+        ),
+
+        eligible AS MATERIALIZED (
+            (
+                SELECT w.record_id, w.seq FROM windows AS w
+                GROUP BY w.record_id, w.seq
+                ORDER BY sum($3[w.place] * w.frequency / (w.frequency + 0.9)) DESC
+                LIMIT 2 * $4
+            )
+            UNION
+            (
+                SELECT p.record_id, p.seq FROM %1$I.passages AS p %2$s
+                WHERE $1 IS NOT NULL AND ($5 IS NULL OR lower(p.author) = $5)
+                ORDER BY neurigraph_private.distance(p.embedding, $1) LIMIT $4
+            )
+            UNION
+            (
+                SELECT p.record_id, p.seq FROM %1$I.passages AS p %2$s
+                WHERE $1 IS NOT NULL AND ($5 IS NULL OR lower(p.author) = $5)
+                ORDER BY neurigraph_private.distance(p.window_embedding, $1) LIMIT $4
+            )
+        )
+
+        SELECT array_agg(k.record_id), array_agg(k.seq), array_agg(k.is_eligible)
+        FROM (
+            SELECT e.record_id, e.seq + d.step AS seq, bool_or(d.step = 0) AS is_eligible
+            FROM eligible AS e CROSS JOIN neurigraph_private.window_weights() AS d
+            GROUP BY e.record_id, e.seq + d.step
+        ) AS k$found$,
+        schema_name,
+        CASE shown WHEN 'true' THEN '' ELSE format(
+            'INNER JOIN %I.metadata_records AS r ON p.record_id = r.record_id AND %s', schema_name, shown
+        ) END
+    ) INTO records, seqs, are_eligible
+    USING embedding, rare, weights, (question ->> 'candidates')::integer, lower(question ->> 'speaker');
+END
+$$;
+
+-- One node as a process holds it. `records` and `passages` are rows of fixed width, in one order with the arrays and
+-- vectors beside them; `shown` is what a hit says of its record. A vector of another model than the one in use is
+-- zeros. Only of a node that is whole there is a version: what is read for one question is not kept.
+DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], halfvec);
+CREATE OR REPLACE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], embedding halfvec)
+RETURNS TABLE (
+    node_id uuid, version text, model text,
+    records bytea, shown text [], source_kinds text [], superseded text [], record_lexemes text [], summaries bytea,
+    passages bytea, authors text [], external_ids text [], own bytea, windows bytea, lexemes text, frequencies text
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+    hidden uuid [] := neurigraph_private.hidden_sources(asking);
+    words tsquery;
+    rare text [];
+    weights double precision [];
+    node record;
+    candidates record;
+    shown_records text;
+    shown_passages text;
+BEGIN
+    FOR node IN
+        SELECT
+            g.node_id AS id, g.schema_name AS home, g.node_ddl_version AS ddl, u.embedding_model AS model,
+            s.vector_index IS NOT NULL AND u.embedding_next_model IS NULL AND question ? 'candidates' AS is_indexed
+        FROM neurigraph.visible_nodes(asking) AS g
+        INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+        LEFT JOIN neurigraph.node_statistics AS s ON g.node_id = s.node_id
+        WHERE g.node_id = ANY(nodes)
+    LOOP
+        shown_records := CASE hidden WHEN '{}' THEN 'true' ELSE format('r.source_id <> ALL(%L::uuid [])', hidden) END;
+        shown_passages := shown_records;
+        IF node.is_indexed THEN
+            IF rare IS NULL THEN
+                SELECT array_agg(r.lexeme ORDER BY r.place), array_agg(r.weight ORDER BY r.place) INTO rare, weights
+                FROM neurigraph_private.rare_lexemes(asking, neurigraph_private.told_nodes(asking), question) AS r;
+                SELECT string_agg(w.word::text, ' | ')::tsquery INTO words
+                FROM jsonb_array_elements_text(question -> 'lexemes') AS l (lexeme)
+                CROSS JOIN LATERAL plainto_tsquery('simple', l.lexeme) AS w (word)
+                WHERE numnode(w.word) > 0;
+            END IF;
+            shown_records := shown_records || ' AND ' || neurigraph_private.record_filter(question);
+            SELECT c.* INTO candidates FROM neurigraph_private.candidates_of(
+                node.home, shown_records, question, rare, weights,
+                CASE WHEN node.model = question ->> 'model' THEN embedding END
+            ) AS c;
+            shown_records := shown_records || ' AND (r.record_id = ANY($4) OR r.tsv @@ $5)';
+        ELSE
+            SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
+        END IF;
+        RETURN QUERY EXECUTE format(
+            $layer$SELECT $1, $2, $3, a.*, b.*
+            FROM (
+                SELECT
+                    string_agg(
+                        uuid_send(r.record_id)
+                        || float8send(extract(EPOCH FROM r.occurred_at)::double precision)
+                        || float8send(extract(EPOCH FROM r.created_at)::double precision), ''
+                    ),
+                    array_agg(jsonb_build_object(
+                        'record_id', r.record_id, 'title', r.title, 'summary', r.summary,
+                        'occurred_at', r.occurred_at,
+                        'source', jsonb_build_object(
+                            'kind', r.source_kind, 'id', r.source_id, 'external_id', s.external_id
+                        ),
+                        'file', jsonb_build_object('file_id', f.file_id, 'state', f.compression_state)
+                    )::text),
+                    array_agg(r.source_kind::text),
+                    array_agg(%5$s),
+                    array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')),
+                    string_agg(coalesce(neurigraph_private.bytes_of(%6$s), $6), '')
+                FROM %1$I.metadata_records AS r
+                LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+                LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+                WHERE %2$s
+            ) AS a
+            CROSS JOIN (
+                SELECT
+                    string_agg(
+                        uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
+                        || float4send(coalesce(%7$s, 3.25 * p.lexeme_count)::real)
+                        || int4send(CASE %8$s WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END)
+                        || int4send(cardinality(p.lexemes)) || int4send(%4$s), ''
+                    ),
+                    array_agg(lower(p.author)),
+                    array_agg(m.external_id),
+                    string_agg(coalesce(neurigraph_private.bytes_of(%9$s), $7), ''),
+                    string_agg(coalesce(neurigraph_private.bytes_of(%10$s), $7), ''),
+                    string_agg(array_to_string(p.lexemes, ' '), ' ') FILTER (WHERE p.lexemes <> '{}'),
+                    string_agg(array_to_string(p.frequencies, ' '), ' ') FILTER (WHERE p.lexemes <> '{}')
+                FROM %1$I.passages AS p
+                INNER JOIN %1$I.metadata_records AS r ON p.record_id = r.record_id
+                %3$s
+                LEFT JOIN neurigraph.messages AS m ON r.source_id = m.source_id AND p.first_message = m.seq
+                WHERE %11$s
+            ) AS b$layer$,
+            node.home,
+            shown_records,
+            CASE WHEN node.is_indexed THEN
+                'INNER JOIN unnest($4, $8, $9) AS k (record_id, seq, is_eligible)'
+                ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
+            CASE WHEN node.is_indexed THEN 'k.is_eligible::integer' ELSE '1' END,
+            CASE WHEN node.ddl >= 6 THEN
+                $history$(SELECT jsonb_agg(jsonb_build_array(
+                    extract(EPOCH FROM lower(t.span)), extract(EPOCH FROM upper(t.span))
+                ))::text FROM unnest(r.superseded) AS t (span))$history$
+            ELSE 'NULL::text' END,
+            neurigraph_private.vector_in_use('embedding', 'r', node.ddl),
+            CASE WHEN node.ddl >= 4 THEN 'p.window_length' ELSE 'NULL' END,
+            CASE WHEN node.ddl >= 4 THEN 'p.role' ELSE 'NULL::neurigraph.message_role' END,
+            neurigraph_private.vector_in_use('embedding', 'p', node.ddl),
+            neurigraph_private.vector_in_use('window_embedding', 'p', node.ddl),
+            shown_passages
+        ) USING
+            node.id,
+            -- Where something is hidden, what is read is not the whole.
+            CASE WHEN hidden = '{}' AND NOT node.is_indexed 
+                THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END,
+            node.model, candidates.records, words,
+            decode(repeat('00', 4 + 4 * 1536), 'hex'), decode(repeat('00', 4 + 2 * 512), 'hex'),
+            candidates.seqs, candidates.are_eligible;
+    END LOOP;
+END
+$$;
+
+-- The vector of the model in use, bound to $3, as text: in place, or beside while a user moves from one to another.
+CREATE OR REPLACE FUNCTION neurigraph_private.vector_in_use(column_name text, place text, ddl_version integer)
+RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT format('CASE WHEN r.embedding_model = $3 THEN %2$s.%1$s', column_name, place)
+        || CASE WHEN ddl_version >= 2
+            THEN format(' WHEN r.embedding_next_model = $3 THEN %2$s.%1$s_next', column_name, place) ELSE '' END
+        || ' END'
+$$;
+
+-- The nodes that are staged for whoever asks and can be kept, those that were staged last first, with their versions.
+CREATE OR REPLACE FUNCTION neurigraph.staged(most integer) RETURNS TABLE (node_id uuid, version text, model text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY
+    SELECT g.node_id, v.version, u.embedding_model
+    FROM neurigraph.visible_nodes(neurigraph.claims()) AS g
+    INNER JOIN neurigraph.warm_nodes AS w ON g.node_id = w.node_id AND g.user_id = w.user_id
+    INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
+    LEFT JOIN neurigraph.node_statistics AS s ON g.node_id = s.node_id
+    CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v
+    WHERE w.expires_at > now() AND s.vector_index IS NULL AND neurigraph.hidden_sources() = '{}'
+    ORDER BY w.expires_at DESC, g.node_id
+    LIMIT most;
+END
+$$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.layers(jsonb, uuid [], halfvec), neurigraph.staged(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.layers(jsonb, uuid [], halfvec), neurigraph.staged(integer) TO neurigraph_agent;
