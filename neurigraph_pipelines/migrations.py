@@ -202,8 +202,8 @@ def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:
         _taking_turns(partial(connection.execute, statement))
     database = sql.Identifier(connection.info.dbname)
     _taking_turns(partial(connection.execute, _QUERIES["reset_agent"]))
-    for query in ("reset_agent_here", "set_dagster_search_path"):
-        connection.execute(_QUERIES[query].format(database=database))
+    for query in (_QUERIES["reset_agent_here"], _QUERIES["set_dagster_search_path"]):
+        connection.execute(query.format(database=database))
 
 
 def _taking_turns(change_roles: Callable[[], object]) -> None:

@@ -50,10 +50,9 @@ class Statements(Mapping[str, sql.SQL]):
 
 
 @dataclass(frozen=True, slots=True)
-class Migration:
-    """One numbered file; ``checksum`` is the SHA-256 of its text."""
+class Routine:
+    """One file of functions that are created or replaced; ``checksum`` is the SHA-256 of its text."""
 
-    number: int
     name: str
     text: str
 
@@ -64,26 +63,15 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """Says whether an applied file was changed afterwards."""
-        return _checksum(self.text)
+        """Says whether the file is what was applied."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Routine:
-    """One file of functions that are created or replaced; ``checksum`` is the SHA-256 of its text."""
+class Migration(Routine):
+    """One numbered file, applied once."""
 
-    name: str
-    text: str
-
-    @property
-    def statement(self) -> sql.SQL:
-        """The file as it stands."""
-        return _trusted(self.text)
-
-    @property
-    def checksum(self) -> str:
-        """Says whether the database has the file as it stands."""
-        return _checksum(self.text)
+    number: int
 
 
 @cache
@@ -104,7 +92,7 @@ def numbered(folder: str) -> tuple[Migration, ...]:
         match = _MIGRATION_FILE.match(path.name)
         if match is None:
             raise ValueError(f"{path} is not named NNNN_words.sql")
-        found.append(Migration(int(match["number"]), match["name"], path.read_text(encoding="utf-8")))
+        found.append(Migration(match["name"], path.read_text(encoding="utf-8"), int(match["number"])))
     if [m.number for m in found] != list(range(1, len(found) + 1)):
         raise ValueError(f"the migrations of sql/{folder} do not count up from 0001")
     return tuple(found)
@@ -114,10 +102,6 @@ def numbered(folder: str) -> tuple[Migration, ...]:
 def routines() -> tuple[Routine, ...]:
     """The files of ``sql/routines``, by name: one may use what an earlier one defines."""
     return tuple(Routine(path.stem, path.read_text(encoding="utf-8")) for path in sorted(_ROUTINES.glob("*.sql")))
-
-
-def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _trusted(text: str) -> sql.SQL:

@@ -99,5 +99,5 @@ def test_misnumbered_migrations_are_refused(sql_root: Path, names: list[str], co
 
 
 def test_a_checksum_says_whether_a_file_was_changed() -> None:
-    assert Migration(1, "one", "SELECT 1").checksum == Migration(2, "two", "SELECT 1").checksum
-    assert Migration(1, "one", "SELECT 1").checksum != Migration(1, "one", "SELECT 1 ").checksum
+    assert Migration("one", "SELECT 1", 1).checksum == Migration("two", "SELECT 1", 2).checksum
+    assert Migration("one", "SELECT 1", 1).checksum != Migration("one", "SELECT 1 ", 1).checksum
