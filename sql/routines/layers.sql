@@ -161,7 +161,12 @@ BEGIN
                 node.home, shown_records, question, rare, weights,
                 CASE WHEN node.model = question ->> 'model' THEN embedding END
             ) AS c;
-            shown_records := shown_records || ' AND (r.record_id = ANY($4) OR r.tsv @@ $5)';
+            -- With those whose summaries say most of what is asked: more than are ever shown beside the candidates'.
+            shown_records := format(
+                'r.record_id IN (SELECT k.record_id FROM unnest($4) AS k (record_id) UNION (SELECT r.record_id'
+                ' FROM %I.metadata_records AS r WHERE r.tsv @@ $5 AND %s ORDER BY ts_rank(r.tsv, $5, 1) DESC LIMIT %s))',
+                node.home, shown_records, greatest((question ->> 'limit')::integer, 50)
+            );
         ELSE
             SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
         END IF;

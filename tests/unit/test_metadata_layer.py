@@ -1,0 +1,112 @@
+"""A metadata layer out of the bytes that the database sends."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, RECORD_DIMENSIONS
+from neurigraph_pipelines.retrieval.layers import APART, MetadataLayer, Postings
+
+FIRST, SECOND = UUID(int=1), UUID(int=2)
+NOTHING: dict[str, Any] = dict.fromkeys(
+    (
+        "model",
+        "records",
+        "shown",
+        "source_kinds",
+        "superseded",
+        "record_lexemes",
+        "summaries",
+        "passages",
+        "authors",
+        "external_ids",
+        "own",
+        "windows",
+        "lexemes",
+        "frequencies",
+    )
+)
+
+
+def sent(numbers: list[float], width: int, kind: str) -> bytes:
+    """A vector as the database sends it: four bytes, then its numbers in network order."""
+    return struct.pack(">HH", width, 0) + np.pad(np.array(numbers, kind), (0, width - len(numbers))).tobytes()
+
+
+def passage(record: UUID, seq: int, message: int, lexemes: int, role: int = 1) -> bytes:
+    return record.bytes + struct.pack(">iifiii", seq, message, 10.0, role, lexemes, 1)
+
+
+@pytest.fixture
+def layer() -> MetadataLayer:
+    """Two records whose passages come in any order; between two of the second much is missing."""
+    return MetadataLayer(
+        {
+            "model": "words",
+            "records": b"".join(record.bytes + struct.pack(">dd", 5.0, 7.0) for record in (FIRST, SECOND)),
+            "shown": [json.dumps({"title": title}) for title in ("one", "two")],
+            "source_kinds": ["conversation", "upload"],
+            "superseded": [None, json.dumps([[10, 20], [30, None]])],
+            "record_lexemes": ["boat oil", ""],
+            "summaries": sent([1.0], RECORD_DIMENSIONS, ">f4") + sent([], RECORD_DIMENSIONS, ">f4"),
+            "passages": passage(SECOND, 90, 9, 1)
+            + passage(FIRST, 2, 1, 0)
+            + passage(SECOND, 3, 2, 2, role=2)
+            + passage(FIRST, 1, 1, 1)
+            + passage(SECOND, 4, 3, 0, role=0),
+            "authors": ["bob", None, "ana", "bob", None],
+            "external_ids": ["s90", "f2", "s3", "f1", "s4"],
+            "own": b"".join(sent([0, n / 8], PASSAGE_DIMENSIONS, ">f2") for n in range(5)),
+            "windows": b"".join(sent([], PASSAGE_DIMENSIONS, ">f2") for _ in range(5)),
+            "lexemes": "far boat oil boat",
+            "frequencies": "1 2 3 4",
+        }
+    )
+
+
+def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> None:
+    assert layer.external_ids == ["f1", "f2", "s3", "s4", "s90"]
+    assert layer.record.tolist() == [0, 0, 1, 1, 1]
+    assert np.diff(layer.place).tolist() == [1, APART, 1, APART]
+    assert layer.place[0] >= APART
+    assert layer.places >= layer.place[-1] + APART
+    assert layer.message.tolist() == [0, 0, 1, 2, 3], "two passages of one message"
+    assert layer.messages == 4
+    assert layer.role.tolist() == [1, 1, 2, 0, 1]
+    assert layer.is_said_by(["bob"]).tolist() == [True, False, False, False, True]
+    assert layer.own.tolist() == [[0, 3 / 8], [0, 1 / 8], [0, 2 / 8], [0, 4 / 8], [0, 0]], "no wider than it must be"
+    assert layer.windows.shape == (5, 0)
+
+
+def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
+    found = {
+        lexeme: {int(row): float(often) for row, often in zip(*hits, strict=True)}
+        for lexeme in ("boat", "oil", "far")
+        if (hits := layer.lexemes.of(lexeme)) is not None
+    }
+    assert found == {"boat": {2: 2.0, 0: 4.0}, "oil": {2: 3.0}, "far": {4: 1.0}}
+    assert layer.lexemes.of("zebra") is None
+    assert layer.record_lexemes.of("oil") is not None
+
+
+def test_what_is_said_of_records(layer: MetadataLayer) -> None:
+    assert layer.record_ids == [str(FIRST), str(SECOND)]
+    assert layer.shown(1) == {"title": "two"}
+    assert layer.has_vector.tolist() == [True, False]
+    assert layer.vectors.shape == (2, 1)
+    assert layer.superseded(None) == [1]
+    assert [layer.superseded(at) for at in (9.0, 10.0, 19.0, 20.0, 30.0)] == [[], [1], [1], [], [1]]
+    assert layer.size > 0
+
+
+def test_a_node_without_anything_is_one() -> None:
+    layer = MetadataLayer(NOTHING)
+    assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
+    assert layer.lexemes.of("boat") is None
+    assert Postings("", np.array([], np.intp), np.array([], np.float32)).size == 0
