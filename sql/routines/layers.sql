@@ -236,7 +236,7 @@ BEGIN
         ) USING
             node.id,
             -- Where something is hidden, what is read is not the whole.
-            CASE WHEN hidden = '{}' AND NOT node.is_indexed 
+            CASE WHEN hidden = '{}' AND NOT node.is_indexed
                 THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END,
             node.model, candidates.records, words,
             decode(repeat('00', 4 + 4 * 1536), 'hex'), decode(repeat('00', 4 + 2 * 512), 'hex'),
