@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from resources.embedded_postgres import EmbeddedPostgres
 from tests.conftest import ROOT
 from tests.support.documents import pdf_of
 from tests.support.embedded_server import new_home
@@ -81,7 +82,8 @@ def test_the_commands_of_a_page_work(page: str, tmp_path: Path, session_home: Pa
         env = environment(home, session_home, port)
         folder = readers_folder(tmp_path)
         before = shown[: shown.index(_UP)] if _UP in shown else shown
-        run_in_one_shell(before, folder, env, port)
+        with EmbeddedPostgres(home).lease():  # or every command would start it and stop it again
+            run_in_one_shell(before, folder, env, port)
         if _UP in shown:
             run_under_the_stack(shown[shown.index(_UP) + 1 :], folder, env, port)
 

@@ -92,8 +92,7 @@ class Graph:
     def find(self, word: str) -> dict[UUID, str]:
         """What a search for a word finds, and where."""
         answer = search(self.here.database, WordEmbedder(), self.here.settings, self.claims, Question(word, limit=50))
-        paths = self.paths
-        return {UUID(hit["record_id"]): paths[UUID(hit["node_id"])] for hit in answer.hits}
+        return {UUID(hit["record_id"]): hit["node_path"].partition("/")[2] for hit in answer.hits}
 
     def check(self) -> None:
         """Everything that follows from the records and the nodes is as it would be if they had been made so."""

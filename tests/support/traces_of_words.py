@@ -10,8 +10,12 @@ from psycopg import sql
 from neurigraph_pipelines.wiring import Installation
 
 
-def found_in_database(installation: Installation, word: str) -> list[str]:
-    """Tables, of all schemas, with a row that holds the word in any case, or a schema that bears it."""
+def found_in_database(installation: Installation, word: str, *, statistics: bool = False) -> list[str]:
+    """Tables, of all schemas, with a row that holds the word in any case, or a schema that bears it.
+
+    Args:
+        statistics: Also what the server noted for its planner, which goes with its next look at the table.
+    """
     wanted = word.lower().encode()
     found = []
     with psycopg.connect(installation.administrator_url) as connection:
@@ -20,6 +24,8 @@ def found_in_database(installation: Installation, word: str) -> list[str]:
             "WHERE c.relkind IN ('r', 'm') AND n.nspname NOT LIKE 'pg_toast%%' ORDER BY 1, 2"
         ).fetchall()
         for schema, table in tables:
+            if table == "pg_statistic" and not statistics:
+                continue
             statement = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(schema, table))
             with connection.cursor().copy(statement) as copy:
                 content = b"".join(map(bytes, copy))
