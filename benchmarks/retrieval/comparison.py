@@ -142,7 +142,7 @@ def _flat_table(opened: ExitStack, database_url: str, graph: Graph) -> Contestan
     with connection.cursor().copy("COPY memories FROM STDIN") as copy:
         for row, (text, vector) in enumerate(zip(graph.texts, graph.vectors, strict=True)):
             copy.write_row((row, graph.claims.user_id, text, Vector(vector)))
-    connection.execute("SET maintenance_work_mem = '1GB'")
+    connection.execute("SET maintenance_work_mem = '4GB'")
     connection.execute("CREATE INDEX ON memories USING hnsw (embedding vector_cosine_ops)")
     connection.execute("VACUUM ANALYZE memories")
 

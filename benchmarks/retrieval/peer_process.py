@@ -118,6 +118,6 @@ def _vector_indexes_set_aside(connection: psycopg.Connection[Any], tables: Seque
     for name, _ in indexes:
         connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(name)))
     yield
-    connection.execute("SET maintenance_work_mem = '1GB'")
+    connection.execute("SET maintenance_work_mem = '4GB'")
     for _, definition in indexes:
         connection.execute(definition)
