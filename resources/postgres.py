@@ -6,9 +6,10 @@ domain's affair.
 
 from __future__ import annotations
 
+import select
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -111,12 +112,11 @@ class PostgresDatabase:
         parameters: Mapping[str, object],
         binary: bool,
     ) -> list[dict[str, Any]]:
-        with self._transaction("neurigraph_agent") as connection, connection.pipeline():
+        # Until a pipeline ends, its statements are one transaction, without two more to begin and to end it.
+        with self._connection("neurigraph_agent", autocommit=True) as connection, connection.pipeline():
             if claims is not None:
                 self._set_claims(connection, claims)
-            answer = connection.execute(statement, parameters, binary=binary)
-            connection.commit()
-            return answer.fetchall()
+            return connection.execute(statement, parameters, binary=binary).fetchall()
 
     def close(self) -> None:
         """Close all pools; the object may be used again and opens new ones."""
@@ -129,10 +129,14 @@ class PostgresDatabase:
         payload, signature = self._secret.sign(claims)
         connection.execute(_QUERIES["set_claims"], {"payload": payload, "signature": signature})
 
+    def _transaction(self, role: str) -> AbstractContextManager[Connection[dict[str, Any]]]:
+        return self._connection(role, autocommit=False)
+
     @contextmanager
-    def _transaction(self, role: str) -> Iterator[Transaction]:
+    def _connection(self, role: str, *, autocommit: bool) -> Iterator[Connection[dict[str, Any]]]:
         try:
             with self._pool(role).connection() as connection:
+                connection.autocommit = autocommit
                 yield connection
         except PoolTimeout as error:
             raise TransientError("the database gave no connection in time", retry_after=1.0) from error
@@ -171,7 +175,7 @@ class PostgresDatabase:
             timeout=self._pool_wait,
             max_idle=300.0,
             configure=_configure,
-            check=ConnectionPool.check_connection,
+            check=_check,
             open=True,
             name=role,
         )
@@ -180,6 +184,14 @@ class PostgresDatabase:
 def _configure(connection: Connection[dict[str, Any]]) -> None:
     register_vector(connection)
     connection.commit()
+
+
+def _check(connection: Connection[dict[str, Any]]) -> None:
+    """Ask the server only where it said something unasked: it does when it closes a connection."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        ConnectionPool.check_connection(connection)
 
 
 def ensure_database(administrator_url: str, name: str) -> None:

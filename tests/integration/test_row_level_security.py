@@ -217,11 +217,16 @@ def test_signed_nonsense_opens_nothing(world: World, payload: str) -> None:
 
 
 def test_claims_end_with_their_transaction(world: World) -> None:
-    with world.installation.database.agent(world.alices) as tx:
-        assert tx.execute("SELECT count(*) > 0 AS some FROM neurigraph.graph_index").fetchone() == {"some": True}
+    database, count = world.installation.database, sql.SQL("SELECT count(*) AS n FROM neurigraph.graph_index")
     for _ in range(world.installation.settings.database_pool_size + 1):
-        with world.installation.database.agent(None) as tx:
-            assert tx.execute("SELECT count(*) AS n FROM neurigraph.graph_index").fetchone() == {"n": 0}
+        with database.agent(world.alices) as tx:
+            (seen,) = tx.execute(count).fetchall()
+        assert seen["n"] > 0
+        assert database.ask(None, count, {}) == [{"n": 0}]
+        assert database.ask(world.alices, count, {}) == [seen]
+        with database.agent(None) as tx:
+            assert tx.execute(count).fetchone() == {"n": 0}
+        assert database.ask(None, count, {}) == [{"n": 0}]
 
 
 def test_a_revoked_or_expired_key_is_nobodys(world: World) -> None:
