@@ -11,7 +11,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,14 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS
-from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, RECORD_DIMENSIONS, Claims, Role
+from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.retrieval.postings import GONE, Postings
+from neurigraph_pipelines.retrieval.postings import Floats as Floats
+from neurigraph_pipelines.retrieval.postings import Numbers as Numbers
 from neurigraph_pipelines.statements import statements
 
-Floats = NDArray[np.float32]
-Numbers = NDArray[np.intp]
+Columns = dict[str, NDArray[Any]]
 
 ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
 """Numbers of the roles that a question may be about; 0 is any other."""
@@ -32,7 +33,8 @@ ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
 APART = 1 - min(WINDOW_WEIGHTS)
 """From so many places apart on, no window holds two passages."""
 
-_RECORD = np.dtype([("id", "V16"), ("occurred", ">f8"), ("created", ">f8")])
+_PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("shows_file", ">i4")])
+_RECORD = np.dtype([("id", "V16"), ("occurred", ">f8"), ("created", ">f8"), ("shows_file", ">i4")])
 _PASSAGE = np.dtype(
     [
         ("record", "V16"),
@@ -44,40 +46,8 @@ _PASSAGE = np.dtype(
         ("is_eligible", ">i4"),
     ]
 )
-_BYTES_OF_LEXEME = 120
 _BYTES_OF_PASSAGE = 200
 _QUERIES = statements("search")
-
-
-class Postings:
-    """Where lexemes occur, and how often.
-
-    Args:
-        lexemes: One after another, with a space between any two.
-        rows: Where each of them occurs.
-        frequencies: How often each occurs there.
-    """
-
-    def __init__(self, lexemes: str, rows: Numbers, frequencies: Floats) -> None:
-        numbers: dict[str, int] = {}
-        codes = np.array([numbers.setdefault(one, len(numbers)) for one in lexemes.split()], np.intp)
-        order = np.argsort(codes, kind="stable")
-        counts = np.bincount(codes, minlength=len(numbers))
-        ends = np.cumsum(counts)
-        self._spans = dict(zip(numbers, zip((ends - counts).tolist(), ends.tolist(), strict=True), strict=True))
-        self._rows, self._frequencies = rows[order], frequencies[order]
-
-    def of(self, lexeme: str) -> tuple[Numbers, Floats] | None:
-        """The rows that have a lexeme, and how often each; None where none has."""
-        span = self._spans.get(lexeme)
-        if span is None:
-            return None
-        return self._rows[span[0] : span[1]], self._frequencies[span[0] : span[1]]
-
-    @property
-    def size(self) -> int:
-        """Bytes, about."""
-        return self._rows.nbytes + self._frequencies.nbytes + len(self._spans) * _BYTES_OF_LEXEME
 
 
 class MetadataLayer:
@@ -85,9 +55,11 @@ class MetadataLayer:
 
     Args:
         row: A row of ``neurigraph.layers``.
+        before: A layer to take over, and which of its records stay; what the row holds is added to them.
 
     Attributes:
         model: Whose vectors these are.
+        horizon: Transactions below it were over when this was read; None where that is not known.
         records: How many.
         record_ids: Of each record.
         occurred: Of each record, seconds since 1970.
@@ -106,61 +78,126 @@ class MetadataLayer:
         window_length: Of each passage, lexemes in its window.
         role: Of each passage, as in ``ROLES``.
         is_eligible: Of each passage; others stand only in the windows of those.
-        own: Of each passage, ``(passages, dimensions)``.
-        windows: Of each passage's window, as ``own``.
+        passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``.
         lexemes: Of the passages.
     """
 
-    def __init__(self, row: Mapping[str, Any]) -> None:
+    def __init__(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None = None) -> None:
         self.model: str | None = row["model"]
-        self._read_records(row)
-        self._read_passages(row)
+        self.horizon: int | None = row["horizon"]
+        self._take_records(row, before)
+        self._take_passages(row, before)
 
-    def _read_records(self, row: Mapping[str, Any]) -> None:
-        records = np.frombuffer(row["records"] or b"", _RECORD)
-        self.records = len(records)
-        self.record_ids: list[str] = [str(UUID(bytes=one.tobytes())) for one in records["id"]]
-        self.occurred = records["occurred"].astype(np.float64)
-        self.created = records["created"].astype(np.float64)
-        self.source_kinds = np.array(row["source_kinds"] or (), np.str_)
-        self.vectors = _vectors(row["summaries"], ">f4", RECORD_DIMENSIONS)
-        self.has_vector = np.asarray(self.vectors.any(axis=1))
-        self._shown: list[str] = row["shown"] or []
-        self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
-            number: json.loads(spans) for number, spans in enumerate(row["superseded"] or ()) if spans is not None
+    def updated(self, row: Mapping[str, Any]) -> MetadataLayer | None:
+        """This layer with what changed since, of a row that says what is ``present``.
+
+        Returns:
+            None where more changed than the row tells: what was only deleted shows in the numbers of what is left.
+        """
+        changed = {one.tobytes() for one in np.frombuffer(row["records"] or b"", _RECORD)["id"]}
+        present = np.frombuffer(row["present"], _PRESENT)
+        numbers = zip(present["passages"].tolist(), present["shows_file"].tolist(), strict=True)
+        told = dict(zip((one.tobytes() for one in present["id"]), numbers, strict=True))
+        counts = np.bincount(self.record, minlength=self.records)
+        stays = np.zeros(self.records, bool)
+        for number, one in enumerate(self._records["id"]):
+            record = one.tobytes()
+            if record in told and record not in changed:
+                if told.pop(record) != (counts[number], self._records["shows_file"][number]):
+                    return None
+                stays[number] = True
+        return MetadataLayer(row, (self, stays)) if told.keys() == changed else None
+
+    def _take_records(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
+        sent = np.frombuffer(row["records"] or b"", _RECORD)
+        columns: Columns = {
+            "id": sent["id"],
+            "occurred": sent["occurred"].astype(np.float64),
+            "created": sent["created"].astype(np.float64),
+            "shows_file": sent["shows_file"].astype(np.intp),
+            "source_kinds": np.array(row["source_kinds"] or (), np.str_),
+            "shown": np.array(row["shown"] or (), object),
+            "superseded": np.array(row["superseded"] or (), object),
+            "vectors": sent_vectors(row["summaries"], ">f4", _width(row["summaries"], len(sent), 4)),
         }
         lexemes: list[str] = row["record_lexemes"] or []
-        rows = np.repeat(np.arange(self.records), [len(text.split()) for text in lexemes])
-        self.record_lexemes = Postings(" ".join(lexemes), rows, np.ones(len(rows), np.float32))
+        rows = np.repeat(np.arange(len(sent)), [len(text.split()) for text in lexemes])
+        past = None
+        if before is not None:
+            layer, stays = before
+            columns, moved, rows = _joined(layer._records, stays, columns), _moved(stays), rows + stays.sum()
+            past = (layer.record_lexemes, moved)
+        self._records: Columns = columns
+        self.records = len(columns["id"])
+        self.record_ids = _written(columns["id"])
+        self.occurred, self.created = columns["occurred"], columns["created"]
+        self.source_kinds = columns["source_kinds"]
+        self.vectors: Floats = columns["vectors"]
+        self.has_vector = np.asarray(self.vectors.any(axis=1))
+        self.record_lexemes: Postings = Postings(" ".join(lexemes), rows, np.ones(len(rows), np.float32), past)
+        self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
+            number: json.loads(spans) for number, spans in enumerate(columns["superseded"]) if spans is not None
+        }
 
-    def _read_passages(self, row: Mapping[str, Any]) -> None:
-        passages = np.frombuffer(row["passages"] or b"", _PASSAGE)
-        numbers = {UUID(one).bytes: number for number, one in enumerate(self.record_ids)}
-        record = np.array([numbers[one.tobytes()] for one in passages["record"]], np.intp)
-        order = np.lexsort((passages["seq"], record))
-        sorted_passages = passages[order]
-        self.record = record[order]
-        self.seq = sorted_passages["seq"].astype(np.intp)
-        self.first_message = sorted_passages["first_message"].astype(np.intp)
-        self.window_length = sorted_passages["window_length"].astype(np.float32)
-        self.role = sorted_passages["role"].astype(np.int8)
-        self.is_eligible = sorted_passages["is_eligible"].astype(bool)
+    def _take_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
+        sent = np.frombuffer(row["passages"] or b"", _PASSAGE)
+        vectors = sent_vectors(row["vectors"], ">f2", _width(row["vectors"], 2 * len(sent), 2))
+        columns: Columns = {
+            "record": _rows_of(sent["record"], self._records["id"]),
+            "seq": sent["seq"].astype(np.intp),
+            "first_message": sent["first_message"].astype(np.intp),
+            "window_length": sent["window_length"].astype(np.float32),
+            "role": sent["role"].astype(np.int8),
+            "is_eligible": sent["is_eligible"].astype(bool),
+            "authors": np.array(row["authors"] or (), object),
+            "external_ids": np.array(row["external_ids"] or (), object),
+            "vectors": vectors.reshape(len(sent), 2, vectors.shape[1]),
+        }
+        first = 0
+        if before is not None:
+            layer, stays = before
+            stay = stays[layer.record]
+            first = int(stay.sum())
+            columns = _joined(layer._passages | {"record": _moved(stays)[layer.record]}, stay, columns)
+        now = np.arange(len(columns["seq"]))
+        place = (columns["record"] << 32) + columns["seq"]
+        if np.any(place[1:] < place[:-1]):
+            order = np.argsort(place, kind="stable")
+            now[order] = now.copy()
+            columns = {name: column[order] for name, column in columns.items()}
+        past = None
+        if before is not None:
+            moved = np.full(len(stay), GONE)
+            moved[stay] = now[:first]
+            past = (layer.lexemes, moved)
+        self.lexemes: Postings = Postings(
+            row["lexemes"] or "",
+            np.repeat(now[first:], sent["lexemes"]),
+            _counted(row["frequencies"] or "", int(sent["lexemes"].sum())),
+            past,
+        )
+        self._passages: Columns = columns
+        self.record: Numbers = columns["record"]
+        self.seq: Numbers = columns["seq"]
+        self.first_message: Numbers = columns["first_message"]
+        self.window_length, self.role = columns["window_length"], columns["role"]
+        self.is_eligible = columns["is_eligible"]
+        self.external_ids = columns["external_ids"]
+        self.passage_vectors: Floats = columns["vectors"]
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Columns that follow from others."""
         begins = np.diff(self.record, prepend=-1) != 0
         self.place = np.cumsum(np.where(begins, APART, np.minimum(np.diff(self.seq, prepend=0), APART)))
-        self.places = int(self.place[-1]) + APART if len(order) else 0
+        self.places = int(self.place[-1]) + APART if len(self.seq) else 0
         self.message = np.cumsum(begins | (np.diff(self.first_message, prepend=0) != 0)) - 1
-        self.messages = int(self.message[-1]) + 1 if len(order) else 0
-        authors, external_ids = row["authors"] or (), row["external_ids"] or ()
-        names: dict[str | None, int] = {}
-        self._author = np.array([names.setdefault(authors[number], len(names)) for number in order], np.intp)
-        self._authors = list(names)
-        self.external_ids: list[str | None] = [external_ids[number] for number in order]
-        self.own = _vectors(row["own"], ">f2", PASSAGE_DIMENSIONS)[order]
-        self.windows = _vectors(row["windows"], ">f2", PASSAGE_DIMENSIONS)[order]
-        self.lexemes = Postings(
-            row["lexemes"] or "",
-            np.repeat(np.argsort(order), passages["lexemes"]),
-            np.fromstring(row["frequencies"] or "", np.float32, sep=" "),
+        self.messages = int(self.message[-1]) + 1 if len(self.seq) else 0
+        self._authors: dict[str | None, int] = {}
+        self._author = np.fromiter(
+            (self._authors.setdefault(author, len(self._authors)) for author in self._passages["authors"]),
+            np.intp,
+            len(self.seq),
         )
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
@@ -169,7 +206,7 @@ class MetadataLayer:
 
     def shown(self, record: int) -> dict[str, Any]:
         """What a hit says of a record."""
-        shown: dict[str, Any] = json.loads(self._shown[record])
+        shown: dict[str, Any] = json.loads(self._records["shown"][record])
         return shown
 
     def superseded(self, at: float | None) -> list[int]:
@@ -184,14 +221,24 @@ class MetadataLayer:
         ]
 
     @property
+    def own(self) -> Floats:
+        """Of each passage, its own vector."""
+        return self.passage_vectors[:, 0]
+
+    @property
+    def windows(self) -> Floats:
+        """Of each passage, that of its window."""
+        return self.passage_vectors[:, 1]
+
+    @property
     def size(self) -> int:
         """Bytes, about."""
-        arrays = (self.vectors, self.own, self.windows)
+        arrays = (self.vectors, self.passage_vectors)
         return (
             sum(array.nbytes for array in arrays)
             + self.lexemes.size
             + self.record_lexemes.size
-            + sum(map(len, self._shown))
+            + sum(map(len, self._records["shown"]))
             + len(self.seq) * _BYTES_OF_PASSAGE
         )
 
@@ -213,6 +260,12 @@ class LayerCache:
             self._kept.move_to_end(node_id)
             return found[1]
 
+    def past(self, node_id: str, model: str | None) -> MetadataLayer | None:
+        """The layer of a node in whichever version it is kept, if what changed since can be added to it."""
+        with self._lock:
+            found = self._kept.get(node_id)
+            return found[1] if found is not None and found[1].model == model and found[1].horizon is not None else None
+
     def put(self, node_id: str, version: str, layer: MetadataLayer, most: int) -> None:
         """Keep a layer, and of all what fits into ``most`` bytes."""
         with self._lock:
@@ -229,7 +282,7 @@ def read_layers(
     cache: LayerCache,
     most: int,
     claims: Claims,
-    nodes: Sequence[Mapping[str, Any]],
+    versions: Mapping[str, str | None],
     model: str | None,
     question: Mapping[str, Any],
     embedding: HalfVector | None = None,
@@ -238,7 +291,7 @@ def read_layers(
 
     Args:
         most: Bytes that may be kept; with 0 nothing is, and nothing is taken from what was.
-        nodes: With ``node_id``, and the ``version`` that is in force; None where nothing may be kept.
+        versions: Of each node the version that is in force; None where nothing may be kept.
         model: Whose vectors are in use.
         question: As ``neurigraph.layers`` takes it: of a node with vector indexes only its candidates are read.
         embedding: Of the question, for the same.
@@ -248,24 +301,87 @@ def read_layers(
         model since has vectors of that.
     """
     found: dict[str, MetadataLayer] = {}
-    for node in nodes:
-        if most and node["version"] is not None:
-            layer = cache.get(node["node_id"], node["version"], model)
-            if layer is not None:
-                found[node["node_id"]] = layer
-    missing = [node["node_id"] for node in nodes if node["node_id"] not in found]
-    if missing:
-        parameters = {"question": Jsonb(question), "nodes": missing, "embedding": embedding}
+    missing: dict[str, MetadataLayer | None] = {}
+    for node_id, version in versions.items():
+        layer = cache.get(node_id, version, model) if most and version is not None else None
+        if layer is not None:
+            found[node_id] = layer
+        else:
+            missing[node_id] = cache.past(node_id, model) if most and version is not None else None
+    while missing:
+        parameters = {
+            "question": Jsonb(question),
+            "nodes": list(missing),
+            "horizons": [past.horizon if past is not None else None for past in missing.values()],
+            "embedding": embedding,
+        }
+        before, missing = missing, {}
         for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
-            node_id, layer = str(row["node_id"]), MetadataLayer(row)
+            node_id, past = str(row["node_id"]), before[str(row["node_id"])]
+            layer = MetadataLayer(row) if row["present"] is None or past is None else past.updated(row)
+            if layer is None:
+                missing[node_id] = None  # to be read as a whole
+                continue
             found[node_id] = layer
             if most and row["version"] is not None:
                 cache.put(node_id, row["version"], layer, most)
     return found
 
 
-def _vectors(sent: bytes | None, kind: str, width: int) -> Floats:
+def sent_vectors(sent: bytes | None, kind: str, width: int) -> Floats:
     """``(n, dimensions)`` of vectors as they are sent, each after four bytes of head; zeros at the end are cut off."""
     numbers = np.frombuffer(sent or b"", np.dtype([("head", "V4"), ("vector", kind, width)]))["vector"]
     used = np.flatnonzero(numbers.view(kind.replace("f", "u")).any(axis=0))
     return numbers[:, : used[-1] + 1 if len(used) else 0].astype(np.float32)
+
+
+def _width(sent: bytes | None, count: int, bytes_each: int) -> int:
+    """How many numbers each of ``count`` vectors has."""
+    return (len(sent) // count - 4) // bytes_each if sent else 0
+
+
+def _counted(text: str, count: int) -> Floats:
+    """Numbers that are sent as text, with a space between any two."""
+    if len(text) == 2 * count - 1:  # of one digit each
+        return (np.frombuffer(text.encode(), np.uint8)[::2] - ord("0")).astype(np.float32)
+    return np.fromstring(text, np.float32, sep=" ")
+
+
+def _written(ids: NDArray[Any]) -> list[str]:
+    """Ids as they are written."""
+    text = ids.tobytes().hex()
+    return [
+        f"{text[at : at + 8]}-{text[at + 8 : at + 12]}-{text[at + 12 : at + 16]}-{text[at + 16 : at + 20]}-"
+        f"{text[at + 20 : at + 32]}"
+        for at in range(0, len(text), 32)
+    ]
+
+
+def _rows_of(ids: NDArray[Any], known: NDArray[Any]) -> Numbers:
+    """Where ids stand among those that are known; looked up once for all that follow each other."""
+    if not len(ids):
+        return np.zeros(0, np.intp)
+    rows = {one.tobytes(): row for row, one in enumerate(known)}
+    halves = ids.copy().view(np.uint64).reshape(-1, 2)
+    begins = np.concatenate(([0], np.flatnonzero((halves[1:] != halves[:-1]).any(axis=1)) + 1))
+    return np.repeat([rows[ids[begin].tobytes()] for begin in begins], np.diff(begins, append=len(ids)))
+
+
+def _moved(stays: NDArray[np.bool_]) -> Numbers:
+    """Of each row, where it is once those that do not stay are gone, or ``GONE``."""
+    return np.where(stays, np.cumsum(stays) - 1, GONE)
+
+
+def _joined(before: Columns, stays: NDArray[np.bool_], added: Columns) -> Columns:
+    """Columns one after another; the narrower vectors are filled up with zeros."""
+    joined: Columns = {}
+    for name, column in added.items():
+        parts = (before[name][stays], column)
+        width = max(part.shape[-1] for part in parts)
+        joined[name] = np.concatenate(
+            [
+                part if part.ndim == 1 else np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, width - part.shape[-1])])
+                for part in parts
+            ]
+        )
+    return joined

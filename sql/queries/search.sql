@@ -1,17 +1,15 @@
 -- What phase one asks of the database, and what opening a file needs.
 
--- name: before_search
-SELECT
-    b.data_version,
-    b.speakers
-FROM neurigraph.before_search() AS b;
+-- name: data_version
+SELECT neurigraph.data_version() AS version;
 
--- name: anchors
-SELECT neurigraph.anchors(%(question)s, %(route)s::halfvec(512)) AS found;
+-- name: evidence
+SELECT e.*
+FROM neurigraph.evidence(%(question)s) AS e;
 
 -- name: layers
 SELECT l.*
-FROM neurigraph.layers(%(question)s, %(nodes)s, %(embedding)s::halfvec(512)) AS l;
+FROM neurigraph.layers(%(question)s, %(nodes)s, %(horizons)s::bigint [], %(embedding)s::halfvec(512)) AS l;
 
 -- name: stage
 SELECT

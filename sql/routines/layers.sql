@@ -12,8 +12,11 @@ DROP FUNCTION IF EXISTS neurigraph_private.shown_filter(jsonb, integer);
 DROP FUNCTION IF EXISTS neurigraph_private.record_filter(jsonb);
 DROP FUNCTION IF EXISTS neurigraph_private.record_filter(jsonb, integer);
 DROP FUNCTION IF EXISTS neurigraph.bring_in(integer);
+DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(vector);
+DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(halfvec);
 
--- Vectors as they are stored: four bytes of head, then numbers in network order. Simple enough to be inlined.
+-- The beginning of vectors as they are stored: four bytes of head, then numbers in network order. Simple enough to be
+-- inlined.
 DO $$
 DECLARE
     home text := (
@@ -24,8 +27,9 @@ DECLARE
 BEGIN
     FOREACH kind IN ARRAY ARRAY['vector', 'halfvec'] LOOP
         EXECUTE format(
-            'CREATE OR REPLACE FUNCTION neurigraph_private.bytes_of(a %1$I.%2$I) RETURNS bytea '
-            'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %1$I.%3$I(a)', home, kind, kind || '_send'
+            'CREATE OR REPLACE FUNCTION neurigraph_private.bytes_of(a %1$I.%2$I, width integer DEFAULT 16000) '
+            'RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %1$I.%3$I(%1$I.subvector(a, 1, width))',
+            home, kind, kind || '_send'
         );
     END LOOP;
 END
@@ -113,40 +117,111 @@ BEGIN
 END
 $$;
 
+-- Of a node of which a process holds what nobody can have changed below a transaction id: which records it has now, each
+-- as 16 bytes of id, the number of its passages and whether it shows a file, four bytes each; and those with rows that
+-- were written since. A row that was deleted shows in the numbers. Ids are compared modulo 2^32, as rows hold them.
+CREATE OR REPLACE FUNCTION neurigraph_private.changes_of(
+    schema_name text, since bigint, OUT present bytea, OUT records uuid []
+)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    EXECUTE format(
+        $changes$WITH counted AS (
+            SELECT
+                p.record_id,
+                count(*)::integer AS passages,
+                bool_or((p.xmin::text::bigint - $1) & 4294967295 <= $2) AS is_new
+            FROM %1$I.passages AS p
+            GROUP BY p.record_id
+        )
+
+        SELECT
+            string_agg(
+                uuid_send(r.record_id) || int4send(coalesce(c.passages, 0))
+                || int4send((f.file_id IS NOT NULL)::integer), ''
+            ),
+            array_agg(r.record_id) FILTER (
+                WHERE (r.xmin::text::bigint - $1) & 4294967295 <= $2
+                OR (f.xmin::text::bigint - $1) & 4294967295 <= $2
+                OR c.is_new
+            )
+        FROM %1$I.metadata_records AS r
+        LEFT JOIN counted AS c ON r.record_id = c.record_id
+        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path$changes$,
+        schema_name
+    ) INTO present, records
+    USING since, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - since;
+    present := coalesce(present, '');
+END
+$$;
+
+-- When a record did not stand for itself, as seconds.
+CREATE OR REPLACE FUNCTION neurigraph_private.seconds_of(spans tstzmultirange) RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_agg(jsonb_build_array(extract(EPOCH FROM lower(t.span)), extract(EPOCH FROM upper(t.span))))
+        FROM unnest(spans) AS t (span)
+    );
+END
+$$;
+
 -- One node as a process holds it. `records` and `passages` are rows of fixed width, in one order with the arrays and
--- vectors beside them; `shown` is what a hit says of its record. A vector of another model than the one in use is
--- zeros. Only of a node that is whole there is a version: what is read for one question is not kept.
+-- vectors beside them; `shown` is what a hit says of its record; of each passage there are two vectors, its own and that
+-- of its window. A vector of another model than the one in use is zeros. Only of a node that is whole there is a
+-- version: what is read for one question is not kept. Of what is kept the next reader tells the `horizon`, from which
+-- on transactions were not all over when it was read; then `present` says what is there, and only records with changes
+-- come along.
 DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], halfvec);
-CREATE OR REPLACE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], embedding halfvec)
+CREATE OR REPLACE FUNCTION neurigraph.layers(
+    question jsonb, nodes uuid [], horizons bigint [], embedding halfvec
+)
 RETURNS TABLE (
-    node_id uuid, version text, model text,
+    node_id uuid, version text, model text, horizon bigint, present bytea,
     records bytea, shown text [], source_kinds text [], superseded text [], record_lexemes text [], summaries bytea,
-    passages bytea, authors text [], external_ids text [], own bytea, windows bytea, lexemes text, frequencies text
+    passages bytea, authors text [], external_ids text [], vectors bytea, lexemes text, frequencies text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
+    -- On a replica a snapshot does not tell of all that is going on.
+    now_running bigint := CASE WHEN NOT pg_is_in_recovery()
+        THEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint END;
+    -- No vector of a model is longer than it says, but for zeros.
+    width integer;
     words tsquery;
     rare text [];
     weights double precision [];
     node record;
     candidates record;
+    changes record;
     shown_records text;
     shown_passages text;
 BEGIN
     FOR node IN
         SELECT
             g.node_id AS id, g.schema_name AS home, g.node_ddl_version AS ddl, u.embedding_model AS model,
-            s.vector_index IS NOT NULL AND u.embedding_next_model IS NULL AND question ? 'candidates' AS is_indexed
-        FROM neurigraph.visible_nodes(asking) AS g
+            w.is_indexed,
+            -- Where something is hidden, what is read is not the whole.
+            hidden = '{}' AND NOT w.is_indexed AS is_whole,
+            CASE WHEN hidden = '{}' AND NOT w.is_indexed AND now_running - a.horizon BETWEEN 0 AND 1000000000
+                THEN a.horizon END AS since
+        FROM unnest(nodes, horizons) AS a (node_id, horizon)
+        INNER JOIN neurigraph.visible_nodes(asking) AS g ON a.node_id = g.node_id
         INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
         LEFT JOIN neurigraph.node_statistics AS s ON g.node_id = s.node_id
-        WHERE g.node_id = ANY(nodes)
+        CROSS JOIN LATERAL (
+            SELECT s.vector_index IS NOT NULL AND u.embedding_next_model IS NULL AND question ? 'candidates'
+                AS is_indexed
+        ) AS w
     LOOP
         shown_records := CASE hidden WHEN '{}' THEN 'true' ELSE format('r.source_id <> ALL(%L::uuid [])', hidden) END;
         shown_passages := shown_records;
+        width := coalesce(CASE WHEN node.model = question ->> 'model' THEN (question ->> 'dimensions')::integer END, 1536);
+        SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
+        SELECT NULL::bytea AS present INTO changes;
         IF node.is_indexed THEN
             IF rare IS NULL THEN
                 SELECT array_agg(r.lexeme ORDER BY r.place), array_agg(r.weight ORDER BY r.place) INTO rare, weights
@@ -167,30 +242,34 @@ BEGIN
                 ' FROM %I.metadata_records AS r WHERE r.tsv @@ $5 AND %s ORDER BY ts_rank(r.tsv, $5, 1) DESC LIMIT %s))',
                 node.home, shown_records, greatest((question ->> 'limit')::integer, 50)
             );
-        ELSE
-            SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
+        ELSIF node.since IS NOT NULL THEN
+            SELECT c.* INTO changes FROM neurigraph_private.changes_of(node.home, node.since) AS c;
+            candidates.records := changes.records;
+            shown_records := 'r.record_id = ANY($4)';
+            shown_passages := 'p.record_id = ANY($4)';
         END IF;
         RETURN QUERY EXECUTE format(
-            $layer$SELECT $1, $2, $3, a.*, b.*
+            $layer$SELECT $1, $2, $3, $12::bigint, $13::bytea, a.*, b.*
             FROM (
                 SELECT
                     string_agg(
                         uuid_send(r.record_id)
                         || float8send(extract(EPOCH FROM r.occurred_at)::double precision)
-                        || float8send(extract(EPOCH FROM r.created_at)::double precision), ''
+                        || float8send(extract(EPOCH FROM r.created_at)::double precision)
+                        || int4send((f.file_id IS NOT NULL)::integer), ''
                     ),
-                    array_agg(jsonb_build_object(
+                    array_agg(json_build_object(
                         'record_id', r.record_id, 'title', r.title, 'summary', r.summary,
                         'occurred_at', r.occurred_at,
-                        'source', jsonb_build_object(
+                        'source', json_build_object(
                             'kind', r.source_kind, 'id', r.source_id, 'external_id', s.external_id
                         ),
-                        'file', jsonb_build_object('file_id', f.file_id, 'state', f.compression_state)
+                        'file', json_build_object('file_id', f.file_id, 'state', f.compression_state)
                     )::text),
                     array_agg(r.source_kind::text),
                     array_agg(%5$s),
                     array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')),
-                    string_agg(coalesce(neurigraph_private.bytes_of(%6$s), $6), '')
+                    string_agg(coalesce(neurigraph_private.bytes_of(%6$s, $10), $6), '')
                 FROM %1$I.metadata_records AS r
                 LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
                 LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
@@ -206,8 +285,10 @@ BEGIN
                     ),
                     array_agg(lower(p.author)),
                     array_agg(m.external_id),
-                    string_agg(coalesce(neurigraph_private.bytes_of(%9$s), $7), ''),
-                    string_agg(coalesce(neurigraph_private.bytes_of(%10$s), $7), ''),
+                    string_agg(
+                        coalesce(neurigraph_private.bytes_of(%9$s, $11), $7)
+                        || coalesce(neurigraph_private.bytes_of(%10$s, $11), $7), ''
+                    ),
                     string_agg(array_to_string(p.lexemes, ' '), ' ') FILTER (WHERE p.lexemes <> '{}'),
                     string_agg(array_to_string(p.frequencies, ' '), ' ') FILTER (WHERE p.lexemes <> '{}')
                 FROM %1$I.passages AS p
@@ -222,10 +303,8 @@ BEGIN
                 'INNER JOIN unnest($4, $8, $9) AS k (record_id, seq, is_eligible)'
                 ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
             CASE WHEN node.is_indexed THEN 'k.is_eligible::integer' ELSE '1' END,
-            CASE WHEN node.ddl >= 6 THEN
-                $history$(SELECT jsonb_agg(jsonb_build_array(
-                    extract(EPOCH FROM lower(t.span)), extract(EPOCH FROM upper(t.span))
-                ))::text FROM unnest(r.superseded) AS t (span))$history$
+            CASE WHEN node.ddl >= 6
+                THEN 'CASE WHEN r.superseded <> ''{}'' THEN neurigraph_private.seconds_of(r.superseded) END'
             ELSE 'NULL::text' END,
             neurigraph_private.vector_in_use('embedding', 'r', node.ddl),
             CASE WHEN node.ddl >= 4 THEN 'p.window_length' ELSE 'NULL' END,
@@ -235,12 +314,14 @@ BEGIN
             shown_passages
         ) USING
             node.id,
-            -- Where something is hidden, what is read is not the whole.
-            CASE WHEN hidden = '{}' AND NOT node.is_indexed
+            CASE WHEN node.is_whole
                 THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END,
             node.model, candidates.records, words,
-            decode(repeat('00', 4 + 4 * 1536), 'hex'), decode(repeat('00', 4 + 2 * 512), 'hex'),
-            candidates.seqs, candidates.are_eligible;
+            decode(repeat('00', 4 + 4 * least(width, 1536)), 'hex'),
+            decode(repeat('00', 4 + 2 * least(width, 512)), 'hex'),
+            candidates.seqs, candidates.are_eligible,
+            least(width, 1536), least(width, 512),
+            CASE WHEN node.is_whole THEN now_running END, changes.present;
     END LOOP;
 END
 $$;
@@ -273,5 +354,5 @@ END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.layers(jsonb, uuid [], halfvec), neurigraph.staged(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.layers(jsonb, uuid [], halfvec), neurigraph.staged(integer) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.layers(jsonb, uuid [], bigint [], halfvec), neurigraph.staged(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.layers(jsonb, uuid [], bigint [], halfvec), neurigraph.staged(integer) TO neurigraph_agent;

@@ -10,13 +10,16 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, RECORD_DIMENSIONS
-from neurigraph_pipelines.retrieval.layers import APART, MetadataLayer, Postings
+from neurigraph_pipelines.model import RECORD_DIMENSIONS
+from neurigraph_pipelines.retrieval.layers import APART, MetadataLayer
+from neurigraph_pipelines.retrieval.postings import Postings
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
 NOTHING: dict[str, Any] = dict.fromkeys(
     (
         "model",
+        "horizon",
+        "present",
         "records",
         "shown",
         "source_kinds",
@@ -26,8 +29,7 @@ NOTHING: dict[str, Any] = dict.fromkeys(
         "passages",
         "authors",
         "external_ids",
-        "own",
-        "windows",
+        "vectors",
         "lexemes",
         "frequencies",
     )
@@ -49,7 +51,8 @@ def layer() -> MetadataLayer:
     return MetadataLayer(
         {
             "model": "words",
-            "records": b"".join(record.bytes + struct.pack(">dd", 5.0, 7.0) for record in (FIRST, SECOND)),
+            "horizon": 700,
+            "records": b"".join(record.bytes + struct.pack(">ddi", 5.0, 7.0, 1) for record in (FIRST, SECOND)),
             "shown": [json.dumps({"title": title}) for title in ("one", "two")],
             "source_kinds": ["conversation", "upload"],
             "superseded": [None, json.dumps([[10, 20], [30, None]])],
@@ -62,8 +65,7 @@ def layer() -> MetadataLayer:
             + passage(SECOND, 4, 3, 0, role=0),
             "authors": ["bob", None, "ana", "bob", None],
             "external_ids": ["s90", "f2", "s3", "f1", "s4"],
-            "own": b"".join(sent([0, n / 8], PASSAGE_DIMENSIONS, ">f2") for n in range(5)),
-            "windows": b"".join(sent([], PASSAGE_DIMENSIONS, ">f2") for _ in range(5)),
+            "vectors": b"".join(sent([0, n / 8], 4, ">f2") + sent([n / 4], 4, ">f2") for n in range(5)),
             "lexemes": "far boat oil boat",
             "frequencies": "1 2 3 4",
         }
@@ -71,7 +73,7 @@ def layer() -> MetadataLayer:
 
 
 def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> None:
-    assert layer.external_ids == ["f1", "f2", "s3", "s4", "s90"]
+    assert layer.external_ids.tolist() == ["f1", "f2", "s3", "s4", "s90"]
     assert layer.record.tolist() == [0, 0, 1, 1, 1]
     assert np.diff(layer.place).tolist() == [1, APART, 1, APART]
     assert layer.place[0] >= APART
@@ -80,8 +82,9 @@ def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> 
     assert layer.messages == 4
     assert layer.role.tolist() == [1, 1, 2, 0, 1]
     assert layer.is_said_by(["bob"]).tolist() == [True, False, False, False, True]
-    assert layer.own.tolist() == [[0, 3 / 8], [0, 1 / 8], [0, 2 / 8], [0, 4 / 8], [0, 0]], "no wider than it must be"
-    assert layer.windows.shape == (5, 0)
+    own, windows = layer.passage_vectors[:, 0], layer.passage_vectors[:, 1]
+    assert own.tolist() == [[0, 3 / 8], [0, 1 / 8], [0, 2 / 8], [0, 4 / 8], [0, 0]], "no wider than it must be"
+    assert windows.tolist() == [[3 / 4, 0], [1 / 4, 0], [2 / 4, 0], [1, 0], [0, 0]]
 
 
 def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
