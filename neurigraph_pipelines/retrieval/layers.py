@@ -117,8 +117,9 @@ class MetadataLayer:
             "shows_file": sent["shows_file"].astype(np.intp),
             "source_kinds": np.array(row["source_kinds"] or (), np.str_),
             "shown": np.array(row["shown"] or (), object),
+            "source_names": np.array(row["source_names"] or (), object),
             "superseded": np.array(row["superseded"] or (), object),
-            "vectors": sent_vectors(row["summaries"], ">f4", _width(row["summaries"], len(sent), 4)),
+            "vectors": sent_vectors(row["summaries"], ">f4", len(sent)),
         }
         lexemes: list[str] = row["record_lexemes"] or []
         rows = np.repeat(np.arange(len(sent)), [len(text.split()) for text in lexemes])
@@ -141,7 +142,7 @@ class MetadataLayer:
 
     def _take_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
         sent = np.frombuffer(row["passages"] or b"", _PASSAGE)
-        vectors = sent_vectors(row["vectors"], ">f2", _width(row["vectors"], 2 * len(sent), 2))
+        vectors = sent_vectors(row["vectors"], ">f2", 2 * len(sent))
         columns: Columns = {
             "record": _rows_of(sent["record"], self._records["id"]),
             "seq": sent["seq"].astype(np.intp),
@@ -207,6 +208,7 @@ class MetadataLayer:
     def shown(self, record: int) -> dict[str, Any]:
         """What a hit says of a record."""
         shown: dict[str, Any] = json.loads(self._records["shown"][record])
+        shown["source"]["external_id"] = self._records["source_names"][record]
         return shown
 
     def superseded(self, at: float | None) -> list[int]:
@@ -328,16 +330,12 @@ def read_layers(
     return found
 
 
-def sent_vectors(sent: bytes | None, kind: str, width: int) -> Floats:
-    """``(n, dimensions)`` of vectors as they are sent, each after four bytes of head; zeros at the end are cut off."""
+def sent_vectors(sent: bytes | None, kind: str, count: int) -> Floats:
+    """``(count, dimensions)`` of vectors as they are sent, each after four bytes of head; without zeros at the end."""
+    width = (len(sent) // count - 4) // np.dtype(kind).itemsize if sent else 0
     numbers = np.frombuffer(sent or b"", np.dtype([("head", "V4"), ("vector", kind, width)]))["vector"]
     used = np.flatnonzero(numbers.view(kind.replace("f", "u")).any(axis=0))
     return numbers[:, : used[-1] + 1 if len(used) else 0].astype(np.float32)
-
-
-def _width(sent: bytes | None, count: int, bytes_each: int) -> int:
-    """How many numbers each of ``count`` vectors has."""
-    return (len(sent) // count - 4) // bytes_each if sent else 0
 
 
 def _counted(text: str, count: int) -> Floats:

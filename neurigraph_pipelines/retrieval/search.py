@@ -1,12 +1,13 @@
 """Phase one: a question answered from the metadata layer alone; no file is opened.
 
-The database says where to search, in one call that checks the claims; what these nodes hold is ranked in memory, and
-read before only where it is not there as it is now.
+The database says what speaks for which nodes, in one call that checks the claims. Which of them are searched is decided
+in memory, and what they hold is ranked there; both are read before only where they are not there as they are now.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -21,16 +22,17 @@ from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.exclusion import looking_again
-from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.ingestion.hygiene import clean_text
 from neurigraph_pipelines.lexemes import Lexer
-from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, Claims, SourceKind
+from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.ports import Database, Embedder
+from neurigraph_pipelines.retrieval.anchors import Anchor, Bounds, choose
 from neurigraph_pipelines.retrieval.cache import AnswerCache
 from neurigraph_pipelines.retrieval.layers import Floats, LayerCache, MetadataLayer, read_layers
 from neurigraph_pipelines.retrieval.ranking import Asked, Ranked, rank
+from neurigraph_pipelines.retrieval.shells import Shells
 from neurigraph_pipelines.retrieval.speakers import role_asked, speakers_named, without_names
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
@@ -46,9 +48,11 @@ NODES_WARMED = 5
 CANDIDATES = 100
 """Passages that a big node contributes by each of its two vectors; by words it is twice as many."""
 
-_ASKERS = 1_000
 _STAGED = 5_000
-"""Entries of what is kept by asker, and by asker and node."""
+"""Entries of what is kept by asker and node."""
+
+_SHELLS = 1 / 8
+"""Beside the layers so much of their room is taken by shells."""
 
 _QUERIES = statements("search")
 
@@ -109,14 +113,14 @@ class Kept:
     Attributes:
         answers: By asker and question, with the version of the data that they were given from.
         layers: Of nodes.
-        speakers: By asker, with the version of the data that they were read from.
+        shells: By asker.
         staged: By asker, version of the data and node: what was staged a moment ago for its sake.
     """
 
     def __init__(self) -> None:
         self.answers: AnswerCache[tuple[str, Answer]] = AnswerCache()
         self.layers = LayerCache()
-        self.speakers: AnswerCache[tuple[str | None, list[str]]] = AnswerCache()
+        self.shells: AnswerCache[Shells] = AnswerCache(math.inf)
         self.staged: AnswerCache[frozenset[UUID]] = AnswerCache()
 
 
@@ -142,52 +146,52 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
         NotFoundError: The node to search below does not exist or is not visible.
     """
     query, kept, lexer = _checked(question), kept_of(database), Lexer(settings.language)
-    asked = _as_json(question, query, lexer, embedder.model, settings)
-    asker = (claims, question, json.dumps(asked))
+    asked = _as_json(question, query, lexer, embedder)
+    asker = (claims, question, json.dumps(asked), settings.max_anchors, settings.max_searched_passages)
     answered = kept.answers.get(asker) if settings.answer_cache_entries else None
-    version, speakers = kept.speakers.get(claims) or (None, None)
-    if answered is not None or speakers is None:
-        before = database.ask(claims, _QUERIES["before_search"], {})
-        version, speakers = (before[0]["data_version"], before[0]["speakers"]) if before else (None, [])
-        kept.speakers.put(claims, (version, speakers), _ASKERS)
-        if answered is not None and answered[0] == version:
-            return deepcopy(answered[1])
-    named = speakers_named(query, speakers, lexer)
-    vectors = _embed(embedder, without_names(query, set().union(*named.values())))
-    route = HalfVector(vectors[0][:PASSAGE_DIMENSIONS]) if vectors is not None else None
-    parameters = {"question": Jsonb(asked | {"data_version": version}), "route": route}
-    found: dict[str, Any] | None = database.ask(claims, _QUERIES["anchors"], parameters)[0]["found"]
-    if found is None:
-        if question.node_id is not None:
+    if answered is not None and answered[0] == database.ask(claims, _QUERIES["data_version"], {})[0]["version"]:
+        return deepcopy(answered[1])
+    shells = kept.shells.get((claims, embedder.dimensions)) if settings.layer_cache_mb else None
+    known = asked | {"data_version": shells.data_version if shells is not None else None}
+    evidence = next(iter(database.ask(claims, _QUERIES["evidence"], {"question": Jsonb(known)}, binary=True)), None)
+    if evidence is not None and (shells is None or shells.data_version != evidence["data_version"]):
+        shells = Shells(evidence)
+        if shells.data_version is not None:
+            most = int(_SHELLS * settings.layer_cache_mb * 1_000_000)
+            kept.shells.put((claims, embedder.dimensions), shells, most, shells.size)
+    within = None
+    if question.node_id is not None:
+        within = shells.number(question.node_id.bytes) if shells is not None else None
+        if evidence is None or within is None:
             raise NotFoundError
+    if evidence is None or not shells:
         return Answer()
-    if found["speakers"] is not None:
-        kept.speakers.put(claims, (found["data_version"], found["speakers"]), _ASKERS)
-        if speakers_named(query, found["speakers"], lexer) != named:
-            return search(database, embedder, settings, claims, question)
-    notes = _notes(embedder.model, found["model"], vectors is not None)
-    compared = vectors if found["model"] == embedder.model else None
-    anchors = found["anchors"] or []
+    named = speakers_named(query, shells.speakers, lexer)
+    vectors = _embed(embedder, without_names(query, set().union(*named.values())))
+    compared = vectors if evidence["model"] == embedder.model else None
+    bounds = Bounds(within, settings.max_anchors, settings.max_searched_passages, question.limit)
+    anchors = choose(shells, evidence, compared[1] if compared is not None else None, bounds)
+    notes = _notes(embedder.model, evidence["model"], vectors is not None)
     layers = read_layers(
         database,
         kept.layers,
         settings.layer_cache_mb * 1_000_000,
         claims,
-        anchors,
-        found["model"],
+        {anchor.node_id: anchor.version for anchor in anchors},
+        evidence["model"],
         asked,
         HalfVector(compared[1]) if compared is not None else None,
     )
-    if any(layer.model != found["model"] for layer in layers.values()):  # the user has moved to another one since
+    if any(layer.model != evidence["model"] for layer in layers.values()):  # the user has moved to another one since
         return search(database, embedder, settings, claims, question)
     # A node may have vanished since.
-    searched = [anchor for anchor in anchors if anchor["node_id"] in layers]
+    searched = [anchor for anchor in anchors if anchor.node_id in layers]
     records, messages = rank(
-        [layers[anchor["node_id"]] for anchor in searched],
-        [anchor["boost"] for anchor in searched],
-        _as_ranked(question, query, asked["lexemes"], list(named), found, compared),
+        [layers[anchor.node_id] for anchor in searched],
+        [anchor.boost for anchor in searched],
+        _as_ranked(question, query, asked["lexemes"], list(named), evidence, compared),
     )
-    nodes = [_Searched(anchor, layers[anchor["node_id"]]) for anchor in searched]
+    nodes = [_Searched(anchor, layers[anchor.node_id]) for anchor in searched]
     answer = Answer(
         [nodes[one.node].hit(one, question.explain) for one in records],
         [nodes[one.node].message(one, question.explain) for one in messages],
@@ -196,23 +200,23 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
     )
     _put_back(database, claims, answer.hits, question)
     targets = list(dict.fromkeys(hit["node_id"] for hit in answer.hits))[:NODES_WARMED]
-    answer = replace(answer, warmed=_stage(database, kept, settings, claims, found["data_version"], targets))
+    answer = replace(answer, warmed=_stage(database, kept, settings, claims, evidence["data_version"], targets))
     # Only the owner's answers have a version: a grant ends with the next question, and nothing says when.
-    if settings.answer_cache_entries and found["data_version"] is not None and vectors is not None:
-        kept.answers.put(asker, (found["data_version"], deepcopy(answer)), settings.answer_cache_entries)
+    if settings.answer_cache_entries and evidence["data_version"] is not None and vectors is not None:
+        kept.answers.put(asker, (evidence["data_version"], deepcopy(answer)), settings.answer_cache_entries)
     return answer
 
 
 class _Searched:
     """A node that was searched, and what is said of what was found in it."""
 
-    def __init__(self, anchor: Mapping[str, Any], layer: MetadataLayer) -> None:
+    def __init__(self, anchor: Anchor, layer: MetadataLayer) -> None:
         self._layer = layer
         self.anchor = {
-            "node_id": anchor["node_id"],
-            "reason": anchor["reason"],
-            "score": round(anchor["score"], 4),
-            "node_path": shown_path(anchor["names"]),
+            "node_id": anchor.node_id,
+            "reason": anchor.reason,
+            "score": round(anchor.score, 4),
+            "node_path": anchor.path,
         }
 
     def hit(self, found: Ranked, explain: bool) -> dict[str, Any]:
@@ -269,12 +273,13 @@ def _stage(
     return len(frozenset().union(*(reached for reached in known.values() if reached is not None)))
 
 
-def _as_json(question: Question, query: str, lexer: Lexer, model: str, settings: Settings) -> dict[str, Any]:
+def _as_json(question: Question, query: str, lexer: Lexer, embedder: Embedder) -> dict[str, Any]:
     """The question as the functions of the database take it."""
     return {
         "query": query,
         "lexemes": list(dict.fromkeys(lexer.lexemes(query)))[:MAX_QUERY_LEXEMES],
-        "model": model,
+        "model": embedder.model,
+        "dimensions": embedder.dimensions,
         "limit": question.limit,
         "node_id": str(question.node_id) if question.node_id is not None else None,
         "at": _moment(question.at),
@@ -282,8 +287,6 @@ def _as_json(question: Question, query: str, lexer: Lexer, model: str, settings:
         "occurred_before": _moment(question.occurred_before),
         "source_kinds": [kind.value for kind in question.source_kinds],
         "speaker": clean_text(question.speaker, "repair")[0] if question.speaker is not None else None,
-        "max_anchors": settings.max_anchors,
-        "max_passages": settings.max_searched_passages,
         "candidates": CANDIDATES,
     }
 
@@ -293,13 +296,13 @@ def _as_ranked(
     query: str,
     lexemes: Sequence[str],
     speakers: Sequence[str],
-    found: Mapping[str, Any],
+    evidence: Mapping[str, Any],
     vectors: tuple[Floats, Floats] | None,
 ) -> Asked:
     """The question as the ranking takes it, with what the database says of all that may be searched."""
     return Asked(
-        lexemes=dict(zip(lexemes, found["rarities"] or (), strict=True)),
-        mean_length=max(found["mean_length"] or 0.0, 1.0),
+        lexemes=dict(zip(lexemes, evidence["rarities"] or (), strict=True)),
+        mean_length=max(evidence["mean_length"] or 0.0, 1.0),
         limit=question.limit,
         message_limit=question.message_limit,
         vector=vectors[0] if vectors is not None else None,
@@ -308,7 +311,7 @@ def _as_ranked(
         occurred_after=_seconds(question.occurred_after),
         occurred_before=_seconds(question.occurred_before),
         source_kinds=tuple(kind.value for kind in question.source_kinds),
-        speaker=found["speaker"],
+        speaker=evidence["speaker"],
         speakers=tuple(speakers),
         role=role_asked(query),
         periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),

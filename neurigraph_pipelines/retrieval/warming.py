@@ -34,5 +34,6 @@ def bring_in(database: Database, settings: Settings, claims: Claims) -> int:
         nodes = database.ask(claims, _QUERIES["staged"], {"most": settings.warming_nodes})
         if nodes:
             kept, most = kept_of(database).layers, settings.layer_cache_mb * 1_000_000
-            return len(read_layers(database, kept, most, claims, nodes, nodes[0]["model"], {}))
+            versions = {node["node_id"]: node["version"] for node in nodes}
+            return len(read_layers(database, kept, most, claims, versions, nodes[0]["model"], {}))
     return 0

@@ -3,6 +3,9 @@
 -- leakproof keep their indexes. The policies of the tables stay as they are, a wall of their own.
 
 -- Rarity of each lexeme of a question in all that whoever asks may search (Robertson and Zaragoza, 2009).
+DROP FUNCTION IF EXISTS neurigraph.anchors(jsonb, halfvec);
+DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
+DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, uuid [], jsonb, halfvec);
 DROP FUNCTION IF EXISTS neurigraph_private.rarities(uuid, text []);
 CREATE OR REPLACE FUNCTION neurigraph_private.rarities(asking jsonb, told uuid [], question jsonb)
 RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
@@ -19,6 +22,10 @@ LANGUAGE sql STABLE ROWS 8 AS $$
     ) AS o ON l.lexeme = o.lexeme
 $$;
 
+-- Whether passages can be looked up by a lexeme: before it come those that are rarer.
+CREATE OR REPLACE FUNCTION neurigraph_private.is_rare(passages bigint, before numeric) RETURNS boolean
+LANGUAGE sql IMMUTABLE RETURN before < 2000 AND passages < 20000;
+
 -- Those of a question's lexemes by which passages can be looked up: the rarest, as long as few hold them.
 CREATE OR REPLACE FUNCTION neurigraph_private.rare_lexemes(asking jsonb, told uuid [], question jsonb)
 RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
@@ -29,7 +36,7 @@ LANGUAGE sql STABLE ROWS 8 AS $$
         FROM neurigraph_private.rarities(asking, told, question) AS a
         WHERE a.passages > 0
     ) AS r
-    WHERE r.before < 2000 AND r.passages < 20000
+    WHERE neurigraph_private.is_rare(r.passages, r.before)
 $$;
 
 -- Nodes that the question names: as they are (1), nearly (0.8), or by how they begin (0.6).
@@ -66,17 +73,16 @@ LANGUAGE sql STABLE ROWS 10 AS $$
         GROUP BY p.key
     ),
 
-    -- Written out what gaps() gives, which is called once a name; here it would be once a phrase.
+    -- What gaps() gives, which is called once a name; here it would be once a phrase.
     variants AS MATERIALIZED (
         SELECT p.key AS variant, 0 AS gap FROM phrases AS p
         WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 4 AND 40
         UNION ALL
-        SELECT g.variant, g.gap FROM (
-            SELECT p.key, overlay(p.key PLACING '' FROM s.gap FOR 1) AS variant, min(s.gap) AS gap
-            FROM phrases AS p CROSS JOIN LATERAL generate_series(1, char_length(p.key)) AS s (gap)
-            WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 5 AND 40
-            GROUP BY 1, 2
-        ) AS g
+        SELECT overlay(p.key PLACING '' FROM s.gap FOR 1), s.gap
+        FROM phrases AS p CROSS JOIN LATERAL generate_series(1, char_length(p.key)) AS s (gap)
+        WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 5 AND 40
+            -- Of equal letters in a row the first.
+            AND (s.gap = 1 OR substr(p.key, s.gap, 1) <> substr(p.key, s.gap - 1, 1))
     ),
 
     -- All that may be meant, looked up at once.
@@ -84,7 +90,7 @@ LANGUAGE sql STABLE ROWS 10 AS $$
         SELECT n.node_id, n.key, n.gap, n.name FROM neurigraph_private.names_of(owner, told) AS n
         WHERE n.key = ANY(ARRAY(
             SELECT v.variant FROM variants AS v
-            UNION
+            UNION ALL
             SELECT left(p.key, 100) FROM phrases AS p
         ))
     ),
@@ -119,163 +125,152 @@ LANGUAGE sql STABLE ROWS 10 AS $$
     SELECT f.node_id, max(f.score)::real FROM found AS f GROUP BY f.node_id
 $$;
 
--- Which nodes to search, best first. All of them where there are few; else those for which something speaks: a name, an
--- edge to a named one, the words of the shell, the rare words of the content, and, when no name leads, the centroid.
-DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
-CREATE OR REPLACE FUNCTION neurigraph_private.anchors_of(
-    asking jsonb, told uuid [], question jsonb, route halfvec,
-    OUT chosen neurigraph_private.anchor [], OUT visible bigint
+-- The shells of all nodes of which whoever asks is told, in the order of their ids, as a process holds them; of
+-- centroids the first so many dimensions.
+CREATE OR REPLACE FUNCTION neurigraph_private.shells(
+    asking jsonb, told uuid [], dimensions integer,
+    OUT node_ids bytea, OUT parents bytea, OUT node_names text [], OUT counts bytea, OUT versions text [],
+    OUT centroids bytea
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     owner uuid := asking ->> 'user_id';
-    lexemes text [] := ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'));
-    within uuid := question ->> 'node_id';
-    most integer := question ->> 'max_anchors';
-    budget bigint := question ->> 'max_passages';
-    wanted integer := question ->> 'limit';
-    counts_are_told boolean := neurigraph_private.counts_are_told(asking);
-    few boolean;
+    -- While a user moves to another model, an index holds vectors of both.
+    is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
+    can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
+    are_told boolean := neurigraph_private.counts_are_told(asking);
+    width integer := least(dimensions, 512);
+    none bytea := decode(repeat('00', 4 + 2 * width), 'hex');
 BEGIN
-    -- A node that is hidden is not there to be searched below, whatever of it is open.
-    SELECT count(*) INTO visible
-    FROM neurigraph_private.nodes_of(owner, told) AS g
-    WHERE within IS NULL OR (
-        g.path @> ARRAY[within] AND EXISTS (SELECT FROM neurigraph_private.nodes_of(owner, told) AS w WHERE w.node_id = within)
-    );
-    few := visible <= 2 * most;
-    -- What fits is searched as a whole; of what does not, half as much: there is no whole to miss.
-    IF budget < (neurigraph_private.corpus(asking, told)).passages THEN
-        budget := budget / 2;
+    SELECT
+        string_agg(uuid_send(s.node_id), ''),
+        string_agg(uuid_send(s.parent_id), ''),
+        array_agg(s.node_name),
+        string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
+        array_agg(CASE WHEN can_be_kept AND NOT s.is_indexed THEN s.version END),
+        -- A mean tells of what it is the mean of.
+        string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_told)
+    INTO node_ids, parents, node_names, counts, versions, centroids
+    FROM (
+        SELECT
+            g.node_id,
+            g.node_name,
+            g.record_count,
+            g.routing_centroid,
+            coalesce(t.passages, 0)::integer AS passages,
+            t.vector_index IS NOT NULL AND NOT is_moving AS is_indexed,
+            coalesce(c.version, '') AS version,
+            -- Of those above it, the nearest that is told of; of a root itself.
+            coalesce(
+                CASE WHEN told IS NULL THEN g.parent_node_id ELSE (
+                    SELECT a.node_id FROM unnest(g.path) WITH ORDINALITY AS a (node_id, depth)
+                    WHERE a.node_id = ANY(told) AND a.node_id <> g.node_id
+                    ORDER BY a.depth DESC LIMIT 1
+                ) END, g.node_id
+            ) AS parent_id
+        FROM neurigraph_private.nodes_of(owner, told) AS g
+        LEFT JOIN neurigraph.node_statistics AS t ON g.node_id = t.node_id
+        LEFT JOIN neurigraph_private.node_versions(owner) AS c ON g.node_id = c.node_id
+        ORDER BY g.node_id
+    ) AS s;
+END
+$$;
+
+-- What speaks for which nodes: the names that a question says, edges to the nodes so named, the rare words of the
+-- content, and the words of the shells; with what the ranking must know of all that may be searched. No row where the
+-- claims open nothing. Shells and speakers come along unless those that the question knows are in force. Each id is
+-- followed by a score.
+CREATE OR REPLACE FUNCTION neurigraph.evidence(question jsonb)
+RETURNS TABLE (
+    model text, data_version text, speaker text, rarities double precision [], mean_length double precision,
+    corpus_passages bigint, named bytea, linked bytea, content bytea, shells bytea, speakers text [],
+    node_ids bytea, parents bytea, node_names text [], counts bytea, versions text [], centroids bytea
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+    owner uuid := asking ->> 'user_id';
+    told uuid [] := neurigraph_private.told_nodes(asking);
+    lexemes text [] := ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'));
+    are_told boolean := neurigraph_private.counts_are_told(asking);
+    certain uuid [];
+BEGIN
+    IF asking IS NULL OR told = '{}' THEN
+        RETURN;
     END IF;
-    WITH names AS MATERIALIZED (
-        SELECT n.node_id, n.score FROM neurigraph_private.named_nodes(owner, told, question ->> 'query', lexemes) AS n
+    SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
+    speaker := lower(question ->> 'speaker');
+    SELECT c.passages, 3.25 * c.lexemes / greatest(c.passages, 1) INTO corpus_passages, mean_length
+    FROM neurigraph_private.corpus(asking, told) AS c;
+
+    SELECT
+        string_agg(uuid_send(n.node_id) || float4send(n.score), ''),
+        array_agg(n.node_id) FILTER (WHERE n.score >= 0.8)
+    INTO named, certain
+    FROM neurigraph_private.named_nodes(owner, told, question ->> 'query', lexemes) AS n;
+    IF certain IS NOT NULL THEN
+        SELECT string_agg(uuid_send(e.node_id) || float4send(0.6), '') INTO linked
+        FROM (
+            SELECT o.to_node_id AS node_id FROM neurigraph_private.edges_of(owner, told) AS o
+            WHERE o.from_node_id = ANY(certain)
+            UNION
+            SELECT i.from_node_id FROM neurigraph_private.edges_of(owner, told) AS i WHERE i.to_node_id = ANY(certain)
+        ) AS e;
+    END IF;
+
+    WITH known AS MATERIALIZED (
+        SELECT r.* FROM neurigraph_private.rarities(asking, told, question) AS r
     ),
 
-    linked AS MATERIALIZED (
-        SELECT e.to_node_id AS node_id FROM names AS n
-        INNER JOIN neurigraph_private.edges_of(owner, told) AS e ON n.node_id = e.from_node_id WHERE n.score >= 0.8
-        UNION
-        SELECT e.from_node_id FROM names AS n
-        INNER JOIN neurigraph_private.edges_of(owner, told) AS e ON n.node_id = e.to_node_id WHERE n.score >= 0.8
-    ),
-
-    rare AS MATERIALIZED (
+    rare AS (
         SELECT r.lexeme, r.weight / nullif(sum(r.weight) OVER (), 0) AS share
-        FROM neurigraph_private.rare_lexemes(asking, told, question) AS r
+        FROM (
+            SELECT k.*, sum(k.passages) OVER (ORDER BY k.passages, k.place) - k.passages AS before
+            FROM known AS k
+            WHERE k.passages > 0
+        ) AS r
+        WHERE neurigraph_private.is_rare(r.passages, r.before)
     ),
 
-    content AS (
+    found AS (
         SELECT n.node_id, sum(r.share * n.passages / (n.passages + 1.0)) AS score
         FROM rare AS r
         INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
-        WHERE counts_are_told
+        WHERE are_told
         GROUP BY n.node_id
-    ),
-
-    shells AS (
-        SELECT g.node_id, count(*) / greatest(cardinality(lexemes), 1)::real AS score
-        FROM unnest(lexemes) AS l (lexeme)
-        INNER JOIN neurigraph.graph_index AS g
-            ON g.tsv @@ plainto_tsquery('simple', l.lexeme) AND g.user_id = owner
-        GROUP BY g.node_id
-    ),
-
-    near AS (
-        SELECT g.node_id, neurigraph_private.cosine(g.routing_centroid, route) AS score
-        FROM neurigraph_private.nodes_of(owner, told) AS g
-        WHERE route IS NOT NULL AND counts_are_told AND (few OR NOT EXISTS (SELECT FROM names AS n WHERE n.score = 1))
-        ORDER BY score DESC NULLS LAST
-        LIMIT 2 * most
-    ),
-
-    pointed_out AS MATERIALIZED (
-        SELECT n.node_id FROM names AS n
-        UNION
-        SELECT i.node_id FROM linked AS i
-        UNION
-        SELECT c.node_id FROM content AS c
-        UNION
-        SELECT s.node_id FROM shells AS s
-        UNION
-        SELECT a.node_id FROM near AS a
-    ),
-
-    -- A bound on nodes must not become a bound on hits.
-    candidates AS (
-        SELECT p.node_id FROM pointed_out AS p
-        UNION
-        SELECT b.node_id FROM (
-            SELECT g.node_id FROM neurigraph_private.nodes_of(owner, told) AS g
-            WHERE g.record_count > 0 AND (within IS NULL OR g.path @> ARRAY[within])
-                AND wanted > (
-                    SELECT coalesce(sum(i.record_count), 0) FROM neurigraph_private.nodes_of(owner, told) AS i
-                    WHERE i.node_id IN (SELECT p.node_id FROM pointed_out AS p)
-                        AND (within IS NULL OR i.path @> ARRAY[within])
-                )
-            ORDER BY g.record_count DESC
-            LIMIT wanted
-        ) AS b
-    ),
-
-    evidence AS (
-        SELECT
-            g.node_id,
-            g.schema_name,
-            g.node_ddl_version,
-            g.record_count,
-            -- While a user moves to another model, the index holds vectors of both.
-            CASE WHEN NOT (question ->> 'is_moving')::boolean THEN t.vector_index END AS vector_index,
-            coalesce(t.passages, 0) AS passages,
-            coalesce(n.score, 0) AS name_score,
-            i.node_id IS NOT NULL AS is_linked,
-            coalesce(c.score, 0) + 0.5 * coalesce(s.score, 0) AS word_score,
-            greatest(coalesce(a.score, 0), 0) AS near_score
-        FROM neurigraph_private.nodes_of(owner, told) AS g
-        LEFT JOIN neurigraph.node_statistics AS t ON g.node_id = t.node_id
-        LEFT JOIN names AS n ON g.node_id = n.node_id
-        LEFT JOIN linked AS i ON g.node_id = i.node_id
-        LEFT JOIN content AS c ON g.node_id = c.node_id
-        LEFT JOIN shells AS s ON g.node_id = s.node_id
-        LEFT JOIN near AS a ON g.node_id = a.node_id
-        WHERE (few OR g.node_id IN (SELECT d.node_id FROM candidates AS d))
-            AND g.record_count > 0
-            AND (within IS NULL OR g.path @> ARRAY[within])
-    ),
-
-    scored AS (
-        SELECT
-            e.*,
-            least(greatest(e.name_score, CASE WHEN e.is_linked THEN 0.6 ELSE 0 END,
-                0.5 * least(e.word_score, 1) + 0.5 * e.near_score), 1) AS score,
-            CASE
-                WHEN e.name_score > 0 THEN 'name'
-                WHEN e.is_linked THEN 'edge'
-                WHEN e.word_score >= e.near_score THEN 'words'
-                ELSE 'centroid'
-            END AS reason
-        FROM evidence AS e
-    ),
-
-    -- A node that is searched by its indexes costs about as much as 1,500 passages that are compared one by one.
-    lined_up AS (
-        SELECT
-            s.*,
-            row_number() OVER o AS place,
-            sum(s.record_count) OVER o - s.record_count AS records_before,
-            sum(CASE WHEN s.vector_index IS NULL THEN s.passages ELSE 1500 END) OVER o
-            - CASE WHEN s.vector_index IS NULL THEN s.passages ELSE 1500 END AS passages_before
-        FROM scored AS s
-        WINDOW o AS (ORDER BY s.score DESC, s.record_count DESC, s.node_id)
     )
 
-    SELECT array_agg(ROW(
-        u.node_id, u.schema_name, u.reason, u.score, CASE WHEN u.name_score >= 0.8 THEN u.name_score ELSE 0 END,
-        u.passages, u.vector_index IS NOT NULL, u.node_ddl_version
-    )::neurigraph_private.anchor ORDER BY u.place) INTO chosen
-    FROM lined_up AS u
-    WHERE (u.place <= most AND u.passages_before < budget) OR u.records_before < wanted;
+    SELECT
+        (SELECT array_agg(k.weight ORDER BY k.place) FROM known AS k),
+        (SELECT string_agg(uuid_send(f.node_id) || float4send(f.score::real), '') FROM found AS f)
+    INTO rarities, content;
+
+    SELECT string_agg(uuid_send(s.node_id) || float4send(s.score), '') INTO shells
+    FROM (
+        SELECT g.node_id, (count(*) / greatest(cardinality(lexemes), 1)::double precision)::real AS score
+        FROM unnest(lexemes) AS l (lexeme)
+        -- Not planned as one join: all shells would be compared with each word.
+        CROSS JOIN LATERAL (
+            SELECT i.node_id FROM neurigraph.graph_index AS i
+            WHERE i.tsv @@ plainto_tsquery('simple', l.lexeme) AND i.user_id = owner
+            OFFSET 0
+        ) AS g
+        WHERE told IS NULL OR g.node_id = ANY(told)
+        GROUP BY g.node_id
+    ) AS s;
+
+    data_version := CASE WHEN asking ->> 'role' = 'user' THEN neurigraph_private.data_version(owner) END;
+    IF data_version IS NULL OR data_version IS DISTINCT FROM question ->> 'data_version' THEN
+        speakers := neurigraph_private.speakers(asking);
+        SELECT h.* INTO node_ids, parents, node_names, counts, versions, centroids
+        FROM neurigraph_private.shells(asking, told, (question ->> 'dimensions')::integer) AS h;
+    END IF;
+    RETURN NEXT;
 END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.evidence(jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.evidence(jsonb) TO neurigraph_agent;

@@ -6,6 +6,12 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     FROM neurigraph.node_changes AS c WHERE c.node_id = wanted
 $$;
 
+CREATE OR REPLACE FUNCTION neurigraph_private.node_versions(owner uuid) RETURNS TABLE (node_id uuid, version text)
+LANGUAGE sql STABLE AS $$
+    SELECT c.node_id, string_agg(c.change::text, ',' ORDER BY c.change)
+    FROM neurigraph.node_changes AS c WHERE c.user_id = owner GROUP BY c.node_id
+$$;
+
 -- On tables of nodes, once a statement. Argument of the trigger: user_id.
 CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -1,11 +1,13 @@
--- The calls of a question: what is known before it, which nodes to search, and what it leaves behind. The ranking is
--- the asking process' own (neurigraph_pipelines/retrieval/ranking.py).
+-- Beside a question: whether an answer that is kept is still right, who speaks in what is visible, and what a question
+-- leaves behind. Where it is searched, and the ranking, are the asking process' own (neurigraph_pipelines/retrieval).
 
 DROP FUNCTION IF EXISTS neurigraph.search(jsonb, vector, halfvec);
 DROP FUNCTION IF EXISTS neurigraph_private.rank(
     uuid, neurigraph_private.anchor [], jsonb, vector, halfvec
 );
 DROP FUNCTION IF EXISTS neurigraph_private.stage(jsonb, uuid [], double precision);
+DROP FUNCTION IF EXISTS neurigraph.before_search();
+DROP TYPE IF EXISTS neurigraph_private.anchor;
 
 -- How much what is said so many passages from a passage counts in its window; window_length is counted with the same.
 CREATE OR REPLACE FUNCTION neurigraph_private.window_weights() RETURNS TABLE (step integer, weight double precision)
@@ -32,93 +34,17 @@ BEGIN
 END
 $$;
 
--- What is known before a question is embedded: the version of what it would be answered from, and the names of those
--- who speak there, which a question is embedded without. Only the owner of a graph learns of a version: it moves with
+-- The version of what whoever asks would be answered from. Only the owner of a graph learns of it: it moves with
 -- everything in it.
-CREATE OR REPLACE FUNCTION neurigraph.before_search() RETURNS TABLE (data_version text, speakers text [])
+CREATE OR REPLACE FUNCTION neurigraph.data_version() RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
 BEGIN
-    IF asking ->> 'user_id' IS NOT NULL THEN
-        data_version := CASE WHEN asking ->> 'role' = 'user'
-            THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid) END;
-        speakers := neurigraph_private.speakers(asking);
-        RETURN NEXT;
-    END IF;
-END
-$$;
-
--- Where a question is searched, and what its ranking must know of all that may be searched. Null where the claims open
--- nothing, or the node to search below is not there for whoever asks. Of a node there is a version where a process may
--- hold it: whole, and as its owner sees it. The speakers come along unless those that the question knows are in force.
-CREATE OR REPLACE FUNCTION neurigraph.anchors(question jsonb, route halfvec) RETURNS jsonb
-LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-SET plan_cache_mode = 'force_generic_plan' AS $$
-DECLARE
-    asking jsonb := neurigraph.claims();
-    owner uuid := asking ->> 'user_id';
-    seen text := CASE WHEN asking ->> 'role' = 'user' THEN neurigraph_private.data_version(owner) END;
-    can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
-    told uuid [] := neurigraph_private.told_nodes(asking);
-    in_use record;
-    chosen neurigraph_private.anchor [];
-    found bigint;
-BEGIN
-    IF asking IS NULL THEN
-        RETURN NULL;
-    END IF;
-    SELECT u.embedding_model AS model, u.embedding_next_model IS NOT NULL AS is_moving INTO in_use
-    FROM neurigraph.users AS u WHERE u.user_id = owner;
-    -- Vectors of two models are never compared.
-    IF in_use.model IS DISTINCT FROM question ->> 'model' THEN
-        route := NULL;
-    END IF;
-    question := question || jsonb_build_object('is_moving', in_use.is_moving);
-    SELECT a.chosen, a.visible INTO chosen, found FROM neurigraph_private.anchors_of(asking, told, question, route) AS a;
-    IF found = 0 THEN
-        RETURN NULL;
-    END IF;
-    RETURN jsonb_build_object(
-        'model', in_use.model,
-        'data_version', seen,
-        'speakers',
-        CASE WHEN seen IS NULL OR seen IS DISTINCT FROM question ->> 'data_version'
-            THEN to_jsonb(neurigraph_private.speakers(asking)) END,
-        'speaker', lower(question ->> 'speaker'),
-        'rarities', (
-            SELECT jsonb_agg(r.weight ORDER BY r.place)
-            FROM neurigraph_private.rarities(asking, told, question) AS r
-        ),
-        'mean_length', (
-            SELECT 3.25 * c.lexemes / greatest(c.passages, 1) FROM neurigraph_private.corpus(asking, told) AS c
-        ),
-        'anchors', (
-            SELECT jsonb_agg(jsonb_build_object(
-                'node_id', a.node_id,
-                'version', CASE WHEN can_be_kept AND NOT a.is_indexed
-                    THEN v.version END,
-                'reason', a.reason,
-                'score', a.score,
-                'boost', a.boost,
-                'names', p.names
-            ) ORDER BY a.place)
-            FROM unnest(chosen) WITH ORDINALITY
-                AS a (node_id, schema_name, reason, score, boost, passages, is_indexed, ddl_version, place)
-            INNER JOIN (
-                SELECT g.node_id, jsonb_agg(t.node_name ORDER BY t.layer_depth) AS names
-                FROM neurigraph_private.nodes_of(owner, told) AS g
-                CROSS JOIN LATERAL unnest(g.path) AS s (node_id)
-                INNER JOIN neurigraph_private.nodes_of(owner, told) AS t ON s.node_id = t.node_id
-                WHERE g.node_id = ANY(ARRAY(SELECT c.node_id FROM unnest(chosen) AS c))
-                GROUP BY g.node_id
-            ) AS p ON a.node_id = p.node_id
-            CROSS JOIN LATERAL neurigraph_private.node_version(a.node_id) AS v
-        )
-    );
+    RETURN CASE WHEN asking ->> 'role' = 'user'
+        THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid) END;
 END
 $$;
 
@@ -188,7 +114,7 @@ $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION
-neurigraph.before_search(), neurigraph.anchors(jsonb, halfvec), neurigraph.stage(uuid [], double precision) FROM PUBLIC;
+neurigraph.data_version(), neurigraph.stage(uuid [], double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-neurigraph.before_search(), neurigraph.anchors(jsonb, halfvec), neurigraph.stage(uuid [], double precision)
+neurigraph.data_version(), neurigraph.stage(uuid [], double precision)
 TO neurigraph_agent;

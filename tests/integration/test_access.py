@@ -267,7 +267,7 @@ def test_speakers_are_those_of_open_nodes(graph: SharedGraph) -> None:
                 [graph.owner.user_id, f"@{speaker}", graph.node(path)],
             )
     with graph.installation.database.agent(graph.personas) as tx:
-        row = tx.execute("SELECT * FROM neurigraph.before_search()").fetchone()
+        row = tx.execute("""SELECT data_version, speakers FROM neurigraph.evidence('{"lexemes": []}')""").fetchone()
     assert row == {"data_version": None, "speakers": ["the lawyer"]}
 
 

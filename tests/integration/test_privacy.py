@@ -152,11 +152,13 @@ def test_no_score_anchor_or_speaker_tells_of_it(world: Shared) -> None:
     assert world.ask(world.owner, SECRET_WORD).anchors != world.ask(world.owner, "qwertyuiop").anchors
     lexical = [message["explain"]["window_lexical"] for message in told.messages]
     assert set(lexical) == {0}
-    query = "SELECT speakers FROM neurigraph.before_search()"
+    query = """SELECT speakers, centroids FROM neurigraph.evidence('{"lexemes": []}')"""
     for claims, speakers in ((world.owner, ["speaker of open talk", "speaker of secret talk"]), (world.friend, [])):
         with world.here.database.agent(claims) as tx:
             row = tx.execute(query).fetchone()
-        assert row == {"speakers": speakers}
+        assert row is not None
+        assert row["speakers"] == speakers
+        assert (row["centroids"] is not None) is (claims is world.owner), "a mean tells of what it is the mean of"
     set_privacy(world.here.database, world.owner, world.private_source, Privacy.SHARED)
     assert world.ask(world.friend, SECRET_WORD).anchors != nonsense.anchors
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -20,9 +21,10 @@ from tests.integration.test_row_level_security import claim, sign
 from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world
 
-ANCHORS = "SELECT neurigraph.anchors(%s, array_fill(0.1, ARRAY[512])::halfvec) AS a"
-LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], array_fill(0.1, ARRAY[512])::halfvec)"
-DEFINERS = ("anchors", "layers", "stage", "staged", "before_search")
+EVIDENCE = "SELECT * FROM neurigraph.evidence(%s)"
+LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
+DEFINERS = ("evidence", "layers", "stage", "staged", "data_version")
+NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 OWNERS_TABLES = (
     "user_lexemes",
     "node_lexemes",
@@ -41,7 +43,7 @@ def world(shared_installation: Installation) -> World:
 
 def asked(world: World, /, **more: Any) -> Jsonb:
     query = "I met Dave"
-    return Jsonb(_as_json(Question(query, limit=50), query, Lexer(), "words", world.installation.settings) | more)
+    return Jsonb(_as_json(Question(query, limit=50), query, Lexer(), world.installation.embedder) | more)
 
 
 def bobs_nodes(world: World) -> list[UUID]:
@@ -60,26 +62,29 @@ def indexed(world: World) -> Iterator[None]:
 
 
 def found(connection: psycopg.Connection[Any], question: Jsonb) -> Any:
-    """Where the question is searched, with all that can be read of these nodes; None where nothing opens."""
-    row = connection.execute(ANCHORS, [question]).fetchone()
-    assert row is not None
-    if row["a"] is None:
+    """All that a question is told, with all that can be read of the nodes it knows then; None where nothing opens."""
+    row = connection.execute(EVIDENCE, [question], binary=True).fetchone()
+    if row is None or row["node_ids"] is None:
         return None
-    nodes = [anchor["node_id"] for anchor in row["a"]["anchors"] or ()]
-    return row["a"] | {"layers": connection.execute(LAYERS, [question, nodes]).fetchall()}
+    nodes = [UUID(bytes=bytes(row["node_ids"][start : start + 16])) for start in range(0, len(row["node_ids"]), 16)]
+    return row | {"nodes": nodes, "layers": connection.execute(LAYERS, [question, nodes]).fetchall()}
+
+
+def as_text(answer: Any) -> str:
+    """An answer of ``found``, its ids in both of their forms."""
+    return json.dumps(answer, default=lambda value: value.hex() if isinstance(value, bytes) else str(value))
 
 
 def test_a_search_answers_from_the_askers_nodes_alone(world: World) -> None:
     payload = claim(world)
-    bobs = {str(world.bob.root_node_id), str(world.bob.user_id)}
+    bobs = {form for one in (world.bob.root_node_id, world.bob.user_id) for form in (str(one), one.hex)}
     with world.agent(payload, sign(payload)) as connection:
         answer = found(connection, asked(world))
-        text = json.dumps(answer, default=str)
+        text = as_text(answer)
         assert "Ana" in text
+        assert world.alice.root_node_id.hex in text
         assert "I met Dave" not in text
         assert not any(one in text for one in bobs)
-        assert found(connection, asked(world, node_id=str(world.bob.root_node_id))) is None
-        assert found(connection, asked(world, node_id=str(uuid4()))) is None
         of_bob = bobs_nodes(world)
         assert connection.execute(LAYERS, [asked(world), of_bob]).fetchall() == []
         assert connection.execute("SELECT * FROM neurigraph.stage(%s, 1800)", [of_bob]).fetchall() == []
@@ -101,8 +106,8 @@ def test_claims_that_open_nothing_find_nothing(world: World, changes: dict[str, 
     for signature in (sign(payload), None):
         with world.agent(payload, signature) as connection:
             assert found(connection, asked(world)) is None
-            for row in connection.execute("SELECT * FROM neurigraph.before_search()"):
-                assert row["speakers"] == []
+            (version,) = connection.execute("SELECT neurigraph.data_version() AS version").fetchall()
+            assert version["version"] in (None, NOTHING)
             assert connection.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
             assert connection.execute(LAYERS, [asked(world), [world.alice.root_node_id]]).fetchall() == []
             assert (
@@ -117,7 +122,7 @@ def test_forged_claims_find_nothing(world: World) -> None:
     for said, signature in [(payload, None), (others, sign(payload)), (payload, "0" * 64), (None, None)]:
         with world.agent(said, signature) as connection:
             assert found(connection, asked(world)) is None
-            assert connection.execute("SELECT * FROM neurigraph.before_search()").fetchall() == []
+            assert connection.execute("SELECT neurigraph.data_version() AS v").fetchone() == {"v": None}
 
 
 def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> None:
@@ -127,12 +132,12 @@ def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> 
     with world.agent(payload, sign(payload)) as connection:
         for more in (
             {"asking": {"role": "user", "user_id": str(world.bob.user_id)}, "is_moving": True},
-            {"schema_name": schema, "anchors": [{"schema_name": schema}]},
-            {"query": hostile, "lexemes": [hostile, "", "\\", "'"], "speaker": hostile, "asked_speakers": [hostile]},
+            {"schema_name": schema, "nodes": [str(world.bob.root_node_id)], "data_version": hostile},
+            {"query": hostile, "lexemes": [hostile, "", "\\", "'"], "speaker": hostile},
             {"lexemes": [], "query": ""},
         ):
             answer = found(connection, asked(world, **more))
-            assert "I met Dave" not in json.dumps(answer, default=str)
+            assert "I met Dave" not in as_text(answer)
         assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
 
 
@@ -161,7 +166,7 @@ def test_a_search_path_and_objects_of_the_asker_change_nothing(world: World) -> 
         connection.execute("CREATE FUNCTION pg_temp.claims() RETURNS jsonb LANGUAGE sql AS 'SELECT null::jsonb'")
         connection.execute("SET search_path = pg_temp, neurigraph, public, pg_catalog")
         again = found(connection, asked(world))
-    assert plain["anchors"]
+    assert plain["nodes"]
     assert again == plain
 
 

@@ -1,0 +1,117 @@
+"""The shells of a graph in memory: what is known of every node that somebody may see, searched or not.
+
+What may be seen is decided by ``neurigraph.evidence`` of the database; which nodes are searched, by ``anchors``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.graph.navigation import shown_path
+from neurigraph_pipelines.retrieval.layers import sent_vectors
+from neurigraph_pipelines.retrieval.postings import Floats
+
+_COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4"), ("is_indexed", ">i4")])
+_BYTES_OF_NODE = 600
+_ID = 16
+
+
+class Shells:
+    """All nodes of which somebody is told, numbered in the order of their ids.
+
+    Args:
+        row: A row of ``neurigraph.evidence`` with which they came.
+
+    Attributes:
+        data_version: Of what they were read from; None where nobody may learn it, and nothing may be kept.
+        speakers: Who speaks in the memories, in lower case.
+        records: Of each node, how many records it has.
+        passages: Of each node.
+        is_indexed: Of each node, whether its vectors have an index that may be used.
+    """
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self.data_version: str | None = row["data_version"]
+        self.speakers: list[str] = row["speakers"] or []
+        counts = np.frombuffer(row["counts"] or b"", _COUNTS)
+        self.records = counts["records"].astype(np.intp)
+        self.passages = counts["passages"].astype(np.intp)
+        self.is_indexed = counts["is_indexed"].astype(bool)
+        self._ids = bytes(row["node_ids"] or b"")
+        self._numbers = {self._id(number): number for number in range(len(counts))}
+        self._parents = bytes(row["parents"] or b"")
+        self._names: list[str] = row["node_names"] or []
+        self._versions: list[str | None] = row["versions"] or []
+        self._shown: dict[int, tuple[str, str]] = {}
+        self._centroids = sent_vectors(row["centroids"], ">f2", len(counts))
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def number(self, node_id: bytes) -> int | None:
+        """The number of a node; None if it is not there for whoever asks."""
+        return self._numbers.get(node_id)
+
+    def node_id(self, number: int) -> str:
+        """The id of a node."""
+        return self._written(number)[0]
+
+    def version(self, number: int) -> str | None:
+        """The version of what a node holds; None where nothing of it may be kept."""
+        return self._versions[number]
+
+    def path(self, number: int) -> str:
+        """The names from the root down to a node, as far as they are told."""
+        return self._written(number)[1]
+
+    def below(self, number: int) -> NDArray[np.bool_]:
+        """Of each node, whether it is this one or lies below it."""
+        reached: NDArray[np.bool_] = np.arange(len(self)) == number
+        while not np.array_equal(wider := reached | reached[self.parents], reached):
+            reached = wider
+        return reached
+
+    def likeness(self, route: Floats) -> NDArray[Any]:
+        """Of each node, the cosine of its centroid and the vector of a question; NaN where it has none to compare."""
+        if not len(self._directions):
+            return np.full(len(self), np.nan)
+        length = float(np.linalg.norm(route)) or np.nan
+        likeness: NDArray[Any] = np.vecdot(self._directions, route[: self._directions.shape[1]]) / length
+        return likeness
+
+    @cached_property
+    def parents(self) -> NDArray[np.intp]:
+        """Of each node the one above it that is told of; of others itself."""
+        ids = (self._parents[start : start + _ID] for start in range(0, len(self._parents), _ID))
+        return np.fromiter((self._numbers[node_id] for node_id in ids), np.intp, len(self))
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return 2 * self._centroids.nbytes + len(self) * _BYTES_OF_NODE
+
+    @cached_property
+    def _directions(self) -> Floats:
+        lengths = np.linalg.norm(self._centroids, axis=1, keepdims=True)
+        directions: Floats = (self._centroids / np.where(lengths > 0, lengths, np.nan)).astype(np.float32)
+        return directions
+
+    def _written(self, number: int) -> tuple[str, str]:
+        """The id of a node and the path to it, which are shown again and again."""
+        if (written := self._shown.get(number)) is None:
+            names, below = [], None
+            above = number
+            while above != below:
+                names.append(self._names[above])
+                below, above = above, int(self.parents[above])
+            written = self._shown[number] = (str(UUID(bytes=self._id(number))), shown_path(names[::-1]))
+        return written
+
+    def _id(self, number: int) -> bytes:
+        return self._ids[number * _ID : (number + 1) * _ID]
