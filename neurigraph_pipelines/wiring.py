@@ -295,6 +295,7 @@ class Installation:
             settings.model_max_retries,
             settings.model_concurrency,
             pace=Pace(service, settings.model_requests_per_minute, settings.model_tokens_per_minute),
+            longest=timeout,
         )
         self._open.callback(client.close)
         return client

@@ -30,7 +30,7 @@ UNUSABLE_RETRIES = 2
 LONGEST_WAIT_SECONDS = 20.0
 
 _DEADLINE_TIMEOUTS = 3.0
-"""A call with its retries and waits takes no longer than this many times the timeout of one attempt."""
+"""After this many times the timeout of one attempt, a call is not tried again."""
 
 _PASSING_STATUS = frozenset({408, 409, 425, 429})
 """Statuses below 500 that another attempt may turn into an answer."""
@@ -45,10 +45,10 @@ class ProviderClient:
 
     Every call is tried up to ``max_retries`` more times after a fault that may pass, with exponential backoff
     and full jitter, or after as long as the service asked for, whichever is longer. When the wait would
-    outlast three timeouts in all, the call fails at once and says how long the service asked to be left
+    outlast ``longest``, the call fails at once and says how long the service asked to be left
     alone. At most ``concurrency`` calls run at a time, over all threads; waits between attempts do not count. What
     the service says about its limits holds for all calls at once, and so does ``pace``; waiting for a place and for
-    one's turn does not count towards the three timeouts.
+    one's turn does not count towards ``longest``.
 
     Args:
         service: Its name in messages, such as ``OpenAI``.
@@ -59,6 +59,7 @@ class ProviderClient:
         concurrency: Calls at the same time.
         first_wait: Longest wait before the second attempt in seconds; doubles with each.
         pace: Keeps to limits a minute; without one, only to what the service says.
+        longest: Seconds after which no further attempt is begun; three timeouts if not given.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class ProviderClient:
         concurrency: int,
         first_wait: float = 0.5,
         pace: Pace | None = None,
+        longest: float | None = None,
     ) -> None:
         self.service = service
         self.concurrency = concurrency
@@ -78,7 +80,7 @@ class ProviderClient:
         self._base_url = base_url
         self._timeout = timeout
         self._max_retries = max_retries
-        self._longest = _DEADLINE_TIMEOUTS * timeout
+        self._longest = longest or _DEADLINE_TIMEOUTS * timeout
         self._first_wait = first_wait
         self._pace = pace or Pace(service)
         self._slots = threading.BoundedSemaphore(concurrency)

@@ -236,3 +236,19 @@ def test_a_chosen_reranker_reaches_its_server(settings: Settings, provider: Mode
         assert here.reranker is not None
         assert len(here.reranker.scores("knee", TEXTS)) == 3
     assert provider.requests[0].key == f"{chosen}-key"
+
+
+def test_nobody_waits_for_a_second_timeout(settings: Settings, provider: ModelProvider) -> None:
+    update = {
+        "reranker": "compatible",
+        "reranker_base_url": provider.base_url,
+        "reranker_model": "slow",
+        "reranker_timeout_seconds": 0.3,
+    }
+    with Installation(settings.model_copy(update=update)) as here:
+        assert here.reranker is not None
+        here.reranker.scores("knee", TEXTS)  # what is slow about the first call is not the server
+        provider.fail_next(*[Fault("stall", seconds=3.0)] * 4)
+        with pytest.raises(TransientError, match="did not answer"):
+            here.reranker.scores("knee", TEXTS)
+        assert len(provider.requests) == 2
