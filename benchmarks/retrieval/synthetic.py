@@ -32,6 +32,9 @@ VOCABULARY = 30_000
 """Words that anybody uses; each topic has some more of its own."""
 
 TOPIC_VOCABULARY = 300
+NODES_OF_CONNECTION = 50
+"""A connection keeps what it learns of every table, and each new node makes it look through all of that."""
+
 SPREAD = 1.2
 """How far messages lie from their topic: the length of the noise that is added to its unit vector."""
 
@@ -98,27 +101,30 @@ def make_graph(installation: Installation, slug: str, memories: int, nodes: int,
     everything: list[NDArray[np.float32]] = []
     texts: list[str] = []
     asked: list[Asked] = []
-    with psycopg.connect(installation.administrator_url) as connection:
-        register_vector(connection)
-        connection.execute("SET synchronous_commit = off")
-        for number, count in enumerate(records):
-            with installation.database.owner() as tx:
-                name = f"Area{number % 20}" if number < 20 else f"Topic{number}"
-                path = (name,) if number < 20 else (f"Area{number % 20}", name)
-                planned = [PlannedNode(path[: depth + 1], ConceptKind.TOPIC, 1.0) for depth in range(len(path))]
-                node = resolve_path(tx, user.user_id, slug, path, planned)
-            topic = _Topic(random, number)
-            share = max(1, round(questions * count / records.sum()))
-            vectors = _fill(connection, node.schema_name, topic, int(count), texts, asked, share)
-            centroid = np.pad(vectors.mean(axis=0), (0, 1536 - DIMENSIONS))
-            connection.execute(
-                "UPDATE neurigraph.graph_index SET record_count = %s, embedded_count = %s, centroid = %s "
-                "WHERE node_id = %s",
-                [int(count), int(count), Vector(centroid), node.node_id],
-            )
-            connection.commit()
-            everything.append(vectors)
-        connection.execute("UPDATE neurigraph.users SET embedding_model = %s WHERE user_id = %s", [MODEL, user.user_id])
+    for first in range(0, nodes, NODES_OF_CONNECTION):
+        with psycopg.connect(installation.administrator_url) as connection:
+            register_vector(connection)
+            connection.execute("SET synchronous_commit = off")
+            for number in range(first, min(first + NODES_OF_CONNECTION, nodes)):
+                count = int(records[number])
+                with installation.database.owner() as tx:
+                    name = f"Area{number % 20}" if number < 20 else f"Topic{number}"
+                    path = (name,) if number < 20 else (f"Area{number % 20}", name)
+                    planned = [PlannedNode(path[: depth + 1], ConceptKind.TOPIC, 1.0) for depth in range(len(path))]
+                    node = resolve_path(tx, user.user_id, slug, path, planned)
+                share = max(1, round(questions * count / records.sum()))
+                vectors = _fill(connection, node.schema_name, _Topic(random, number), count, texts, asked, share)
+                centroid = np.pad(vectors.mean(axis=0), (0, 1536 - DIMENSIONS))
+                connection.execute(
+                    "UPDATE neurigraph.graph_index SET record_count = %s, embedded_count = %s, centroid = %s "
+                    "WHERE node_id = %s",
+                    [count, count, Vector(centroid), node.node_id],
+                )
+                connection.commit()
+                everything.append(vectors)
+        installation.database.close()
+    with installation.database.owner() as tx:
+        tx.execute("UPDATE neurigraph.users SET embedding_model = %s WHERE user_id = %s", [MODEL, user.user_id])
     random.shuffle(asked)
     return Graph(
         Claims.of_user(user.user_id), sum(map(len, everything)), nodes, np.concatenate(everything), texts, asked
