@@ -27,6 +27,7 @@ _NUMBERS = {word: number for number, word in enumerate(_WORDED.split(" "))} | {
     "couple of": 2,
     "a few": 3,
     "few": 3,
+    "several": 3,
 }
 
 MONTH = rf"(?P<month>{'|'.join([*MONTHS, *(m + '[.]?' for m in MONTHS_SHORT if m != 'may')])})"

@@ -33,6 +33,7 @@ MAX_EXPRESSIONS = 16
 ONE_DAY = timedelta(days=1)
 _FIXED_DAYS = {
     "christmas eve": (12, 24),
+    "christmas day": (12, 25),
     "christmas": (12, 25),
     "boxing day": (12, 26),
     "new year's eve": (12, 31),
@@ -42,6 +43,9 @@ _FIXED_DAYS = {
     "valentine's day": (2, 14),
     "halloween": (10, 31),
 }
+_DAYS_AFTER_EASTER = {"good friday": -2, "easter sunday": 0, "easter monday": 1, "easter": 0}
+_THANKSGIVING = "thanksgiving"
+_VAGUE = frozenset({"a few", "few", "several"})
 _NEAR_DAYS = {
     "the day before yesterday": -2,
     "yesterday": -1,
@@ -180,6 +184,23 @@ def _season(match: re.Match[str], today: date, by: date) -> Days:
     return replace(days, certain=False, loose=not word, yearless=not word)
 
 
+def _in_relative_year(match: re.Match[str], today: date, _by: date) -> Days:
+    year = today.year + {"last": -1, "previous": -1, "this": 0, "next": 1}[match["word"].lower()]
+    return (
+        _season_of(year, SEASONS[match["season"].lower()])
+        if match["season"]
+        else _month(year, month_number(match["month"]))
+    )
+
+
+def _seasons_ago(match: re.Match[str], today: date, _by: date) -> Days:
+    months = SEASONS[match["season"].lower()]
+    latest = today.year
+    while _season_of(latest, months).last >= today:
+        latest -= 1
+    return replace(_season_of(latest + 1 - count_of(match["count"]), months), certain=False)
+
+
 def _season_of(year: int, months: tuple[int, ...]) -> Days:
     return Days(date(year, months[0], 1), _month(year + (months[-1] < months[0]), months[-1]).last)
 
@@ -192,9 +213,28 @@ def _quarter(match: re.Match[str], _today: date, by: date) -> Days:
 
 
 def _holiday(match: re.Match[str], _today: date, by: date) -> Days:
-    month, day = _FIXED_DAYS[" ".join(match["holiday"].lower().replace("’", "'").split())]
-    year = int(match["year"]) if match["year"] else by.year - (date(by.year, month, day) > by)
-    return replace(_day(date(year, month, day), certain=bool(match["year"])), yearless=not match["year"])
+    name = " ".join(match["holiday"].lower().replace("’", "'").split())
+    year = int(match["year"]) if match["year"] else by.year - (_holiday_in(by.year, name) > by)
+    return replace(_day(_holiday_in(year, name), certain=bool(match["year"])), yearless=not match["year"])
+
+
+def _holiday_in(year: int, name: str) -> date:
+    if name == _THANKSGIVING:  # the fourth Thursday
+        return date(year, 11, 28 - date(year, 11, 4).weekday())
+    if name in _DAYS_AFTER_EASTER:
+        return _easter(year) + timedelta(days=_DAYS_AFTER_EASTER[name])
+    return date(year, *_FIXED_DAYS[name])
+
+
+def _easter(year: int) -> date:
+    """Of the western churches (Meeus, Astronomical Algorithms, 1991, chapter 8)."""
+    century, of_century = divmod(year, 100)
+    golden = year % 19
+    corrected = (century - (century + 8) // 25 + 1) // 3
+    epact = (19 * golden + century - century // 4 - corrected + 15) % 30
+    weekday = (32 + 2 * (century % 4) + 2 * (of_century // 4) - epact - of_century % 4) % 7
+    month, day = divmod(epact + weekday - 7 * ((golden + 11 * epact + 22 * weekday) // 451) + 114, 31)
+    return date(year, month, day + 1)
 
 
 def _ago(match: re.Match[str], today: date, _by: date) -> Days:
@@ -202,13 +242,23 @@ def _ago(match: re.Match[str], today: date, _by: date) -> Days:
     for name, number in WEEKDAYS.items():
         if unit.startswith(name):
             return _day(weekday_before(today, number) - timedelta(weeks=count - 1))
-    if "few" in match["count"].lower():
+    if match["count"].lower() in _VAGUE:
         return Days(_unit_ago(unit, 5, today).first, _unit_ago(unit, 2, today).last, certain=False)
     return _unit_ago(unit, count, today)
 
 
+def _half_years_ago(match: re.Match[str], today: date, _by: date) -> Days:
+    return _unit_ago("month", 18 if match["more"] else 6, today)
+
+
+def _before_last(match: re.Match[str], today: date, _by: date) -> Days:
+    return _unit_ago(match["unit"].lower(), 2, today)
+
+
 def _unit_ago(unit: str, count: int, today: date) -> Days:
-    """The day, weekend, week (from Monday), month or year that lies ``count`` of them back."""
+    """The day, weekend, week (from Monday), fortnight, month or year that lies ``count`` of them back."""
+    if unit.startswith("fortnight"):
+        return _unit_ago("week", 2 * count, today)
     if unit.startswith("day"):
         return _day(today - timedelta(days=count))
     if unit.startswith("weekend"):
@@ -226,7 +276,7 @@ def _unit_ago(unit: str, count: int, today: date) -> Days:
 def _rolling(match: re.Match[str], today: date, _by: date) -> Days:
     """``the past three weeks``: that long, up to today."""
     count = count_of(match["count"]) if match["count"] else 1
-    vague = "few" in (match["count"] or "").lower()
+    vague = (match["count"] or "").lower() in _VAGUE
     unit = match["unit"].lower()
     length = {"d": 1, "w": 7, "m": 30.44, "y": 365.25}[unit[0]]
     return Days(today - timedelta(days=round(length * (count + 2 if vague else count))), today, certain=not vague)
@@ -250,6 +300,11 @@ def _weekday(match: re.Match[str], today: date, _by: date) -> Days:
     if word in ("next", "this coming"):
         return _day(weekday_before(today, number) + timedelta(weeks=1 + (number == today.weekday())), certain=False)
     return _day(weekday_before(today, number), certain=word == "last")
+
+
+def _bare_weekend(_match: re.Match[str], today: date, _by: date) -> Days:
+    saturday = weekend_before(today)
+    return Days(saturday, saturday + ONE_DAY, certain=False, loose=True)
 
 
 def _bare_year(match: re.Match[str], _today: date, _by: date) -> Days:
@@ -276,27 +331,37 @@ def _rules() -> Iterator[tuple[re.Pattern[str], _Resolver]]:
         return re.compile(pattern, re.IGNORECASE), resolver
 
     weekday = rf"(?:(?:{'|'.join(WEEKDAYS)}),? (?:the )?)?"
-    units = r"(?P<unit>days?|weekends?|weeks?|months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
-    holidays = "|".join(re.escape(name).replace("'", "['’]") for name in _FIXED_DAYS)
+    units = r"(?P<unit>days?|weekends?|weeks?|fortnights?|months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
+    seasons = f"(?P<season>{'|'.join(SEASONS)})"
+    names = sorted([*_FIXED_DAYS, *_DAYS_AFTER_EASTER, _THANKSGIVING], key=len, reverse=True)
+    holidays = "|".join(re.escape(name).replace("'", "['’]") for name in names)
     yield rule(r"\b(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)-(?P<d>[0-3]\d)(?!\d)", _iso_day)
-    yield rule(r"\b(?P<m>[0-3]?\d)/(?P<d>[0-3]?\d)/(?P<year>(?:19|20)\d\d)\b", _slashed)
+    yield rule(r"\b(?P<year>(?:19|20)\d\d)/(?P<m>[01]?\d)/(?P<d>[0-3]?\d)\b", _iso_day)
+    yield rule(r"\b(?P<m>[0-3]?\d)([/-])(?P<d>[0-3]?\d)\2(?P<year>(?:19|20)\d\d)\b", _slashed)
     yield rule(r"\b(?P<d>[0-3]?\d)\.(?P<m>[01]?\d)\.(?P<year>(?:19|20)\d\d)\b", _iso_day)
     yield rule(r"\b(?P<year>(?:19|20)\d\d)-(?P<m>[01]\d)\b(?!-)", _iso_month)
     yield rule(rf"\b{weekday}(?:the )?{DAY}(?: of)? {MONTH}\b(?:,? {YEAR}\b)?", _day_of_month)
     yield rule(rf"\b{weekday}{MONTH} (?:the )?{DAY}\b(?![:%\d])(?:,? {YEAR}\b)?", _day_of_month)
     yield rule(rf"\b{MONTH},? (?:of )?{YEAR}\b", _month_and_year)
+    relative_year = r"(?:of |in )?(?P<word>last|previous|this|next) year"
+    yield rule(rf"\b(?:{MONTH}|{seasons}),? {relative_year}\b", _in_relative_year)
     yield rule(FOREIGN_DATE.pattern, _foreign_day)
     yield rule(rf"\b(?P<word>last|next|this coming|this) {MONTH}\b", _relative_month)
-    yield rule(rf"\b(?:(?P<word>last|next|this) )?(?P<season>{'|'.join(SEASONS)})(?: (?:of )?{YEAR})?\b", _season)
+    yield rule(rf"\b{COUNT} {seasons}s ago\b", _seasons_ago)
+    yield rule(rf"\b(?:(?P<word>last|next|this) )?{seasons}(?: (?:of )?{YEAR})?\b", _season)
     yield rule(rf"\bQ(?P<quarter>[1-4])\b(?: (?:of )?{YEAR}\b)?", _quarter)
     yield rule(rf"\b(?:last )?(?P<holiday>{holidays})(?!\w)(?: (?:of |in )?{YEAR}\b)?", _holiday)
+    halves = r"(?:half a year|(?P<more>(?:a|one) year and a half|one and a half years))"
+    yield rule(rf"\b{halves} (?:ago|back|earlier)\b", _half_years_ago)
     yield rule(rf"\b{COUNT} {units} (?:ago|back|earlier)\b", _ago)
+    yield rule(r"\b(?P<unit>weekend|week|month|year) before last\b", _before_last)
     yield rule(rf"\b(?:the )?(?:last|past) {COUNT} (?P<unit>days|weeks|months|years)\b", _rolling)
     yield rule(r"\b(?:the last|(?:the )?past)(?P<count>) (?P<unit>week|month|year)\b", _rolling)
     relative = r"(?P<word>last|previous|this coming|this|next|coming)"
     yield rule(rf"\b{relative} (?P<unit>weekend|week|month|year)\b", _relative_unit)
     yield rule(rf"\b(?:{'|'.join(sorted(_NEAR_DAYS, key=len, reverse=True))})\b", _near_day)
     yield rule(rf"\b(?:(?P<word>last|next|this coming|this) )?{WEEKDAY}\b(?!s)", _weekday)
+    yield rule(r"\bweekend\b(?! (?:of|before|after)\b)", _bare_weekend)
     yield rule(rf"\b{MONTH}(?!\w)", _bare_month)
     yield rule(rf"(?:(?<=\bof )|(?<=\bfor )){YEAR}\b(?![-/.:]\d)", lambda match, *_: _year_of(int(match["year"])))
     yield rule(rf"\b{YEAR}\b(?![-/.:]\d)", _bare_year)

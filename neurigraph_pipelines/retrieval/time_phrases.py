@@ -15,10 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from itertools import islice, takewhile
+from typing import TypeVar
 
+from neurigraph_pipelines.calendar_words import COUNT, count_of
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.retrieval.day_expressions import ONE_DAY, Expression, expressions
 
@@ -40,11 +42,13 @@ class EventPhrase:
         relation: ``before`` or ``after``.
         event: What happened, such as ``the wedding``.
         words: The whole phrase, such as ``after the wedding``.
+        apart: How far from the event that begins and ends, nearest first; None where it has no end.
     """
 
     relation: str
     event: str
     words: str
+    apart: tuple[timedelta, timedelta] | None = None
 
 
 def time_phrases(text: str, now: datetime) -> list[Period]:
@@ -87,16 +91,37 @@ def event_phrases(text: str) -> list[EventPhrase]:
             words.pop()
         if words and words[0].lower() not in _NO_EVENTS and not words[0][0].isdigit():
             event = " ".join([article, *words])
-            found.append(EventPhrase(_RELATIONS[match["relation"].lower()], event, f"{match['relation']} {event}"))
+            said = " ".join(f"{text[match.start() : match.start('event')]} {event}".split())
+            found.append(EventPhrase(_RELATIONS[match["relation"].lower()], event, said, _apart(match)))
     return found
 
 
 def period_around(phrase: EventPhrase, happened_at: datetime) -> Period:
     """The stretch that an event phrase means, now that its time is known; the day of the event belongs to it."""
     day = datetime.combine(happened_at.date(), time.min, happened_at.tzinfo)
+    if phrase.apart is not None:
+        return Period(*_beside(day, day + ONE_DAY, phrase.relation, phrase.apart), phrase.words)
     if phrase.relation == "before":
         return Period(None, day + ONE_DAY, phrase.words)
     return Period(day, None, phrase.words)
+
+
+def _apart(match: re.Match[str]) -> tuple[timedelta, timedelta] | None:
+    """``two weeks`` before or after something begins one of them away and ends two of them away, or the other way."""
+    if match["unit"] is None:
+        return None
+    unit = timedelta(days={"d": 1, "w": 7, "m": 30, "y": 365}[match["unit"][0].lower()])
+    count = count_of(match["count"]) if match["count"] else 1
+    return (count - 1) * unit, count * unit
+
+
+_Moment = TypeVar("_Moment", date, datetime)
+
+
+def _beside(start: _Moment, end: _Moment, relation: str, apart: tuple[timedelta, timedelta]) -> tuple[_Moment, _Moment]:
+    """The stretch that lies at a distance before or after one."""
+    near, far = apart
+    return (start - far, start - near) if relation == "before" else (end + near, end + far)
 
 
 def _years_before(day: date, years: int) -> date:
@@ -154,23 +179,29 @@ def _pair(text: str, here: Expression, following: Expression | None, by: date) -
 def _single(text: str, here: Expression, by: date) -> _Bounds | None:
     """``since Christmas``, ``in early 2022``, ``yesterday``."""
     days = here.days(by)
-    before = _OPERATOR.search(text, max(0, here.start - 40), here.start)
+    before = _OPERATOR.search(text, max(0, here.start - 60), here.start)
     if before is None:
         if days.loose:
             return None
-        words, relation, part = text[here.start : here.end], "", None
+        words, relation, part, apart = text[here.start : here.end], "", None, None
     else:
         words = text[before.start() : here.end]
         relation, part = (before["relation"] or "").lower(), before["part"] or before["alone"]
+        apart = _apart(before)
     if part:
         days = days.part(part.lower())
+    if apart is not None and relation in _RELATIONS:
+        beside = _beside(days.first, days.last + ONE_DAY, _RELATIONS[relation], apart)
+        return _Bounds(beside, words, days.certain, days.yearless)
     bounds = {
         "since": (days.first, None),
+        "no earlier than": (days.first, None),
         "after": (days.last + ONE_DAY, None),
         "later than": (days.last + ONE_DAY, None),
         "before": (None, days.first),
         "prior to": (None, days.first),
         "earlier than": (None, days.first),
+        "no later than": (None, days.last + ONE_DAY),
         "until": (None, days.last + ONE_DAY),
         "till": (None, days.last + ONE_DAY),
         "by": (None, days.last + ONE_DAY),
@@ -180,8 +211,10 @@ def _single(text: str, here: Expression, by: date) -> _Bounds | None:
 
 
 _PART = r"(?:(?P<{}>early|late|mid|middle|beginning|start|end)(?:\s+of)?(?:\s+the)?[\s-]+)"
+_DISTANCE = rf"(?:(?:the|{COUNT})\s+(?P<unit>day|week|month|year)s?\s+)?"
 _OPERATOR = re.compile(
-    r"\b(?:(?:(?P<relation>since|after|before|until|till|by|up to|prior to|later than|earlier than)|"
+    rf"\b(?:(?:{_DISTANCE}"
+    r"(?P<relation>since|after|before|until|till|by|up to|prior to|(?:no )?later than|(?:no )?earlier than)|"
     rf"in|on|at|from|during|around|over|within|throughout)\s+(?:the\s+)?{_PART.format('part')}?(?:year\s+)?|"
     rf"{_PART.format('alone')})$",
     re.IGNORECASE,
@@ -200,7 +233,7 @@ _RELATIONS = {
     "following": "after",
 }
 _EVENT = re.compile(
-    rf"\b(?P<relation>{'|'.join(_RELATIONS)})\s+"
+    rf"\b{_DISTANCE}(?P<relation>{'|'.join(_RELATIONS)})\s+"
     r"(?P<event>(?:the|my|our|his|her|their|your|[^\W\d_]{2,30}['’]s)(?:\s+[^\W_][\w'’-]{0,30}){1,9})",
     re.IGNORECASE,
 )

@@ -65,6 +65,25 @@ SURE = [
     ("13/5/2023", "2023-05-13", "2023-05-14"),
     ("Que s'est-il passé le 8 mai 2023 ?", "2023-05-08", "2023-05-09"),
     ("Was war am 8. Mai 2023?", "2023-05-08", "2023-05-09"),
+    ("2023/05/08", "2023-05-08", "2023-05-09"),
+    ("13-5-2023", "2023-05-13", "2023-05-14"),
+    ("half a year ago", "2022-12-01", "2023-01-01"),
+    ("a year and a half ago", "2021-12-01", "2022-01-01"),
+    ("a fortnight ago", "2023-05-29", "2023-06-05"),
+    ("the weekend before last", "2023-06-03", "2023-06-05"),
+    ("in the week before last", "2023-05-29", "2023-06-05"),
+    ("in May of last year", "2022-05-01", "2022-06-01"),
+    ("May this year", "2023-05-01", "2023-06-01"),
+    ("spring of last year", "2022-03-01", "2022-06-01"),
+    ("no later than May 2023", OPEN, "2023-06-01"),
+    ("no earlier than May 2023", "2023-05-01", OPEN),
+    ("the week before Christmas 2022", "2022-12-18", "2022-12-25"),
+    ("on the day after Christmas Day 2022", "2022-12-26", "2022-12-27"),
+    ("two weeks after 8 May 2023", "2023-05-16", "2023-05-23"),
+    ("at Thanksgiving 2022", "2022-11-24", "2022-11-25"),
+    ("around Easter 2022", "2022-04-17", "2022-04-18"),
+    ("on Good Friday 2023", "2023-04-07", "2023-04-08"),
+    ("Easter Monday 2024", "2024-04-01", "2024-04-02"),
 ]
 
 
@@ -94,6 +113,11 @@ GUESSES = [
     ("a few weeks ago", "2023-05-08", "2023-06-05"),
     ("5/8/2023", "2023-05-08", "2023-05-09"),
     ("29 February", "2020-02-29", "2020-03-01"),
+    ("over the weekend", "2023-06-10", "2023-06-12"),
+    ("several weeks ago", "2023-05-08", "2023-06-05"),
+    ("two summers ago", "2021-06-01", "2021-09-01"),
+    ("last Easter", "2023-04-09", "2023-04-10"),
+    ("a week before Thanksgiving", "2022-11-17", "2022-11-24"),
 ]
 
 
@@ -127,6 +151,7 @@ def test_words_that_fit_every_year_mean_the_years_before_too() -> None:
         "99/99/2023",
         "2023-13-45",
         "at 12 people",
+        "on the weekend of the wedding",
         "",
         "\x00\ud800🦊",
     ],
@@ -203,6 +228,14 @@ def test_a_wall_of_dates_ends() -> None:
         ),
         ("Was it ready before Bob's trip?", EventPhrase("before", "Bob's trip", "before Bob's trip")),
         ("since the surgery", EventPhrase("after", "the surgery", "since the surgery")),
+        (
+            "What did I cook the day after the wedding?",
+            EventPhrase("after", "the wedding", "the day after the wedding", (timedelta(0), timedelta(days=1))),
+        ),
+        (
+            "two weeks before our move",
+            EventPhrase("before", "our move", "two weeks before our move", (timedelta(days=7), timedelta(days=14))),
+        ),
     ],
 )
 def test_events_that_only_the_memory_can_date(text: str, expected: EventPhrase) -> None:
@@ -233,3 +266,19 @@ def test_the_day_of_an_event_belongs_to_before_and_after() -> None:
     }
     assert [(p.start, p.end) for p in stretches.values()] == [(None, next_day), (day, None)]
     assert not any(p.certain for p in stretches.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("the day after the wedding", "2022-07-26", "2022-07-27"),
+        ("the day before the wedding", "2022-07-24", "2022-07-25"),
+        ("two weeks before the wedding", "2022-07-11", "2022-07-18"),
+        ("a month after the wedding", "2022-07-26", "2022-08-25"),
+    ],
+)
+def test_what_lies_at_a_distance_from_an_event_is_a_short_stretch(text: str, start: str, end: str) -> None:
+    (phrase,) = event_phrases(f"What happened {text}?")
+    period = period_around(phrase, datetime(2022, 7, 25, 14, tzinfo=UTC))
+    assert (period.start, period.end) == tuple(datetime.fromisoformat(day).replace(tzinfo=UTC) for day in (start, end))
+    assert period.words == text
