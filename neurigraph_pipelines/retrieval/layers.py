@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,7 @@ from psycopg.types.json import Jsonb
 from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.retrieval.postings import GONE, Postings
-from neurigraph_pipelines.retrieval.postings import Floats as Floats
-from neurigraph_pipelines.retrieval.postings import Numbers as Numbers
+from neurigraph_pipelines.retrieval.postings import GONE, Floats, Numbers, Postings
 from neurigraph_pipelines.statements import statements
 
 Columns = dict[str, NDArray[Any]]
@@ -68,6 +67,7 @@ class MetadataLayer:
         vectors: Of each record, ``(records, dimensions)``; zeros where there is none of the model.
         has_vector: Of each record.
         record_lexemes: Of the records' titles, summaries and keywords.
+        passages: How many.
         record: Of each passage, the row of its record.
         seq: Of each passage, its number in its record.
         first_message: Of each passage, the number of its message in its source.
@@ -75,11 +75,12 @@ class MetadataLayer:
         place: Of each passage. Those of one record lie as far apart as they were said, up to ``APART``; those of two
             records lie ``APART``. There are ``places`` in all.
         message: Of each passage; those of one message have one number. There are ``messages`` in all.
+        numbers: Of each passage its record, place and message, ``(3, passages)``.
         window_length: Of each passage, lexemes in its window.
         role: Of each passage, as in ``ROLES``.
         is_eligible: Of each passage; others stand only in the windows of those.
         passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``.
-        lexemes: Of the passages.
+        lexemes: Of the passages, by place.
     """
 
     def __init__(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None = None) -> None:
@@ -135,7 +136,7 @@ class MetadataLayer:
         self.source_kinds = columns["source_kinds"]
         self.vectors: Floats = columns["vectors"]
         self.has_vector = np.asarray(self.vectors.any(axis=1))
-        self.record_lexemes: Postings = Postings(" ".join(lexemes), rows, np.ones(len(rows), np.float32), past)
+        self.record_lexemes: Postings = Postings(" ".join(lexemes), rows, np.ones_like(rows), past)
         self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
             number: json.loads(spans) for number, spans in enumerate(columns["superseded"]) if spans is not None
         }
@@ -166,19 +167,7 @@ class MetadataLayer:
             order = np.argsort(place, kind="stable")
             now[order] = now.copy()
             columns = {name: column[order] for name, column in columns.items()}
-        past = None
-        if before is not None:
-            moved = np.full(len(stay), GONE)
-            moved[stay] = now[:first]
-            past = (layer.lexemes, moved)
-        self.lexemes: Postings = Postings(
-            row["lexemes"] or "",
-            np.repeat(now[first:], sent["lexemes"]),
-            _counted(row["frequencies"] or "", int(sent["lexemes"].sum())),
-            past,
-        )
         self._passages: Columns = columns
-        self.record: Numbers = columns["record"]
         self.seq: Numbers = columns["seq"]
         self.first_message: Numbers = columns["first_message"]
         self.window_length, self.role = columns["window_length"], columns["role"]
@@ -186,24 +175,36 @@ class MetadataLayer:
         self.external_ids = columns["external_ids"]
         self.passage_vectors: Floats = columns["vectors"]
         self._arrange()
+        past = None
+        if before is not None:
+            moved = np.full(layer.places, GONE)
+            moved[layer.place[stay]] = self.place[now[:first]]
+            past = (layer.lexemes, moved)
+        self.lexemes: Postings = Postings(
+            row["lexemes"] or "",
+            np.repeat(self.place[now[first:]], sent["lexemes"]),
+            _counted(row["frequencies"] or "", int(sent["lexemes"].sum())),
+            past,
+        )
 
     def _arrange(self) -> None:
         """Columns that follow from others."""
-        begins = np.diff(self.record, prepend=-1) != 0
-        self.place = np.cumsum(np.where(begins, APART, np.minimum(np.diff(self.seq, prepend=0), APART)))
-        self.places = int(self.place[-1]) + APART if len(self.seq) else 0
-        self.message = np.cumsum(begins | (np.diff(self.first_message, prepend=0) != 0)) - 1
-        self.messages = int(self.message[-1]) + 1 if len(self.seq) else 0
-        self._authors: dict[str | None, int] = {}
-        self._author = np.fromiter(
-            (self._authors.setdefault(author, len(self._authors)) for author in self._passages["authors"]),
-            np.intp,
-            len(self.seq),
-        )
+        record: Numbers = self._passages["record"]
+        begins = np.diff(record, prepend=-1) != 0
+        place = np.cumsum(np.where(begins, APART, np.minimum(np.diff(self.seq, prepend=0), APART)))
+        message = np.cumsum(begins | (np.diff(self.first_message, prepend=0) != 0)) - 1
+        self.passages = len(record)
+        self.places = int(place[-1]) + APART if self.passages else 0
+        self.messages = int(message[-1]) + 1 if self.passages else 0
+        self.numbers = np.array([record, place, message])
+        self.record, self.place, self.message = self.numbers
+        numbers: dict[str | None, int] = defaultdict(count().__next__)
+        self._author = np.fromiter(map(numbers.__getitem__, self._passages["authors"]), np.intp, self.passages)
+        self._authors = dict(numbers)
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Of each passage, whether its author, in lower case, is one of these."""
-        return np.array([author in names for author in self._authors], bool)[self._author]
+        return np.isin(self._author, [number for author, number in self._authors.items() if author in names])
 
     def shown(self, record: int) -> dict[str, Any]:
         """What a hit says of a record."""
@@ -223,16 +224,6 @@ class MetadataLayer:
         ]
 
     @property
-    def own(self) -> Floats:
-        """Of each passage, its own vector."""
-        return self.passage_vectors[:, 0]
-
-    @property
-    def windows(self) -> Floats:
-        """Of each passage, that of its window."""
-        return self.passage_vectors[:, 1]
-
-    @property
     def size(self) -> int:
         """Bytes, about."""
         arrays = (self.vectors, self.passage_vectors)
@@ -241,7 +232,7 @@ class MetadataLayer:
             + self.lexemes.size
             + self.record_lexemes.size
             + sum(map(len, self._records["shown"]))
-            + len(self.seq) * _BYTES_OF_PASSAGE
+            + self.passages * _BYTES_OF_PASSAGE
         )
 
 
@@ -334,15 +325,17 @@ def sent_vectors(sent: bytes | None, kind: str, count: int) -> Floats:
     """``(count, dimensions)`` of vectors as they are sent, each after four bytes of head; without zeros at the end."""
     width = (len(sent) // count - 4) // np.dtype(kind).itemsize if sent else 0
     numbers = np.frombuffer(sent or b"", np.dtype([("head", "V4"), ("vector", kind, width)]))["vector"]
-    used = np.flatnonzero(numbers.view(kind.replace("f", "u")).any(axis=0))
-    return numbers[:, : used[-1] + 1 if len(used) else 0].astype(np.float32)
+    if not numbers[:, -1:].any():
+        used = np.flatnonzero(numbers.view(kind.replace("f", "u")).any(axis=0))
+        numbers = numbers[:, : used[-1] + 1 if len(used) else 0]
+    return numbers.astype(np.float32)
 
 
-def _counted(text: str, count: int) -> Floats:
+def _counted(text: str, count: int) -> Numbers:
     """Numbers that are sent as text, with a space between any two."""
     if len(text) == 2 * count - 1:  # of one digit each
-        return (np.frombuffer(text.encode(), np.uint8)[::2] - ord("0")).astype(np.float32)
-    return np.fromstring(text, np.float32, sep=" ")
+        return (np.frombuffer(text.encode(), np.uint8)[::2] - ord("0")).astype(np.intp)
+    return np.fromstring(text, np.intp, sep=" ")
 
 
 def _written(ids: NDArray[Any]) -> list[str]:

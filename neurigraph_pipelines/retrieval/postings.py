@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import compress
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import compress, count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,26 +23,25 @@ class Postings:
 
     Args:
         lexemes: One after another, with a space between any two.
-        rows: Where each of them occurs.
+        rows: Where each of them occurs, counted from 0.
         frequencies: How often each occurs there.
         before: Others to take over, and where each of their rows is now, or ``GONE``.
     """
 
     def __init__(
-        self, lexemes: str, rows: Numbers, frequencies: Floats, before: tuple[Postings, Numbers] | None = None
+        self, lexemes: str, rows: Numbers, frequencies: Numbers, before: tuple[Postings, Numbers] | None = None
     ) -> None:
         words = lexemes.split()
-        numbers = dict(before[0]._numbers) if before is not None else {}
-        for word in dict.fromkeys(words):
-            numbers.setdefault(word, len(numbers))
+        known = before[0]._numbers if before is not None else {}
+        numbers: dict[str, int] = defaultdict(count(len(known)).__next__, known)
         codes = np.fromiter(map(numbers.__getitem__, words), np.intp, len(words))
         if before is not None:
-            past, moved = before[0], before[1][before[0]._rows]
+            past, moved = before[0], before[1][before[0]._occurrences[:, 0]]
             stays = moved != GONE
             past_codes = np.repeat(np.arange(len(past._numbers)), np.diff(past._starts))
             codes = np.concatenate((past_codes[stays], codes))
             rows = np.concatenate((moved[stays], rows))
-            frequencies = np.concatenate((past._frequencies[stays], frequencies))
+            frequencies = np.concatenate((past._occurrences[stays, 1], frequencies))
         counts = np.bincount(codes, minlength=len(numbers))
         if not counts.all():  # what is said nowhere any more is forgotten
             codes = (np.cumsum(counts > 0) - 1)[codes]
@@ -48,20 +49,21 @@ class Postings:
             counts = counts[counts > 0]
         # Numbers of two bytes are sorted in a fraction of the time.
         order = np.argsort(codes.astype(np.uint16) if len(counts) <= 1 << 16 else codes, kind="stable")
-        self._numbers: dict[str, int] = numbers
+        self._numbers: dict[str, int] = dict(numbers)
         self._starts: Numbers = np.concatenate(([0], np.cumsum(counts)))
-        self._rows: Numbers = rows[order]
-        self._frequencies: Floats = frequencies[order]
+        self._occurrences: NDArray[np.int32] = np.stack((rows, frequencies), axis=1).astype(np.int32)[order]
 
-    def of(self, lexeme: str) -> tuple[Numbers, Floats] | None:
-        """The rows that have a lexeme, and how often each; None where none has."""
-        number = self._numbers.get(lexeme)
-        if number is None:
-            return None
-        begin, end = self._starts[number], self._starts[number + 1]
-        return self._rows[begin:end], self._frequencies[begin:end]
+    def of(self, lexemes: Iterable[str]) -> list[tuple[int, NDArray[np.int32]]]:
+        """Of each lexeme that occurs: its number among those asked for, and ``(occurrences, 2)``, row and frequency."""
+        found = []
+        for asked, lexeme in enumerate(lexemes):
+            number = self._numbers.get(lexeme)
+            if number is not None:
+                begin, end = self._starts.item(number), self._starts.item(number + 1)
+                found.append((asked, self._occurrences[begin:end]))
+        return found
 
     @property
     def size(self) -> int:
         """Bytes, about."""
-        return self._rows.nbytes + self._frequencies.nbytes + len(self._numbers) * _BYTES_OF_LEXEME
+        return self._occurrences.nbytes + len(self._numbers) * _BYTES_OF_LEXEME

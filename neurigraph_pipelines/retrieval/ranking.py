@@ -6,17 +6,21 @@ and what is shown of the best afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS
 from neurigraph_pipelines.model import Role
-from neurigraph_pipelines.retrieval.layers import ROLES, Floats, MetadataLayer, Numbers
+from neurigraph_pipelines.retrieval.layers import ROLES, MetadataLayer
+from neurigraph_pipelines.retrieval.postings import Floats, Numbers, Postings
 
 WEIGHTS = {
     "window_lexical": 0.47,
@@ -42,6 +46,9 @@ NEAR = 0.3
 """The likeness that counts as full where nothing is nearer: the nearest is noise then, and not what was asked for."""
 
 _DAY = 86_400.0
+_STEPS = np.array(list(WINDOW_WEIGHTS))
+_STEP_WEIGHTS = np.array(list(WINDOW_WEIGHTS.values()))
+_NONE = np.zeros((0, 2), np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class Asked:
         role: Whose words it is about.
         periods: Stretches of time that it names.
         include_superseded: Also show records that others have taken the place of.
+        explain: Say what the scores are made of.
     """
 
     lexemes: dict[str, float]
@@ -79,10 +87,10 @@ class Asked:
     role: Role | None = None
     periods: tuple[tuple[float, float], ...] = ()
     include_superseded: bool = False
+    explain: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A record or a message that was found.
 
     Attributes:
@@ -118,24 +126,29 @@ class _Ranking:
     def __init__(self, layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked) -> None:
         self.layers = layers
         self.asked = asked
+        self.first_passage = [0, *accumulate(layer.passages for layer in layers)]
         self.first_record = [0, *accumulate(layer.records for layer in layers)]
-        self.first_passage = [0, *accumulate(len(layer.seq) for layer in layers)]
+        self.first_place = [0, *accumulate(layer.places for layer in layers)]
+        self.first_message = [0, *accumulate(layer.messages for layer in layers)]
+        # What counts from 0 in each layer counts on from layer to layer.
+        firsts = np.array([self.first_record, self.first_place, self.first_message])[:, :-1]
+        numbers = np.concatenate([layer.numbers for layer in layers], axis=1)
+        self.record, self.place, self.message = numbers + np.repeat(firsts, np.diff(self.first_passage), axis=1)
+        self.role = np.concatenate([layer.role for layer in layers])
+        self.occurred = np.concatenate([layer.occurred for layer in layers])
         self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in layers])
-        self.record = self._numbered(lambda layer: layer.record, self.first_record)
         self.period = WEIGHTS["period"] * self._nearness_to_periods()
 
     def best(self) -> tuple[list[Ranked], list[Ranked]]:
         known = self._known_records()
-        eligible = self._all(lambda layer: layer.is_eligible) & known[self.record] & self._said_by_speaker()
+        eligible = self._eligible_passages() & known[self.record]
         shown = known & ~self._superseded()
-        signals = {
-            "window_lexical": _scaled(self._lexical(), eligible, 0.0),
-            "dense": _scaled(self._likeness(lambda layer: layer.own), eligible, NEAR),
-            "window_dense": _scaled(self._likeness(lambda layer: layer.windows), eligible, NEAR),
-        }
+        likeness = _likeness([layer.passage_vectors for layer in self.layers], self.asked.passage_vector)
+        lexical, own, window = _scaled([self._lexical(), *likeness.T], eligible, least=[0.0, NEAR, NEAR])
+        signals = {"window_lexical": lexical, "dense": own, "window_dense": window}
         boosts = {
             "speaker": WEIGHTS["speaker"] * self._said_by_asked(),
-            "user": WEIGHTS["user"] * (self._all(lambda layer: layer.role) == ROLES[Role.USER]),
+            "user": WEIGHTS["user"] * (self.role == ROLES[Role.USER]),
             "period": self.period[self.record],
         }
         score = sum(WEIGHTS[name] * signal for name, signal in signals.items()) + sum(boosts.values())
@@ -143,70 +156,58 @@ class _Ranking:
         return self._best_records(score, shown), self._best_messages(score, signals | boosts)
 
     def _best_records(self, passage_score: NDArray[Any], shown: NDArray[Any]) -> list[Ranked]:
-        best = np.full(len(shown), -np.inf)
-        np.maximum.at(best, self.record, passage_score)
+        passage = np.full(len(shown), -np.inf)
+        np.maximum.at(passage, self.record, passage_score)
         if self.asked.speaker is not None:
-            shown = shown & np.isfinite(best)
-        passage = np.where(np.isfinite(best), best, 0.0)
-        vector = self.asked.vector
-        dense = self._all(lambda layer: _products(layer.vectors, vector))
-        compared = self._all(lambda layer: layer.has_vector)
+            shown = shown & np.isfinite(passage)
+        dense = _likeness([layer.vectors for layer in self.layers], self.asked.vector)
         lexical = self._summary_lexical()
+        scaled_dense, scaled_lexical = _scaled([dense, lexical], shown, least=[NEAR, 0.0])
         score = (
-            WEIGHTS["best_passage"] * passage
-            + WEIGHTS["summary_dense"] * _scaled(dense, shown, NEAR)
-            + WEIGHTS["summary_lexical"] * _scaled(lexical, shown, 0.0)
+            WEIGHTS["best_passage"] * np.maximum(passage, 0.0)
+            + WEIGHTS["summary_dense"] * scaled_dense
+            + WEIGHTS["summary_lexical"] * scaled_lexical
             + (1 - WEIGHTS["best_passage"]) * self.period
             + self.boost
         )
-        occurred = self._all(lambda layer: layer.occurred)
-        found = _highest(np.where(shown, score, -np.inf), self.asked.limit)
-        located = [(*self._located(number, self.first_record), number) for number in found]
-        located.sort(key=lambda at: (-score[at[2]], -occurred[at[2]], self.layers[at[0]].record_ids[at[1]]))
-        return [
-            Ranked(
-                node,
-                row,
-                float(score[number]),
-                {
-                    "passage": float(best[number]) if np.isfinite(best[number]) else None,
-                    "summary_dense": float(dense[number]) if vector is not None and compared[number] else None,
-                    "summary_lexical": float(lexical[number]),
-                    "boost": float(self.boost[number]),
-                    "period": float(self.period[number]),
-                },
-            )
-            for node, row, number in located[: self.asked.limit]
-        ]
+        score = np.where(shown, score, -np.inf)
+        found = np.flatnonzero(score >= _least(score, self.asked.limit))
+        ids = map(self._record_id, found.tolist())
+        occurred = (-self.occurred[found]).tolist()
+        order = sorted(zip((-score[found]).tolist(), occurred, ids, found.tolist(), strict=True))
+        compared = np.concatenate([layer.has_vector for layer in self.layers]) & (self.asked.vector is not None)
+        parts = {
+            "passage": passage,
+            "summary_dense": np.where(compared, dense, np.nan),
+            "summary_lexical": lexical,
+            "boost": self.boost,
+            "period": self.period,
+        }
+        return self._ranked([row for *_, row in order[: self.asked.limit]], self.first_record, score, parts)
 
     def _best_messages(self, score: NDArray[Any], parts: dict[str, NDArray[Any]]) -> list[Ranked]:
         """The best passage of each message; of equals the first."""
-        first_message = [0, *accumulate(layer.messages for layer in self.layers)]
-        message = self._numbered(lambda layer: layer.message, first_message)
-        best = np.full(first_message[-1], -np.inf)
-        np.maximum.at(best, message, score)
-        found = _highest(best, self.asked.message_limit)
-        begins = np.searchsorted(message, found)
-        ends = np.searchsorted(message, found, side="right")
-        numbers = [begin + int(np.argmax(score[begin:end])) for begin, end in zip(begins, ends, strict=True)]
-        located = [(*self._located(number, self.first_passage), number) for number in numbers]
-        located.sort(key=lambda at: (-score[at[2]], self._record_id(at[0], at[1]), at[2]))
-        return [
-            Ranked(node, row, float(score[number]), {name: float(part[number]) for name, part in parts.items()})
-            for node, row, number in located[: self.asked.message_limit]
-        ]
+        best = np.full(self.first_message[-1], -np.inf)
+        np.maximum.at(best, self.message, score)
+        found = np.flatnonzero(score >= _least(best, self.asked.message_limit))
+        ids = map(self._record_id, self.record[found].tolist())
+        messages = self.message[found].tolist()
+        rows: dict[int, int] = {}
+        for *_, row, message in sorted(zip((-score[found]).tolist(), ids, found.tolist(), messages, strict=True)):
+            rows.setdefault(message, row)
+        return self._ranked(list(rows.values())[: self.asked.message_limit], self.first_passage, score, parts)
 
     def _known_records(self) -> NDArray[Any]:
         """What the question's conditions leave: the rest has no part in the ranking at all."""
         known = np.ones(self.first_record[-1], bool)
         if self.asked.at is not None:
-            known &= self._all(lambda layer: layer.created) <= self.asked.at
+            known &= np.concatenate([layer.created for layer in self.layers]) <= self.asked.at
         if self.asked.occurred_after is not None:
-            known &= self._all(lambda layer: layer.occurred) >= self.asked.occurred_after
+            known &= self.occurred >= self.asked.occurred_after
         if self.asked.occurred_before is not None:
-            known &= self._all(lambda layer: layer.occurred) < self.asked.occurred_before
+            known &= self.occurred < self.asked.occurred_before
         if self.asked.source_kinds:
-            known &= np.isin(self._all(lambda layer: layer.source_kinds), self.asked.source_kinds)
+            known &= np.isin(np.concatenate([layer.source_kinds for layer in self.layers]), self.asked.source_kinds)
         return known
 
     def _superseded(self) -> NDArray[Any]:
@@ -214,106 +215,117 @@ class _Ranking:
         superseded = np.zeros(self.first_record[-1], bool)
         if not self.asked.include_superseded:
             for layer, first in zip(self.layers, self.first_record, strict=False):
-                superseded[[first + number for number in layer.superseded(self.asked.at)]] = True
+                for record in layer.superseded(self.asked.at):
+                    superseded[first + record] = True
         return superseded
 
-    def _said_by_speaker(self) -> NDArray[Any]:
-        speaker = self.asked.speaker
-        if speaker is None:
-            return np.ones(self.first_passage[-1], bool)
-        return self._all(lambda layer: layer.is_said_by([speaker]))
+    def _eligible_passages(self) -> NDArray[Any]:
+        eligible = np.concatenate([layer.is_eligible for layer in self.layers])
+        if self.asked.speaker is not None:
+            eligible &= self._is_said_by([self.asked.speaker])
+        return eligible
 
     def _said_by_asked(self) -> NDArray[Any]:
-        said = self._all(lambda layer: layer.is_said_by(self.asked.speakers))
+        said = self._is_said_by(self.asked.speakers)
         if self.asked.role is not None:
-            said |= self._all(lambda layer: layer.role) == ROLES[self.asked.role]
+            said |= self.role == ROLES[self.asked.role]
         return said
+
+    def _is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
+        if not names:
+            return np.zeros(self.first_passage[-1], bool)
+        return np.concatenate([layer.is_said_by(names) for layer in self.layers])
 
     def _nearness_to_periods(self) -> NDArray[Any]:
         """1 in a period, fading with the days between, sooner for a short than for a long one; a day does not count."""
-        occurred = self._all(lambda layer: layer.occurred)
-        nearness = np.zeros(len(occurred))
+        nearness = np.zeros(len(self.occurred))
         for first, following in self.asked.periods:
-            days = np.maximum(np.maximum(first - occurred, occurred - following) / _DAY - 1, 0)
+            days = np.maximum(np.maximum(first - self.occurred, self.occurred - following) / _DAY - 1, 0)
             nearness = np.maximum(nearness, np.exp(-days / max(7.0, (following - first) / (2 * _DAY))))
         return nearness
 
     def _lexical(self) -> NDArray[Any]:
-        """BM25 of each passage's window: an occurrence counts in the windows around it too."""
-        first_place = [0, *accumulate(layer.places for layer in self.layers)]
-        places = first_place[-1]
-        cells, frequencies = [], []
-        for number, lexeme in enumerate(self.asked.lexemes):
-            for layer, first in zip(self.layers, first_place, strict=False):
-                if (found := layer.lexemes.of(lexeme)) is not None:
-                    cells.append(layer.place[found[0]] + (number * places + first))
-                    frequencies.append(found[1])
-        if not cells:
-            return np.zeros(self.first_passage[-1])
-        cell, frequency = np.concatenate(cells), np.concatenate(frequencies)
+        """BM25 of each passage's window: an occurrence counts in the windows around it too.
+
+        Few windows hold anything of a question, so only the cells of lexeme and place that do are worked on.
+        """
+        places, rarity = self.first_place[-1], self._rarity()
+        cell, occurs = self._cells([layer.lexemes for layer in self.layers], self.first_place)
         windows = np.bincount(
-            np.concatenate([cell - step for step in WINDOW_WEIGHTS]),
-            np.concatenate([weight * frequency for weight in WINDOW_WEIGHTS.values()]),
-            minlength=len(self.asked.lexemes) * places,
-        ).reshape(len(self.asked.lexemes), places)
-        place = self._numbered(lambda layer: layer.place, first_place)
-        length = self._all(lambda layer: layer.window_length)
-        frequent = windows[:, place]
-        rarity = np.fromiter(self.asked.lexemes.values(), np.float64)
-        scores = frequent * (K1 + 1) / (frequent + K1 * (1 - B + B * length / self.asked.mean_length))
-        lexical: NDArray[Any] = rarity @ scores
+            np.subtract.outer(cell, _STEPS).ravel(),
+            np.multiply.outer(occurs, _STEP_WEIGHTS).ravel(),
+            minlength=len(rarity) * places,
+        )
+        cell = np.flatnonzero(windows > 0)
+        lexeme, at = np.divmod(cell, places)
+        length = np.zeros(places)
+        length[self.place] = np.concatenate([layer.window_length for layer in self.layers])
+        frequency = windows[cell]
+        penalty = K1 * (1 - B + B * length[at] / self.asked.mean_length)
+        scores = rarity[lexeme] * frequency * (K1 + 1) / (frequency + penalty)
+        lexical: NDArray[Any] = np.bincount(at, scores, minlength=places)[self.place]
         return lexical
 
     def _summary_lexical(self) -> NDArray[Any]:
         """How much of the question's rarity stands in the titles, summaries and keywords of the records."""
-        lexical = np.zeros(self.first_record[-1])
-        whole = sum(self.asked.lexemes.values())
-        for lexeme, rarity in self.asked.lexemes.items():
-            for layer, first in zip(self.layers, self.first_record, strict=False):
-                if (found := layer.record_lexemes.of(lexeme)) is not None:
-                    lexical[found[0] + first] += rarity / whole
-        return lexical
+        records, rarity = self.first_record[-1], self._rarity()
+        cell, _ = self._cells([layer.record_lexemes for layer in self.layers], self.first_record)
+        lexeme, record = np.divmod(np.unique(cell), records)
+        return np.bincount(record, rarity[lexeme] / rarity.sum(), minlength=records)
 
-    def _likeness(self, vectors: Callable[[MetadataLayer], Floats]) -> NDArray[Any]:
-        return self._all(lambda layer: _products(vectors(layer), self.asked.passage_vector))
+    def _cells(self, postings: Sequence[Postings], firsts: Sequence[int]) -> tuple[Numbers, NDArray[Any]]:
+        """Where the question's lexemes stand, and how often: all rows for the first, then all rows for the next."""
+        begins, occurrences = [0], [_NONE]
+        for one, first in zip(postings, firsts, strict=False):
+            for lexeme, found in one.of(self.asked.lexemes):
+                begins.append(lexeme * firsts[-1] + first)
+                occurrences.append(found)
+        row, frequency = np.concatenate(occurrences).T
+        return row + np.repeat(begins, [len(found) for found in occurrences]), frequency
 
-    def _record_id(self, node: int, passage: int) -> str:
-        layer = self.layers[node]
-        return layer.record_ids[int(layer.record[passage])]
+    def _rarity(self) -> NDArray[Any]:
+        return np.fromiter(self.asked.lexemes.values(), np.float64)
 
-    def _all(self, column: Callable[[MetadataLayer], NDArray[Any]]) -> NDArray[Any]:
-        return np.concatenate([column(layer) for layer in self.layers])
+    def _ranked(
+        self, numbers: list[int], firsts: Sequence[int], score: NDArray[Any], parts: Mapping[str, NDArray[Any]]
+    ) -> list[Ranked]:
+        """Rows as they are handed out; a part that is not finite is none."""
+        if not self.asked.explain:
+            parts = {}
+        columns = [part[numbers].tolist() for part in parts.values()]
+        found = []
+        for number, total, *values in zip(numbers, score[numbers].tolist(), *columns, strict=True):
+            node = bisect_right(firsts, number) - 1
+            made_of = {name: value if isfinite(value) else None for name, value in zip(parts, values, strict=True)}
+            found.append(Ranked(node, number - firsts[node], total, made_of))
+        return found
 
-    def _numbered(self, column: Callable[[MetadataLayer], Numbers], firsts: Sequence[int]) -> Numbers:
-        """A column of numbers that count from 0 in each layer, so that they count on from layer to layer."""
-        return np.concatenate([column(layer) + first for layer, first in zip(self.layers, firsts, strict=False)])
-
-    @staticmethod
-    def _located(number: int, firsts: Sequence[int]) -> tuple[int, int]:
-        node = int(np.searchsorted(firsts, number, side="right")) - 1
-        return node, int(number) - firsts[node]
+    def _record_id(self, record: int) -> str:
+        node = bisect_right(self.first_record, record) - 1
+        return self.layers[node].record_ids[record - self.first_record[node]]
 
 
-def _products(vectors: Floats, vector: Floats | None) -> NDArray[Any]:
-    """Likeness of unit vectors; 0 where there is nothing to compare."""
+def _likeness(vectors: Sequence[Floats], vector: Floats | None) -> NDArray[Any]:
+    """Cosines of unit vectors, in the shape in which they stand in the layers; 0 where there is nothing to compare."""
     if vector is None:
-        return np.zeros(len(vectors))
-    # Not a product of BLAS, whose threads wait for each other when other work is going on: 3 ms of CPU instead of 0.15.
-    products: NDArray[np.float32] = np.einsum("ij,j->i", vectors, vector[: vectors.shape[1]])
-    return products.astype(np.float64)
+        return np.zeros((sum(map(len, vectors)), *vectors[0].shape[1:-1]))
+    vector = vector.astype(np.float32)
+    # A product for each row, not one of matrices, whose threads wait for each other when other work is going on.
+    return np.concatenate([np.vecdot(some, vector[: some.shape[-1]]) for some in vectors])
 
 
-def _scaled(signal: NDArray[Any], counted: NDArray[Any], least: float) -> NDArray[Any]:
-    """0..1, where 1 is the best of what counts, and never less than ``least``."""
-    best = max(float(np.max(signal, initial=0.0, where=counted)), least)
-    return np.maximum(signal, 0.0) / best if best > 0 else np.zeros(len(signal))
+def _scaled(signals: Sequence[NDArray[Any]], counted: NDArray[Any], least: Sequence[float]) -> NDArray[Any]:
+    """Each 0..1, where 1 is the best of what counts, and never less than its ``least``; 0 where it does not count."""
+    positive = np.maximum(np.array(signals), 0.0) * counted
+    best = np.maximum(positive.max(axis=1, initial=0.0), least)
+    best[best == 0.0] = 1.0
+    scaled: NDArray[Any] = positive / best[:, None]
+    return scaled
 
 
-def _highest(score: NDArray[Any], count: int) -> Numbers:
-    """The rows of the ``count`` highest scores, in any order, with all that equal the lowest of them."""
-    found = np.flatnonzero(np.isfinite(score))
-    if not 0 < count < len(found):
-        return found if count else found[:0]
-    least = np.partition(score[found], -count)[-count]
-    highest: Numbers = found[score[found] >= least]
-    return highest
+def _least(score: NDArray[Any], count: int) -> float:
+    """The lowest of the ``count`` highest scores; what is left out of a ranking, -inf, lies below any."""
+    if count == 0:
+        return np.inf
+    least = np.partition(score, -count)[-count] if count < len(score) else -np.inf
+    return max(float(least), -sys.float_info.max)

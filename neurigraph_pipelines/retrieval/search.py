@@ -30,7 +30,8 @@ from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.ports import Database, Embedder
 from neurigraph_pipelines.retrieval.anchors import Anchor, Bounds, choose
 from neurigraph_pipelines.retrieval.cache import AnswerCache
-from neurigraph_pipelines.retrieval.layers import Floats, LayerCache, MetadataLayer, read_layers
+from neurigraph_pipelines.retrieval.layers import LayerCache, MetadataLayer, read_layers
+from neurigraph_pipelines.retrieval.postings import Floats
 from neurigraph_pipelines.retrieval.ranking import Asked, Ranked, rank
 from neurigraph_pipelines.retrieval.shells import Shells
 from neurigraph_pipelines.retrieval.speakers import role_asked, speakers_named, without_names

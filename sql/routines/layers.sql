@@ -167,38 +167,40 @@ END
 $$;
 
 -- One node as a process holds it. `records` and `passages` are rows of fixed width, in one order with the arrays and
--- vectors beside them; `shown` is what a hit says of its record; of each passage there are two vectors, its own and that
--- of its window. A vector of another model than the one in use is zeros. Only of a node that is whole there is a
--- version: what is read for one question is not kept. Of what is kept the next reader tells the `horizon`, from which
--- on transactions were not all over when it was read; then `present` says what is there, and only records with changes
--- come along.
+-- vectors beside them; `shown` is what a hit says of its record, but for what its source is called elsewhere; of each
+-- passage there are two vectors, its own and that of its window. A vector of another model than the one in use is zeros.
+-- Only of a node that is whole there is a version: what is read for one question is not kept. Of what is kept the next
+-- reader tells the `horizon`, from which on transactions were not all over when it was read; then `present` says what
+-- is there, and only records with changes come along.
 DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], halfvec);
-CREATE OR REPLACE FUNCTION neurigraph.layers(
-    question jsonb, nodes uuid [], horizons bigint [], embedding halfvec
-)
+DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], bigint [], halfvec);
+CREATE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
     node_id uuid, version text, model text, horizon bigint, present bytea,
-    records bytea, shown text [], source_kinds text [], superseded text [], record_lexemes text [], summaries bytea,
+    records bytea, shown text [], source_names text [], source_kinds text [], superseded text [],
+    record_lexemes text [], summaries bytea,
     passages bytea, authors text [], external_ids text [], vectors bytea, lexemes text, frequencies text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
+-- What is read goes to whoever asks as a whole: a file between would only delay it.
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' SET work_mem = '256MB' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
     -- On a replica a snapshot does not tell of all that is going on.
     now_running bigint := CASE WHEN NOT pg_is_in_recovery()
         THEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint END;
-    -- No vector of a model is longer than it says, but for zeros.
-    width integer;
+    vectors_home name := (
+        SELECT n.nspname FROM pg_extension AS e
+        INNER JOIN pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
+    );
     words tsquery;
     rare text [];
     weights double precision [];
     node record;
     candidates record;
-    changes record;
-    shown_records text;
-    shown_passages text;
+    found record;
+    filter text;
 BEGIN
     FOR node IN
         SELECT
@@ -207,7 +209,11 @@ BEGIN
             -- Where something is hidden, what is read is not the whole.
             hidden = '{}' AND NOT w.is_indexed AS is_whole,
             CASE WHEN hidden = '{}' AND NOT w.is_indexed AND now_running - a.horizon BETWEEN 0 AND 1000000000
-                THEN a.horizon END AS since
+                THEN a.horizon END AS since,
+            -- No vector of a model is longer than it says, but for zeros.
+            coalesce(
+                CASE WHEN u.embedding_model = question ->> 'model' THEN (question ->> 'dimensions')::integer END, 1536
+            ) AS width
         FROM unnest(nodes, horizons) AS a (node_id, horizon)
         INNER JOIN neurigraph.visible_nodes(asking) AS g ON a.node_id = g.node_id
         INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
@@ -217,11 +223,14 @@ BEGIN
                 AS is_indexed
         ) AS w
     LOOP
-        shown_records := CASE hidden WHEN '{}' THEN 'true' ELSE format('r.source_id <> ALL(%L::uuid [])', hidden) END;
-        shown_passages := shown_records;
-        width := coalesce(CASE WHEN node.model = question ->> 'model' THEN (question ->> 'dimensions')::integer END, 1536);
+        node_id := node.id;
+        model := node.model;
+        version := CASE WHEN node.is_whole
+            THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END;
+        horizon := CASE WHEN node.is_whole THEN now_running END;
+        present := NULL;
+        filter := CASE hidden WHEN '{}' THEN '' ELSE format('WHERE r.source_id <> ALL(%L::uuid [])', hidden) END;
         SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
-        SELECT NULL::bytea AS present INTO changes;
         IF node.is_indexed THEN
             IF rare IS NULL THEN
                 SELECT array_agg(r.lexeme ORDER BY r.place), array_agg(r.weight ORDER BY r.place) INTO rare, weights
@@ -231,97 +240,113 @@ BEGIN
                 CROSS JOIN LATERAL plainto_tsquery('simple', l.lexeme) AS w (word)
                 WHERE numnode(w.word) > 0;
             END IF;
-            shown_records := shown_records || ' AND ' || neurigraph_private.record_filter(question);
+            filter := concat_ws(
+                ' AND ', neurigraph_private.record_filter(question),
+                CASE WHEN hidden <> '{}' THEN format('r.source_id <> ALL(%L::uuid [])', hidden) END
+            );
             SELECT c.* INTO candidates FROM neurigraph_private.candidates_of(
-                node.home, shown_records, question, rare, weights,
+                node.home, filter, question, rare, weights,
                 CASE WHEN node.model = question ->> 'model' THEN embedding END
             ) AS c;
             -- With those whose summaries say most of what is asked: more than are ever shown beside the candidates'.
-            shown_records := format(
-                'r.record_id IN (SELECT k.record_id FROM unnest($4) AS k (record_id) UNION (SELECT r.record_id'
-                ' FROM %I.metadata_records AS r WHERE r.tsv @@ $5 AND %s ORDER BY ts_rank(r.tsv, $5, 1) DESC LIMIT %s))',
-                node.home, shown_records, greatest((question ->> 'limit')::integer, 50)
+            filter := format(
+                'WHERE r.record_id IN (SELECT k.record_id FROM unnest($1) AS k (record_id) UNION (SELECT r.record_id'
+                ' FROM %I.metadata_records AS r WHERE r.tsv @@ $2 AND %s ORDER BY ts_rank(r.tsv, $2, 1) DESC LIMIT %s))',
+                node.home, filter, greatest((question ->> 'limit')::integer, 50)
             );
         ELSIF node.since IS NOT NULL THEN
-            SELECT c.* INTO changes FROM neurigraph_private.changes_of(node.home, node.since) AS c;
-            candidates.records := changes.records;
-            shown_records := 'r.record_id = ANY($4)';
-            shown_passages := 'p.record_id = ANY($4)';
+            SELECT c.present, c.records INTO present, candidates.records
+            FROM neurigraph_private.changes_of(node.home, node.since) AS c;
+            filter := 'WHERE r.record_id = ANY($1)';
         END IF;
-        RETURN QUERY EXECUTE format(
-            $layer$SELECT $1, $2, $3, $12::bigint, $13::bytea, a.*, b.*
-            FROM (
-                SELECT
-                    string_agg(
-                        uuid_send(r.record_id)
-                        || float8send(extract(EPOCH FROM r.occurred_at)::double precision)
-                        || float8send(extract(EPOCH FROM r.created_at)::double precision)
-                        || int4send((f.file_id IS NOT NULL)::integer), ''
-                    ),
-                    array_agg(json_build_object(
-                        'record_id', r.record_id, 'title', r.title, 'summary', r.summary,
-                        'occurred_at', r.occurred_at,
-                        'source', json_build_object(
-                            'kind', r.source_kind, 'id', r.source_id, 'external_id', s.external_id
-                        ),
-                        'file', json_build_object('file_id', f.file_id, 'state', f.compression_state)
-                    )::text),
-                    array_agg(r.source_kind::text),
-                    array_agg(%5$s),
-                    array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')),
-                    string_agg(coalesce(neurigraph_private.bytes_of(%6$s, $10), $6), '')
-                FROM %1$I.metadata_records AS r
-                LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
-                LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
-                WHERE %2$s
-            ) AS a
-            CROSS JOIN (
-                SELECT
-                    string_agg(
-                        uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
-                        || float4send(coalesce(%7$s, 3.25 * p.lexeme_count)::real)
-                        || int4send(CASE %8$s WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END)
-                        || int4send(cardinality(p.lexemes)) || int4send(%4$s), ''
-                    ),
-                    array_agg(lower(p.author)),
-                    array_agg(m.external_id),
-                    string_agg(
-                        coalesce(neurigraph_private.bytes_of(%9$s, $11), $7)
-                        || coalesce(neurigraph_private.bytes_of(%10$s, $11), $7), ''
-                    ),
-                    string_agg(array_to_string(p.lexemes, ' '), ' ') FILTER (WHERE p.lexemes <> '{}'),
-                    string_agg(array_to_string(p.frequencies, ' '), ' ') FILTER (WHERE p.lexemes <> '{}')
-                FROM %1$I.passages AS p
-                INNER JOIN %1$I.metadata_records AS r ON p.record_id = r.record_id
-                %3$s
-                LEFT JOIN neurigraph.messages AS m ON r.source_id = m.source_id AND p.first_message = m.seq
-                WHERE %11$s
-            ) AS b$layer$,
+
+        EXECUTE format(
+            $records$SELECT
+                string_agg(
+                    uuid_send(r.record_id)
+                    || float8send(extract(EPOCH FROM r.occurred_at)::double precision)
+                    || float8send(extract(EPOCH FROM r.created_at)::double precision)
+                    || int4send((f.file_id IS NOT NULL)::integer), ''
+                ) AS records,
+                array_agg(json_build_object(
+                    'record_id', r.record_id, 'title', r.title, 'summary', r.summary,
+                    'occurred_at', r.occurred_at,
+                    'source', json_build_object('kind', r.source_kind, 'id', r.source_id),
+                    'file', json_build_object('file_id', f.file_id, 'state', f.compression_state)
+                )::text) AS shown,
+                array_agg(r.source_kind::text) AS source_kinds,
+                array_agg(%3$s) AS superseded,
+                array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')) AS lexemes,
+                string_agg(coalesce(%5$I.vector_send(%5$I.subvector(%4$s, 1, $4)), $5), '') AS summaries,
+                array_agg(r.record_id) AS ids,
+                array_agg(r.source_id) AS sources,
+                array_agg(r.embedding_model) AS models,
+                array_agg(%6$s) AS next_models
+            FROM %1$I.metadata_records AS r
+            LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+            %2$s$records$,
             node.home,
-            shown_records,
-            CASE WHEN node.is_indexed THEN
-                'INNER JOIN unnest($4, $8, $9) AS k (record_id, seq, is_eligible)'
-                ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
-            CASE WHEN node.is_indexed THEN 'k.is_eligible::integer' ELSE '1' END,
+            filter,
             CASE WHEN node.ddl >= 6
                 THEN 'CASE WHEN r.superseded <> ''{}'' THEN neurigraph_private.seconds_of(r.superseded) END'
             ELSE 'NULL::text' END,
             neurigraph_private.vector_in_use('embedding', 'r', node.ddl),
+            vectors_home,
+            CASE WHEN node.ddl >= 2 THEN 'r.embedding_next_model' ELSE 'NULL::text' END
+        ) INTO found
+        USING
+            candidates.records, words, node.model, least(node.width, 1536),
+            decode(repeat('00', 4 + 4 * least(node.width, 1536)), 'hex');
+        records := found.records;
+        shown := found.shown;
+        source_kinds := found.source_kinds;
+        superseded := found.superseded;
+        record_lexemes := found.lexemes;
+        summaries := found.summaries;
+        source_names := (
+            SELECT array_agg(s.external_id ORDER BY a.place)
+            FROM unnest(found.sources) WITH ORDINALITY AS a (source_id, place)
+            LEFT JOIN neurigraph.sources AS s ON a.source_id = s.source_id
+        );
+
+        EXECUTE format(
+            $passages$SELECT
+                string_agg(
+                    uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
+                    || float4send(coalesce(%3$s, 3.25 * p.lexeme_count)::real)
+                    || int4send(CASE %4$s WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END)
+                    || int4send(cardinality(p.lexemes)) || int4send(%5$s), ''
+                ),
+                array_agg(lower(p.author)),
+                array_agg(m.external_id),
+                string_agg(
+                    coalesce(%8$I.halfvec_send(%8$I.subvector(%6$s, 1, $8)), $9)
+                    || coalesce(%8$I.halfvec_send(%8$I.subvector(%7$s, 1, $8)), $9), ''
+                ),
+                string_agg(array_to_string(p.lexemes, ' '), ' '),
+                string_agg(array_to_string(p.frequencies, ' '), ' ')
+            FROM %1$I.passages AS p
+            INNER JOIN unnest($1, $2, $4, $5) AS r (record_id, source_id, embedding_model, embedding_next_model)
+                ON p.record_id = r.record_id
+            LEFT JOIN neurigraph.messages AS m ON r.source_id = m.source_id AND p.first_message = m.seq
+            %2$s$passages$,
+            node.home,
+            CASE WHEN node.is_indexed THEN
+                'INNER JOIN unnest($6, $7, $10) AS k (record_id, seq, is_eligible)'
+                ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
             CASE WHEN node.ddl >= 4 THEN 'p.window_length' ELSE 'NULL' END,
             CASE WHEN node.ddl >= 4 THEN 'p.role' ELSE 'NULL::neurigraph.message_role' END,
+            CASE WHEN node.is_indexed THEN 'k.is_eligible::integer' ELSE '1' END,
             neurigraph_private.vector_in_use('embedding', 'p', node.ddl),
             neurigraph_private.vector_in_use('window_embedding', 'p', node.ddl),
-            shown_passages
-        ) USING
-            node.id,
-            CASE WHEN node.is_whole
-                THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END,
-            node.model, candidates.records, words,
-            decode(repeat('00', 4 + 4 * least(width, 1536)), 'hex'),
-            decode(repeat('00', 4 + 2 * least(width, 512)), 'hex'),
-            candidates.seqs, candidates.are_eligible,
-            least(width, 1536), least(width, 512),
-            CASE WHEN node.is_whole THEN now_running END, changes.present;
+            vectors_home
+        ) INTO passages, authors, external_ids, vectors, lexemes, frequencies
+        USING
+            found.ids, found.sources, node.model, found.models, found.next_models,
+            candidates.records, candidates.seqs,
+            least(node.width, 512), decode(repeat('00', 4 + 2 * least(node.width, 512)), 'hex'),
+            candidates.are_eligible;
+        RETURN NEXT;
     END LOOP;
 END
 $$;

@@ -22,6 +22,7 @@ NOTHING: dict[str, Any] = dict.fromkeys(
         "present",
         "records",
         "shown",
+        "source_names",
         "source_kinds",
         "superseded",
         "record_lexemes",
@@ -53,7 +54,8 @@ def layer() -> MetadataLayer:
             "model": "words",
             "horizon": 700,
             "records": b"".join(record.bytes + struct.pack(">ddi", 5.0, 7.0, 1) for record in (FIRST, SECOND)),
-            "shown": [json.dumps({"title": title}) for title in ("one", "two")],
+            "shown": [json.dumps({"title": title, "source": {}}) for title in ("one", "two")],
+            "source_names": ["talk", None],
             "source_kinds": ["conversation", "upload"],
             "superseded": [None, json.dumps([[10, 20], [30, None]])],
             "record_lexemes": ["boat oil", ""],
@@ -75,6 +77,7 @@ def layer() -> MetadataLayer:
 def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> None:
     assert layer.external_ids.tolist() == ["f1", "f2", "s3", "s4", "s90"]
     assert layer.record.tolist() == [0, 0, 1, 1, 1]
+    assert layer.numbers.tolist() == [layer.record.tolist(), layer.place.tolist(), layer.message.tolist()]
     assert np.diff(layer.place).tolist() == [1, APART, 1, APART]
     assert layer.place[0] >= APART
     assert layer.places >= layer.place[-1] + APART
@@ -88,19 +91,16 @@ def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> 
 
 
 def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
-    found = {
-        lexeme: {int(row): float(often) for row, often in zip(*hits, strict=True)}
-        for lexeme in ("boat", "oil", "far")
-        if (hits := layer.lexemes.of(lexeme)) is not None
-    }
-    assert found == {"boat": {2: 2.0, 0: 4.0}, "oil": {2: 3.0}, "far": {4: 1.0}}
-    assert layer.lexemes.of("zebra") is None
-    assert layer.record_lexemes.of("oil") is not None
+    asked = ("zebra", "boat", "oil", "far")
+    found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.of(asked)}
+    first, third, last = layer.place[[0, 2, 4]].tolist()
+    assert found == {"boat": [[third, 2], [first, 4]], "oil": [[third, 3]], "far": [[last, 1]]}
+    assert [number for number, _ in layer.record_lexemes.of(asked)] == [1, 2]
 
 
 def test_what_is_said_of_records(layer: MetadataLayer) -> None:
     assert layer.record_ids == [str(FIRST), str(SECOND)]
-    assert layer.shown(1) == {"title": "two"}
+    assert layer.shown(0) == {"title": "one", "source": {"external_id": "talk"}}
     assert layer.has_vector.tolist() == [True, False]
     assert layer.vectors.shape == (2, 1)
     assert layer.superseded(None) == [1]
@@ -111,5 +111,5 @@ def test_what_is_said_of_records(layer: MetadataLayer) -> None:
 def test_a_node_without_anything_is_one() -> None:
     layer = MetadataLayer(NOTHING)
     assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
-    assert layer.lexemes.of("boat") is None
-    assert Postings("", np.array([], np.intp), np.array([], np.float32)).size == 0
+    assert layer.lexemes.of(["boat"]) == []
+    assert Postings("", np.array([], np.intp), np.array([], np.intp)).size == 0
