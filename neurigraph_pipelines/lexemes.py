@@ -1,7 +1,8 @@
 """Words as lexical search counts them: one tokenisation for what is stored and for what is asked.
 
-Stemming is Snowball's; stop words carry nothing and are dropped. Characters of scripts without spaces are taken in
-overlapping pairs, which is how such text is searched without a dictionary.
+Stemming is Snowball's; stop words carry nothing and are dropped. Marks on letters are left out of what is compared,
+since people leave them out. Characters of scripts without spaces are taken in overlapping pairs, which is how such text
+is searched without a dictionary.
 """
 
 from __future__ import annotations
@@ -24,8 +25,14 @@ WINDOW_WEIGHTS = {-3: 0.3, -2: 0.5, -1: 0.7, 0: 1.0, 1: 0.5, 2: 0.25}
 MAX_FREQUENCY = 32_767
 """What the frequency column holds (smallint)."""
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
-_UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿]+")
+# Vowels of Indian scripts and points of Arabic and Hebrew ones are marks, which \w does not know.
+_MARKS = "".join(chr(code) for code in range(0x300, 0x1AB0) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W\d_]+)?")
+_UNSPACED = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
+)
+_LEFT_OUT = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
+_PLAIN = str.maketrans("ıłøđ", "ilod")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CONTRACTED = {"english": re.compile(r"'(?:s|m|d|re|ve|ll)?$")}
 
@@ -87,7 +94,8 @@ class Lexer:
     def lexemes(self, text: str) -> list[str]:
         """All lexemes of ``text`` in order, repeated as often as they occur."""
         found: list[str] = []
-        for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        # A dotted capital I is cased to an i and a dot of its own.
+        for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold().replace("\u0307", "")):
             word = match.group()
             if _UNSPACED.search(word):
                 found.extend(_pairs(word))
@@ -107,7 +115,7 @@ class Lexer:
 def _pairs(word: str) -> list[str]:
     """Overlapping pairs of unspaced characters; what stands between them stays whole."""
     found: list[str] = []
-    for part in re.split(r"([぀-ヿ㐀-䶿一-鿿豈-﫿]+)", word):
+    for part in re.split(f"({_UNSPACED.pattern})", word):
         if not part:
             continue
         if _UNSPACED.fullmatch(part) and len(part) > 1:
@@ -121,7 +129,13 @@ def _pairs(word: str) -> list[str]:
 def _stem(language: str, word: str) -> str:
     # PyStemmer objects are not thread-safe, so each call has its own; the cache makes that cheap.
     stem: str = Stemmer.Stemmer(language, 0).stemWord(word)
-    return stem
+    return without_marks(stem) or stem
+
+
+def without_marks(text: str) -> str:
+    """``text`` without accents, and without the points that Arabic and Hebrew are mostly written without."""
+    letters = _LEFT_OUT.sub("", unicodedata.normalize("NFD", text)).translate(_PLAIN)
+    return unicodedata.normalize("NFC", letters)
 
 
 def window_lengths(counts: Sequence[int]) -> list[float]:

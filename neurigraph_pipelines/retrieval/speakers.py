@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable
 
 from neurigraph_pipelines.graph.naming import fold
-from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.lexemes import Lexer, without_marks
 from neurigraph_pipelines.model import Role
 
 _WORD = re.compile(r"[^\W_]+")
-_POSSESSED_WORD = re.compile(r"[^\W_]+(?:['’]s\b)?")
+_POSSESSED_WORD = re.compile(r"[^\W_]+(?:['’][sS]\b)?")
 _OF_USER = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _OF_ASSISTANT = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
 _ASKING = re.compile(
@@ -31,8 +31,8 @@ def speakers_named(query: str, speakers: Iterable[str], lexer: Lexer) -> dict[st
         speakers: Names in lower case.
         lexer: Its stop words name nobody: ``will`` is rarely Will.
     """
-    asked = {word for word in _WORD.findall(fold(query)) if lexer.lexemes(word)}
-    named = {speaker: asked.intersection(_WORD.findall(fold(speaker))) for speaker in speakers}
+    asked = {word for word in _words(query) if lexer.lexemes(word)}
+    named = {speaker: asked.intersection(_words(speaker)) for speaker in speakers}
     return {speaker: frozenset(words) for speaker, words in named.items() if words}
 
 
@@ -44,8 +44,13 @@ def without_names(query: str, words: Iterable[str]) -> str:
     names = frozenset(words)
     if not names:
         return query
-    rest = _POSSESSED_WORD.sub(lambda match: "" if _WORD.findall(fold(match[0]))[0] in names else match[0], query)
+    rest = _POSSESSED_WORD.sub(lambda match: "" if names.issuperset(_words(match[0])[:1]) else match[0], query)
     return " ".join(rest.split()) if _WORD.search(rest) else query
+
+
+def _words(text: str) -> list[str]:
+    """As names are compared: without case and accents, which people leave out."""
+    return _WORD.findall(without_marks(fold(text)))
 
 
 def role_asked(query: str) -> Role | None:

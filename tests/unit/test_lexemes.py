@@ -34,6 +34,16 @@ written = st.text("aeiknstv'’ -_.漢字かなé🦊\u200d0", max_size=200)
         ("東京の天気", ["東京", "京の", "の天", "天気"]),
         ("字", ["字"]),
         ("iPhone充電器", ["iphone", "充電", "電器"]),
+        ("สมชาย", ["สม", "มช", "ชา", "าย"]),
+        ("हिन्दी नमस्ते", ["हिन्दी", "नमस्ते"]),
+        ("Fátima fatima FÁTIMA", ["fatima", "fatima", "fatima"]),
+        ("İbrahim ibrahim IBRAHIM", ["ibrahim", "ibrahim", "ibrahim"]),
+        ("Işıl IŞIL isil", ["isil", "isil", "isil"]),
+        ("Łukasz Søren Đorđe", ["lukasz", "soren", "dord"]),
+        ("e\u0301te\u0301 été", ["ete", "ete"]),
+        ("Алёна Алена", ["алена", "алена"]),
+        ("كَتَبَ كتب", ["كتب", "كتب"]),
+        ("が か", ["が", "か"]),
         ("🦊🦊 👩‍👩‍👧", []),
         ("", []),
         ("\x00 \u2028", []),
@@ -46,6 +56,11 @@ def test_what_is_counted(text: str, expected: list[str]) -> None:
 def test_words_that_mean_nothing_are_dropped_in_english_alone() -> None:
     assert LEXER.lexemes("the") == []
     assert Lexer("german").lexemes("the Häuser") == ["the", "haus"]
+
+
+def test_a_stemmer_is_given_whole_words_with_their_marks() -> None:
+    assert Lexer("hindi").lexemes("लड़का लड़के") == ["लड़क", "लड़क"]
+    assert Lexer("spanish").lexemes("canción canciones cancion") == ["cancion"] * 3
 
 
 def test_an_unknown_language_is_refused_with_those_that_are_known() -> None:
