@@ -12,7 +12,7 @@ from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.find import find
-from neurigraph_pipelines.retrieval.warming import bring_in
+from neurigraph_pipelines.retrieval.warming import bring_in, is_awaited
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
@@ -20,18 +20,18 @@ router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 
 @router.post("/search", response_model=responses.Found, response_model_exclude_unset=True)
 def search(body: requests.Search, caller: Caller, installation: Here, afterwards: BackgroundTasks) -> dict[str, Any]:
     """Answer a question from the metadata layer; no file is opened."""
-    afterwards.add_task(bring_in, installation.database, installation.settings, caller)
-    return asdict(
-        find(
-            installation.database,
-            installation.embedder,
-            installation.settings,
-            caller,
-            body.asked,
-            asked_at=body.asked_at,
-            reranker=installation.reranker,
-        )
+    found = find(
+        installation.database,
+        installation.embedder,
+        installation.settings,
+        caller,
+        body.asked,
+        asked_at=body.asked_at,
+        reranker=installation.reranker,
     )
+    if is_awaited(installation.database, caller):
+        afterwards.add_task(bring_in, installation.database, installation.settings, caller)
+    return asdict(found)
 
 
 @router.post("/ask", response_model=responses.Reply)

@@ -116,6 +116,7 @@ class Kept:
         layers: Of nodes.
         shells: By asker.
         staged: By asker, version of the data and node: what was staged a moment ago for its sake.
+        awaited: For whom something was staged that was not brought into memory since.
     """
 
     def __init__(self) -> None:
@@ -123,6 +124,7 @@ class Kept:
         self.layers = LayerCache()
         self.shells: AnswerCache[Shells] = AnswerCache(math.inf)
         self.staged: AnswerCache[frozenset[UUID]] = AnswerCache()
+        self.awaited: set[Claims] = set()
 
 
 _KEPT: WeakKeyDictionary[Database, Kept] = WeakKeyDictionary()
@@ -267,6 +269,7 @@ def _stage(
     """Stage what lies around nodes, unless this process did a moment ago; says how many nodes are staged."""
     known = {target: kept.staged.get((claims, version, target)) for target in targets}
     if targets and (version is None or None in known.values()):
+        kept.awaited.add(claims)
         parameters = {"targets": list(targets), "seconds": settings.warming_ttl_minutes * 60}
         for row in database.ask(claims, _QUERIES["stage"], parameters):
             known[str(row["target"])] = reached = frozenset(row["reached"])

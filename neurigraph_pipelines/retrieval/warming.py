@@ -20,6 +20,11 @@ from neurigraph_pipelines.statements import statements
 _QUERIES = statements("search")
 
 
+def is_awaited(database: Database, claims: Claims) -> bool:
+    """Whether a search of this process has staged something that was not brought in since."""
+    return claims in kept_of(database).awaited
+
+
 def bring_in(database: Database, settings: Settings, claims: Claims) -> int:
     """Bring the layers of the nodes that are staged for whoever is asking into memory.
 
@@ -28,6 +33,7 @@ def bring_in(database: Database, settings: Settings, claims: Claims) -> int:
     Returns:
         How many nodes; 0 when nothing is staged, or warming or memory is switched off.
     """
+    kept_of(database).awaited.discard(claims)
     if not settings.warming_nodes or not settings.layer_cache_mb:
         return 0
     with suppress(Error, NeurigraphError):

@@ -9,7 +9,7 @@ import pytest
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.search import Question, kept_of, search
-from neurigraph_pipelines.retrieval.warming import bring_in
+from neurigraph_pipelines.retrieval.warming import bring_in, is_awaited
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
 
@@ -87,6 +87,18 @@ def test_what_is_brought_in_is_not_read_again(shared_installation: Installation,
     ask(here, claims, "Two")
     assert layers.get(two["node_id"], two["version"], "words") is kept
     assert bring_in(here.database, here.settings.model_copy(update={"layer_cache_mb": 0}), claims) == 0
+
+
+def test_what_was_staged_is_brought_in_once(shared_installation: Installation, claims: Claims) -> None:
+    here = shared_installation
+    assert not is_awaited(here.database, claims)
+    ask(here, claims, "One")
+    assert is_awaited(here.database, claims)
+    assert bring_in(here.database, here.settings, claims) == 3
+    ask(here, claims, "One")
+    assert not is_awaited(here.database, claims), "nothing new was staged"
+    ask(here, claims, "Five")
+    assert is_awaited(here.database, claims)
 
 
 def test_an_unused_warming_expires_by_itself(shared_installation: Installation, claims: Claims) -> None:
