@@ -76,7 +76,7 @@ class MetadataLayer:
             records lie ``APART``. There are ``places`` in all.
         message: Of each passage; those of one message have one number. There are ``messages`` in all.
         numbers: Of each passage its record, place and message, ``(3, passages)``.
-        window_length: Of each passage, lexemes in its window.
+        window_length: Of each place, lexemes in the window of its passage.
         role: Of each passage, as in ``ROLES``.
         is_eligible: Of each passage; others stand only in the windows of those.
         passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``.
@@ -170,7 +170,7 @@ class MetadataLayer:
         self._passages: Columns = columns
         self.seq: Numbers = columns["seq"]
         self.first_message: Numbers = columns["first_message"]
-        self.window_length, self.role = columns["window_length"], columns["role"]
+        self.role = columns["role"]
         self.is_eligible = columns["is_eligible"]
         self.external_ids = columns["external_ids"]
         self.passage_vectors: Floats = columns["vectors"]
@@ -196,6 +196,8 @@ class MetadataLayer:
         self.passages = len(record)
         self.places = int(place[-1]) + APART if self.passages else 0
         self.messages = int(message[-1]) + 1 if self.passages else 0
+        self.window_length = np.zeros(self.places, np.float32)
+        self.window_length[place] = self._passages["window_length"]
         self.numbers = np.array([record, place, message])
         self.record, self.place, self.message = self.numbers
         numbers: dict[str | None, int] = defaultdict(count().__next__)

@@ -10,7 +10,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import chain
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -126,17 +126,17 @@ class _Ranking:
     def __init__(self, layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked) -> None:
         self.layers = layers
         self.asked = asked
-        self.first_passage = [0, *accumulate(layer.passages for layer in layers)]
-        self.first_record = [0, *accumulate(layer.records for layer in layers)]
-        self.first_place = [0, *accumulate(layer.places for layer in layers)]
-        self.first_message = [0, *accumulate(layer.messages for layer in layers)]
+        sizes = np.array([(layer.passages, layer.records, layer.places, layer.messages) for layer in layers]).T
+        firsts = np.cumsum(sizes, axis=1) - sizes
+        self.passages, self.records, self.places, self.messages = sizes.sum(axis=1).tolist()
+        self.first_passage, self.first_record, self.first_place, _ = firsts.tolist()
         # What counts from 0 in each layer counts on from layer to layer.
-        firsts = np.array([self.first_record, self.first_place, self.first_message])[:, :-1]
         numbers = np.concatenate([layer.numbers for layer in layers], axis=1)
-        self.record, self.place, self.message = numbers + np.repeat(firsts, np.diff(self.first_passage), axis=1)
+        self.record, self.place, self.message = numbers + np.repeat(firsts[1:], sizes[0], axis=1)
+        self.record_ids = [*chain.from_iterable(layer.record_ids for layer in layers)]
         self.role = np.concatenate([layer.role for layer in layers])
         self.occurred = np.concatenate([layer.occurred for layer in layers])
-        self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in layers])
+        self.boost = WEIGHTS["name"] * np.repeat(boosts, sizes[1])
         self.period = WEIGHTS["period"] * self._nearness_to_periods()
 
     def best(self) -> tuple[list[Ranked], list[Ranked]]:
@@ -153,7 +153,8 @@ class _Ranking:
         }
         score = sum(WEIGHTS[name] * signal for name, signal in signals.items()) + sum(boosts.values())
         score = np.where(eligible & shown[self.record], score, -np.inf)
-        return self._best_records(score, shown), self._best_messages(score, signals | boosts)
+        parts = signals | boosts if self.asked.explain else {}
+        return self._best_records(score, shown), self._best_messages(score, parts)
 
     def _best_records(self, passage_score: NDArray[Any], shown: NDArray[Any]) -> list[Ranked]:
         passage = np.full(len(shown), -np.inf)
@@ -172,34 +173,36 @@ class _Ranking:
         )
         score = np.where(shown, score, -np.inf)
         found = np.flatnonzero(score >= _least(score, self.asked.limit))
-        ids = map(self._record_id, found.tolist())
+        ids = [self.record_ids[record] for record in found.tolist()]
         occurred = (-self.occurred[found]).tolist()
         order = sorted(zip((-score[found]).tolist(), occurred, ids, found.tolist(), strict=True))
-        compared = np.concatenate([layer.has_vector for layer in self.layers]) & (self.asked.vector is not None)
-        parts = {
-            "passage": passage,
-            "summary_dense": np.where(compared, dense, np.nan),
-            "summary_lexical": lexical,
-            "boost": self.boost,
-            "period": self.period,
-        }
-        return self._ranked([row for *_, row in order[: self.asked.limit]], self.first_record, score, parts)
+        parts = {}
+        if self.asked.explain:
+            compared = np.concatenate([layer.has_vector for layer in self.layers]) & (self.asked.vector is not None)
+            parts = {
+                "passage": passage,
+                "summary_dense": np.where(compared, dense, np.nan),
+                "summary_lexical": lexical,
+                "boost": self.boost,
+                "period": self.period,
+            }
+        return _ranked([row for *_, row in order[: self.asked.limit]], self.first_record, score, parts)
 
     def _best_messages(self, score: NDArray[Any], parts: dict[str, NDArray[Any]]) -> list[Ranked]:
         """The best passage of each message; of equals the first."""
-        best = np.full(self.first_message[-1], -np.inf)
+        best = np.full(self.messages, -np.inf)
         np.maximum.at(best, self.message, score)
         found = np.flatnonzero(score >= _least(best, self.asked.message_limit))
-        ids = map(self._record_id, self.record[found].tolist())
+        ids = [self.record_ids[record] for record in self.record[found].tolist()]
         messages = self.message[found].tolist()
         rows: dict[int, int] = {}
         for *_, row, message in sorted(zip((-score[found]).tolist(), ids, found.tolist(), messages, strict=True)):
             rows.setdefault(message, row)
-        return self._ranked(list(rows.values())[: self.asked.message_limit], self.first_passage, score, parts)
+        return _ranked(list(rows.values())[: self.asked.message_limit], self.first_passage, score, parts)
 
     def _known_records(self) -> NDArray[Any]:
         """What the question's conditions leave: the rest has no part in the ranking at all."""
-        known = np.ones(self.first_record[-1], bool)
+        known = np.ones(self.records, bool)
         if self.asked.at is not None:
             known &= np.concatenate([layer.created for layer in self.layers]) <= self.asked.at
         if self.asked.occurred_after is not None:
@@ -212,9 +215,9 @@ class _Ranking:
 
     def _superseded(self) -> NDArray[Any]:
         """Records that are ranked beside the rest, and not shown."""
-        superseded = np.zeros(self.first_record[-1], bool)
+        superseded = np.zeros(self.records, bool)
         if not self.asked.include_superseded:
-            for layer, first in zip(self.layers, self.first_record, strict=False):
+            for layer, first in zip(self.layers, self.first_record, strict=True):
                 for record in layer.superseded(self.asked.at):
                     superseded[first + record] = True
         return superseded
@@ -233,7 +236,7 @@ class _Ranking:
 
     def _is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
         if not names:
-            return np.zeros(self.first_passage[-1], bool)
+            return np.zeros(self.passages, bool)
         return np.concatenate([layer.is_said_by(names) for layer in self.layers])
 
     def _nearness_to_periods(self) -> NDArray[Any]:
@@ -249,8 +252,8 @@ class _Ranking:
 
         Few windows hold anything of a question, so only the cells of lexeme and place that do are worked on.
         """
-        places, rarity = self.first_place[-1], self._rarity()
-        cell, occurs = self._cells([layer.lexemes for layer in self.layers], self.first_place)
+        places, rarity = self.places, self._rarity()
+        cell, occurs = self._cells([layer.lexemes for layer in self.layers], self.first_place, places)
         windows = np.bincount(
             np.subtract.outer(cell, _STEPS).ravel(),
             np.multiply.outer(occurs, _STEP_WEIGHTS).ravel(),
@@ -258,51 +261,32 @@ class _Ranking:
         )
         cell = np.flatnonzero(windows > 0)
         lexeme, at = np.divmod(cell, places)
-        length = np.zeros(places)
-        length[self.place] = np.concatenate([layer.window_length for layer in self.layers])
+        length = np.concatenate([layer.window_length for layer in self.layers])[at]
         frequency = windows[cell]
-        penalty = K1 * (1 - B + B * length[at] / self.asked.mean_length)
+        penalty = K1 * (1 - B + B * length / self.asked.mean_length)
         scores = rarity[lexeme] * frequency * (K1 + 1) / (frequency + penalty)
         lexical: NDArray[Any] = np.bincount(at, scores, minlength=places)[self.place]
         return lexical
 
     def _summary_lexical(self) -> NDArray[Any]:
         """How much of the question's rarity stands in the titles, summaries and keywords of the records."""
-        records, rarity = self.first_record[-1], self._rarity()
-        cell, _ = self._cells([layer.record_lexemes for layer in self.layers], self.first_record)
+        records, rarity = self.records, self._rarity()
+        cell, _ = self._cells([layer.record_lexemes for layer in self.layers], self.first_record, records)
         lexeme, record = np.divmod(np.unique(cell), records)
         return np.bincount(record, rarity[lexeme] / rarity.sum(), minlength=records)
 
-    def _cells(self, postings: Sequence[Postings], firsts: Sequence[int]) -> tuple[Numbers, NDArray[Any]]:
+    def _cells(self, postings: Sequence[Postings], firsts: Sequence[int], rows: int) -> tuple[Numbers, NDArray[Any]]:
         """Where the question's lexemes stand, and how often: all rows for the first, then all rows for the next."""
         begins, occurrences = [0], [_NONE]
-        for one, first in zip(postings, firsts, strict=False):
+        for one, first in zip(postings, firsts, strict=True):
             for lexeme, found in one.of(self.asked.lexemes):
-                begins.append(lexeme * firsts[-1] + first)
+                begins.append(lexeme * rows + first)
                 occurrences.append(found)
         row, frequency = np.concatenate(occurrences).T
         return row + np.repeat(begins, [len(found) for found in occurrences]), frequency
 
     def _rarity(self) -> NDArray[Any]:
         return np.fromiter(self.asked.lexemes.values(), np.float64)
-
-    def _ranked(
-        self, numbers: list[int], firsts: Sequence[int], score: NDArray[Any], parts: Mapping[str, NDArray[Any]]
-    ) -> list[Ranked]:
-        """Rows as they are handed out; a part that is not finite is none."""
-        if not self.asked.explain:
-            parts = {}
-        columns = [part[numbers].tolist() for part in parts.values()]
-        found = []
-        for number, total, *values in zip(numbers, score[numbers].tolist(), *columns, strict=True):
-            node = bisect_right(firsts, number) - 1
-            made_of = {name: value if isfinite(value) else None for name, value in zip(parts, values, strict=True)}
-            found.append(Ranked(node, number - firsts[node], total, made_of))
-        return found
-
-    def _record_id(self, record: int) -> str:
-        node = bisect_right(self.first_record, record) - 1
-        return self.layers[node].record_ids[record - self.first_record[node]]
 
 
 def _likeness(vectors: Sequence[Floats], vector: Floats | None) -> NDArray[Any]:
@@ -316,10 +300,10 @@ def _likeness(vectors: Sequence[Floats], vector: Floats | None) -> NDArray[Any]:
 
 def _scaled(signals: Sequence[NDArray[Any]], counted: NDArray[Any], least: Sequence[float]) -> NDArray[Any]:
     """Each 0..1, where 1 is the best of what counts, and never less than its ``least``; 0 where it does not count."""
-    positive = np.maximum(np.array(signals), 0.0) * counted
-    best = np.maximum(positive.max(axis=1, initial=0.0), least)
-    best[best == 0.0] = 1.0
-    scaled: NDArray[Any] = positive / best[:, None]
+    scaled = np.array(signals, np.float64)
+    np.maximum(scaled, 0.0, out=scaled)
+    scaled *= counted
+    scaled /= np.maximum(scaled.max(axis=1, initial=sys.float_info.min), least)[:, None]
     return scaled
 
 
@@ -329,3 +313,15 @@ def _least(score: NDArray[Any], count: int) -> float:
         return np.inf
     least = np.partition(score, -count)[-count] if count < len(score) else -np.inf
     return max(float(least), -sys.float_info.max)
+
+
+def _ranked(
+    numbers: list[int], firsts: Sequence[int], score: NDArray[Any], parts: Mapping[str, NDArray[Any]]
+) -> list[Ranked]:
+    """Rows as they are handed out; a part that is not finite is none."""
+    ranked = []
+    for number in numbers:
+        node = bisect_right(firsts, number) - 1
+        made_of = {name: float(part[number]) if isfinite(part[number]) else None for name, part in parts.items()}
+        ranked.append(Ranked(node, number - firsts[node], float(score[number]), made_of))
+    return ranked
