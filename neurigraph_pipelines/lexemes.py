@@ -93,6 +93,10 @@ class Lexer:
 
     def lexemes(self, text: str) -> list[str]:
         """All lexemes of ``text`` in order, repeated as often as they occur."""
+        return [stem if stem.isascii() else without_marks(stem) or stem for stem in self.stems(text)]
+
+    def stems(self, text: str) -> list[str]:
+        """The same with the marks that are written: as Postgres has them where it takes words apart itself."""
         found: list[str] = []
         # A dotted capital I is cased to an i and a dot of its own.
         for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold().replace("\u0307", "")):
@@ -129,7 +133,7 @@ def _pairs(word: str) -> list[str]:
 def _stem(language: str, word: str) -> str:
     # PyStemmer objects are not thread-safe, so each call has its own; the cache makes that cheap.
     stem: str = Stemmer.Stemmer(language, 0).stemWord(word)
-    return without_marks(stem) or stem
+    return stem
 
 
 def without_marks(text: str) -> str:

@@ -282,6 +282,7 @@ def _as_json(question: Question, query: str, lexer: Lexer, embedder: Embedder) -
     return {
         "query": query,
         "lexemes": list(dict.fromkeys(lexer.lexemes(query)))[:MAX_QUERY_LEXEMES],
+        "stems": list(dict.fromkeys(lexer.stems(query)))[:MAX_QUERY_LEXEMES],
         "model": embedder.model,
         "dimensions": embedder.dimensions,
         "limit": question.limit,
@@ -319,6 +320,7 @@ def _as_ranked(
         speakers=tuple(speakers),
         role=role_asked(query),
         periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
+        explain=question.explain,
         include_superseded=question.include_superseded,
     )
 
