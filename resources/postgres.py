@@ -174,6 +174,8 @@ class PostgresDatabase:
             max_size=self._pool_size,
             timeout=self._pool_wait,
             max_idle=300.0,
+            # What a connection learns of tables, some 190 kB a node, goes with it.
+            max_lifetime=600.0,
             configure=_configure,
             check=_check,
             open=True,
