@@ -1,7 +1,8 @@
 """Answers without a model: the sentences of the evidence that say most of what was asked, as they were said.
 
 Lexical overlap weighed by how rare a word is among the evidence, nearness in meaning where there is an embedder, and
-the order in which the evidence came. What counts as a sentence or a word comes from ``prose``.
+the order in which the evidence came. Whoever speaks is part of what they say: a question about Ana is about her words.
+What counts as a sentence or a word comes from ``prose``.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ MAX_SENTENCES = 64
 QUOTED_CHARACTERS = 300
 """Length up to which a message is quoted whole."""
 
-LEAST_OVERLAP = 0.15
-"""Of the question's words by weight, what a sentence must hold to count as being about it."""
+LEAST_OVERLAP = 0.2
+"""Of the question's words by weight, what a sentence must hold to count as being about it: with more, as many questions
+lose their answer as are rightly left without one."""
 
 LEAST_MEANING = 0.45
 """Cosine from which a sentence counts as being about the question whatever its words."""
@@ -34,12 +36,12 @@ LEAST_SHARE = 0.5
 
 _QUESTION_WEIGHT = 0.4
 _MEANING_WEIGHT = 1.0
-_ORDER_WEIGHT = 0.5
+_ORDER_WEIGHT = 1.0
 
 
 @dataclass(slots=True)
 class _Candidate:
-    """One sentence; ``evidence`` counts from 0."""
+    """One sentence, with the stems of its words and of its speaker's name; ``evidence`` counts from 0."""
 
     evidence: int
     text: str
@@ -56,7 +58,7 @@ def answer(
     reader = Reader(language)
     asked = _stems(reader, question)
     candidates = [
-        _Candidate(number, text, _stems(reader, text))
+        _Candidate(number, text, _stems(reader, f"{one.speaker} {text}"))
         for number, one in enumerate(evidence)
         for text in sentences(one.text)
     ]

@@ -31,6 +31,16 @@ def test_the_sentence_that_answers_comes_first_with_who_said_it_and_when() -> No
     assert first.evidence == (3,)
 
 
+def test_who_speaks_is_part_of_what_is_said() -> None:
+    evidence = [
+        Evidence("Ana did some research, I think.", "Bob", AT),
+        Evidence("I am researching hospitals.", "Ana", AT),
+    ]
+    best_first = MODEL.answer("What is Ana researching?", AT, evidence[::-1])
+    assert best_first[0].text == "Ana, 4 May 2025: I am researching hospitals."
+    assert MODEL.answer("What does Ana say of the boat and the mast in spring?", AT, evidence) == []
+
+
 def test_of_a_long_message_the_sentence_alone_is_quoted() -> None:
     filler = "Nothing of note was said in this sentence at all. " * 20
     (statement,) = MODEL.answer("Where is the treasure?", AT, said(f"{filler}The treasure is in the well. {filler}"))
