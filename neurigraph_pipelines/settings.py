@@ -7,6 +7,7 @@ with the code that obeys it.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,17 @@ def _default_home() -> Path:
     """``$XDG_DATA_HOME/neurigraph``, or ``~/.local/share/neurigraph``."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "neurigraph"
+
+
+def _eighth_of_memory() -> int:
+    """An eighth of the machine's memory, or of what its container may use."""
+    limits = []
+    with suppress(OSError, ValueError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            limits.append(int(Path("/sys/fs/cgroup", limit).read_text(encoding="ascii")))
+    return min(limits, default=4_000_000_000) // 8_000_000
 
 
 class Settings(BaseSettings):
@@ -303,10 +315,10 @@ class Settings(BaseSettings):
         description="Answers a process keeps until what they depend on changes, a minute at most. 0: none.",
     )
     layer_cache_mb: int = Field(
-        default=512,
+        default_factory=_eighth_of_memory,
         ge=0,
         description="Megabytes of metadata layers that a process keeps in memory, about 4 kB a passage, so that it "
-        "need not read them again. What is not kept is read for each question, about 20 µs a passage. 0: none.",
+        "need not read them again. What is not kept is read for each question. 0: none.",
     )
     max_searched_passages: int = Field(
         default=5_000,
