@@ -45,6 +45,10 @@ K1, B = 0.9, 0.75
 NEAR = 0.3
 """The likeness that counts as full where nothing is nearer: the nearest is noise then, and not what was asked for."""
 
+FADING = (7.0, 90.0)
+"""Days after which what lies outside of a period counts a third as much: half the period's length within these bounds,
+since one without a beginning, as in "before the move", would take decades."""
+
 _DAY = 86_400.0
 _STEPS = np.array(list(WINDOW_WEIGHTS))
 _STEP_WEIGHTS = np.array(list(WINDOW_WEIGHTS.values()))
@@ -244,7 +248,8 @@ class _Ranking:
         nearness = np.zeros(len(self.occurred))
         for first, following in self.asked.periods:
             days = np.maximum(np.maximum(first - self.occurred, self.occurred - following) / _DAY - 1, 0)
-            nearness = np.maximum(nearness, np.exp(-days / max(7.0, (following - first) / (2 * _DAY))))
+            fading = np.clip((following - first) / (2 * _DAY), *FADING)
+            nearness = np.maximum(nearness, np.exp(-days / fading))
         return nearness
 
     def _lexical(self) -> NDArray[Any]:

@@ -131,9 +131,11 @@ def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_insta
     )
     assert boost(day + timedelta(days=400), 1) < 1e-6
     assert boost(day - timedelta(days=50), 40) > boost(day - timedelta(days=50), 30)
-    wide = Question("boat", explain=True, periods=((datetime(1, 1, 1, tzinfo=UTC), day - timedelta(days=30)),))
-    found = search(here.database, WordEmbedder(), here.settings, claims, wide).messages
-    assert found[0]["explain"]["period"] > 0.9 * WEIGHTS["period"], "far from nothing in an endless period"
+    long_ago = datetime(1, 1, 1, tzinfo=UTC)
+    assert boost(long_ago, (day - long_ago).days - 30) == pytest.approx(
+        WEIGHTS["period"] * math.exp(-(29 + 9.0166 / 24) / 90), abs=0.02
+    ), "what came after counts less, however long the period is"
+    assert boost(long_ago, (day - long_ago).days - 400) < 0.02
 
 
 @pytest.mark.parametrize(
