@@ -219,6 +219,25 @@ def test_whoever_commits_when_a_reader_sees_what_is_there(here: Installation, ac
     reader.must_be_up_to_date()
 
 
+def test_what_was_written_before_a_reader_looked_and_committed_after_it_is_seen(here: Installation) -> None:
+    _, claims = remembered(here)
+    (one, other), *_ = [
+        found
+        for schema in {place["schema_name"] for place in places(here, claims)}
+        if len(found := [place for place in places(here, claims) if place["schema_name"] == schema]) == 2
+    ]
+    reader = Reader(here, claims)
+    with ExitStack() as open_:
+        early, late = Writer(here, open_), Writer(here, open_)
+        for how in ("plain", "savepoint"):
+            early.write(how, STATEMENTS[0], one["schema_name"], one["record_id"], 1)
+            late.write(how, STATEMENTS[0], other["schema_name"], other["record_id"], 2)
+            late.end("commit")
+            reader.must_be_up_to_date()
+            early.end("commit")
+            reader.must_be_up_to_date()
+
+
 # What changes memories in the product
 
 CHANGES = ("remember", "revise", "supersede", "move", "merge", "reembed", "forget", "compress")
