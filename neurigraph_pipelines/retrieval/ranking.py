@@ -91,7 +91,7 @@ class Asked:
     role: Role | None = None
     periods: tuple[tuple[float, float], ...] = ()
     include_superseded: bool = False
-    explain: bool = True
+    explain: bool = False
 
 
 class Ranked(NamedTuple):

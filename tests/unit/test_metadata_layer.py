@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ import pytest
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.retrieval.layers import APART, MetadataLayer
 from neurigraph_pipelines.retrieval.postings import Postings
+from neurigraph_pipelines.retrieval.ranking import Asked, rank
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
 NOTHING: dict[str, Any] = dict.fromkeys(
@@ -98,6 +100,20 @@ def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
     assert [number for number, _ in layer.record_lexemes.of(asked)] == [1, 2]
 
 
+def test_what_a_score_is_made_of_is_said_where_it_is_asked_for(layer: MetadataLayer) -> None:
+    asked = Asked({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
+    empty = MetadataLayer(NOTHING)
+    records, messages = rank([empty, layer], [0.0, 0.0], asked)
+    assert [(one.node, one.row) for one in records] == [(1, 0)], "the other has been superseded"
+    assert [(one.node, one.row) for one in messages] == [(1, 0)], "of two passages of one message the better one"
+    explained = rank([empty, layer], [0.0, 0.0], replace(asked, explain=True, include_superseded=True))
+    assert [(one.node, one.row) for one in explained[0]] == [(1, 0), (1, 1)]
+    assert [one.row for one in explained[1]] == [0, 2, 3]
+    assert explained[1][0].parts["window_lexical"] == 1.0
+    assert explained[0][0].parts["summary_dense"] is None
+    assert all(not one.parts for one in records + messages)
+
+
 def test_what_is_said_of_records(layer: MetadataLayer) -> None:
     assert layer.record_ids == [str(FIRST), str(SECOND)]
     assert layer.shown(0) == {"title": "one", "source": {"external_id": "talk"}}
@@ -112,4 +128,6 @@ def test_a_node_without_anything_is_one() -> None:
     layer = MetadataLayer(NOTHING)
     assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
     assert layer.lexemes.of(["boat"]) == []
+    asked = Asked({"boat": 1.0}, mean_length=1.0, limit=10, message_limit=10)
+    assert rank([layer, layer], [0.0, 1.0], asked) == ([], [])
     assert Postings("", np.array([], np.intp), np.array([], np.intp)).size == 0
