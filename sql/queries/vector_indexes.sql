@@ -11,10 +11,23 @@ WHERE s.passages >= %(passages)s AND s.vector_index IS DISTINCT FROM %(method)s
 ORDER BY s.passages DESC, s.node_id
 LIMIT %(limit)s;
 
+-- name: outlived
+SELECT
+    s.node_id,
+    g.schema_name,
+    s.passages
+FROM neurigraph.node_statistics AS s
+INNER JOIN neurigraph.graph_index AS g ON s.node_id = g.node_id
+WHERE s.vector_index IS NOT NULL AND 2 * s.passages < %(passages)s
+ORDER BY s.passages, s.node_id
+LIMIT %(limit)s;
+
 -- name: count_due
 SELECT count(*) AS due
 FROM neurigraph.node_statistics AS s
-WHERE s.passages >= %(passages)s AND s.vector_index IS DISTINCT FROM %(method)s;
+WHERE
+    (s.passages >= %(passages)s AND s.vector_index IS DISTINCT FROM %(method)s)
+    OR (s.vector_index IS NOT NULL AND 2 * s.passages < %(passages)s);
 
 -- name: is_valid
 SELECT i.indisvalid AS is_valid

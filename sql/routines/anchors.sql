@@ -39,10 +39,9 @@ LANGUAGE sql STABLE ROWS 8 AS $$
     WHERE neurigraph_private.is_rare(r.passages, r.before)
 $$;
 
-DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, uuid [], text, text []);
 -- Nodes that the question names: as they are (1), nearly (0.8), or by how they begin (0.6).
 DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, text, text []);
-CREATE OR REPLACE FUNCTION neurigraph_private.named_nodes(owner uuid, told uuid [], query text, stems text [])
+CREATE OR REPLACE FUNCTION neurigraph_private.named_nodes(owner uuid, told uuid [], query text, lexemes text [])
 RETURNS TABLE (node_id uuid, score real)
 LANGUAGE sql STABLE ROWS 10 AS $$
     WITH said AS MATERIALIZED (
@@ -113,11 +112,11 @@ LANGUAGE sql STABLE ROWS 10 AS $$
         WHERE (v.gap = 0) <> (n.gap = 0) OR (v.gap > 0 AND n.gap > 0 AND abs(v.gap - n.gap) <= 1)
         UNION ALL
         SELECT b.node_id, 0.6
-        FROM unnest(stems) AS l (stem)
+        FROM unnest(lexemes) AS l (lexeme)
         CROSS JOIN LATERAL (
             SELECT n.node_id FROM neurigraph_private.names_of(owner, told) AS n
-            WHERE n.gap = 0 AND char_length(l.stem) >= 4
-                AND n.key >= l.stem AND n.key < l.stem || U&'\+10FFFF'
+            WHERE n.gap = 0 AND char_length(l.lexeme) >= 4
+                AND n.key >= l.lexeme AND n.key < l.lexeme || U&'\+10FFFF'
             ORDER BY n.key
             LIMIT 16
         ) AS b
@@ -194,6 +193,7 @@ DECLARE
     asking jsonb := neurigraph.claims();
     owner uuid := asking ->> 'user_id';
     told uuid [] := neurigraph_private.told_nodes(asking);
+    lexemes text [] := ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'));
     stems text [] := ARRAY(SELECT jsonb_array_elements_text(question -> 'stems'));
     are_told boolean := neurigraph_private.counts_are_told(asking);
     certain uuid [];
@@ -210,7 +210,7 @@ BEGIN
         string_agg(uuid_send(n.node_id) || float4send(n.score), ''),
         array_agg(n.node_id) FILTER (WHERE n.score >= 0.8)
     INTO named, certain
-    FROM neurigraph_private.named_nodes(owner, told, question ->> 'query', stems) AS n;
+    FROM neurigraph_private.named_nodes(owner, told, question ->> 'query', lexemes) AS n;
     IF certain IS NOT NULL THEN
         SELECT string_agg(uuid_send(e.node_id) || float4send(0.6), '') INTO linked
         FROM (

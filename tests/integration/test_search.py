@@ -98,6 +98,15 @@ def test_a_misspelt_name_leads_to_its_node(shared_installation: Installation) ->
     assert 0.8 <= first["score"] < 1.0
 
 
+def test_a_name_is_found_with_and_without_its_accents(shared_installation: Installation) -> None:
+    other = remember(shared_installation, ("#People/Zoë She sails.",), ("#Towns/Łódź Rain.",), ("#People/Bob No.",))
+    for query in ("Tell me about Zoe", "tell me about ZOË", "Tell me about Zoe\u0308"):
+        (first, *_) = other.ask(query).anchors
+        assert (first["node_path"].rpartition("/")[2], first["reason"], first["score"]) == ("Zoë", "name", 1.0)
+    (first, *_) = other.ask("The weather in Lodz").anchors
+    assert (first["node_path"].rpartition("/")[2], first["score"]) == ("Łódź", 1.0)
+
+
 def test_a_keyword_finds_its_message(memory: Memory) -> None:
     answer = memory.ask("how many coats of oil")
     assert answer.hits[0]["title"].startswith("#Work/Walnut_Desk")
