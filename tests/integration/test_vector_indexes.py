@@ -5,16 +5,24 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import dagster as dg
 import numpy as np
 import psycopg
 import pytest
 from psycopg import sql
 
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
-from neurigraph_pipelines.lifecycle.vector_indexes import VECTORS, build_vector_indexes, count_due
+from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.lifecycle.vector_indexes import (
+    VECTORS,
+    build_vector_indexes,
+    count_due,
+    drop_vector_indexes,
+)
 from neurigraph_pipelines.retrieval.search import Answer, Question, search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import describe
 from tests.support.memories import rows
 
 MEMORIES = 3_000
@@ -111,3 +119,63 @@ def test_a_build_that_was_cut_off_is_made_good(
         assert [built.node_id for built in build_vector_indexes(here.database, settings)] == [node["node_id"]]
         row = connection.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = %s::regclass", [index]).fetchone()
     assert row == (True,)
+
+
+def vector_index_names(here: Installation) -> set[str]:
+    query = (
+        "SELECT indexname FROM pg_indexes WHERE indexname LIKE 'passages%%embedding%%' AND indexdef LIKE '%%halfvec%%'"
+    )
+    return {row["indexname"] for row in rows(here, query)}
+
+
+def test_another_kind_of_index_takes_the_place_of_the_one_before(
+    shared_installation: Installation, settings: Settings, graph: Graph
+) -> None:
+    here = shared_installation
+    build_vector_indexes(here.database, settings)
+    assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
+    build_vector_indexes(here.database, settings.model_copy(update={"vector_index_method": "ivfflat"}))
+    assert vector_index_names(here) == {f"passages_{column}_ivfflat" for column in VECTORS}
+    build_vector_indexes(here.database, settings)
+    assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
+
+
+def test_indexes_of_nodes_that_are_small_again_are_dropped(
+    shared_installation: Installation, settings: Settings, graph: Graph
+) -> None:
+    here = shared_installation
+    build_vector_indexes(here.database, settings)
+    query = "SELECT passages FROM neurigraph.node_statistics WHERE passages > 1000 ORDER BY passages"
+    smaller, bigger = (row["passages"] for row in rows(here, query))
+    near = settings.model_copy(update={"vector_index_passages": bigger + 1})
+    assert drop_vector_indexes(here.database, near) == [], "a little less is no reason"
+    assert count_due(here.database, near) == 0
+    small = settings.model_copy(update={"vector_index_passages": 2 * bigger + 1})
+    assert count_due(here.database, small) == 2
+    assert [node.passages for node in drop_vector_indexes(here.database, small, limit=1)] == [smaller]
+    assert [node.passages for node in drop_vector_indexes(here.database, small)] == [bigger]
+    assert vector_index_names(here) == set()
+    assert count_due(here.database, small) == 0
+    assert len(ask(here, small, graph, 0).messages) == 10
+
+
+@pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")
+def test_the_maintenance_asset_builds_and_drops_them(
+    shared_installation: Installation, settings: Settings, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = shared_installation
+    drop_vector_indexes(here.database, settings.model_copy(update={"vector_index_passages": 1_000_000}))
+
+    def run(threshold: int) -> dict[str, Any]:
+        describe(settings, monkeypatch, NEURIGRAPH_VECTOR_INDEX_PASSAGES=str(threshold))
+        with dg.DagsterInstance.ephemeral() as instance:
+            result = defs.get_job_def("vector_index_job").execute_in_process(instance=instance)
+        (event,) = result.asset_materializations_for_node("vector_indexes")
+        return {name: value.value for name, value in event.metadata.items()}
+
+    told = run(1_000)
+    assert (told["nodes indexed"], told["indexes dropped"], told["nodes still waiting"]) == (2, 0, 0)
+    assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
+    told = run(1_000_000)
+    assert (told["nodes indexed"], told["indexes dropped"], told["nodes still waiting"]) == (0, 2, 0)
+    assert vector_index_names(here) == set()
