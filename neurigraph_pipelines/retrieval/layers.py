@@ -367,14 +367,17 @@ def _moved(stays: NDArray[np.bool_]) -> Numbers:
 
 def _joined(before: Columns, stays: NDArray[np.bool_], added: Columns) -> Columns:
     """Columns one after another; the narrower vectors are filled up with zeros."""
+    kept = np.flatnonzero(stays)
     joined: Columns = {}
     for name, column in added.items():
-        parts = (before[name][stays], column)
-        width = max(part.shape[-1] for part in parts)
-        joined[name] = np.concatenate(
-            [
-                part if part.ndim == 1 else np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, width - part.shape[-1])])
-                for part in parts
-            ]
-        )
+        past = before[name]
+        if column.ndim == 1:
+            joined[name] = np.concatenate((past[kept], column))
+            continue
+        width = max(past.shape[-1], column.shape[-1])
+        vectors = np.zeros((len(kept) + len(column), *column.shape[1:-1], width), np.float32)
+        # By far the largest part: copied once.
+        np.take(past, kept, axis=0, out=vectors[: len(kept), ..., : past.shape[-1]], mode="clip")
+        vectors[len(kept) :, ..., : column.shape[-1]] = column
+        joined[name] = vectors
     return joined

@@ -128,11 +128,13 @@ BEGIN
     EXECUTE format(
         $changes$WITH counted AS (
             SELECT
-                p.record_id,
-                count(*)::integer AS passages,
-                bool_or((p.xmin::text::bigint - $1) & 4294967295 <= $2) AS is_new
-            FROM %1$I.passages AS p
-            GROUP BY p.record_id
+                v.record_id,
+                sum(v.passages)::integer AS passages,
+                bool_or((v.xmin::text::bigint - $1) & 4294967295 <= $2) AS is_new
+            FROM (
+                SELECT p.record_id, p.xmin, count(*) AS passages FROM %1$I.passages AS p GROUP BY p.record_id, p.xmin
+            ) AS v
+            GROUP BY v.record_id
         )
 
         SELECT
