@@ -109,6 +109,10 @@ class Lexer:
                 found.append(_stem(self._language, self._bases.get(word, word)))
         return found
 
+    def is_stop_word(self, word: str) -> bool:
+        """Whether a word, in lower case, carries nothing."""
+        return word in self._stop_words
+
     def count(self, text: str) -> tuple[list[str], list[int], int]:
         """Distinct lexemes in alphabetical order, how often each occurs, and how many there are in all."""
         counted = Counter(self.lexemes(text))

@@ -119,11 +119,10 @@ def _scores(shells: Shells, packed: bytes | None) -> NDArray[Any]:
 
 def _nearest(likeness: NDArray[Any], most: int) -> NDArray[Any]:
     """The likeness of the ``most`` nearest; 0 for all others."""
-    known = np.nan_to_num(likeness)
+    known = np.where(likeness > 0, likeness, 0)
     if len(known) > most:
         known[np.argpartition(-known, most)[most:]] = 0
-    nearest: NDArray[Any] = np.maximum(known, 0)
-    return nearest
+    return known
 
 
 def _pointed_out(shells: Shells, inside: NDArray[Any], spoken_for: NDArray[Any], wanted: int) -> NDArray[Any]:

@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from pgvector import HalfVector
-from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.exclusion import looking_again
@@ -150,13 +149,14 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
     """
     query, kept, lexer = _checked(question), kept_of(database), Lexer(settings.language)
     asked = _as_json(question, query, lexer, embedder)
-    asker = (claims, question, json.dumps(asked), settings.max_anchors, settings.max_searched_passages)
+    asked_as_text = json.dumps(asked)
+    asker = (claims, question, asked_as_text, settings.max_anchors, settings.max_searched_passages)
     answered = kept.answers.get(asker) if settings.answer_cache_entries else None
     if answered is not None and answered[0] == database.ask(claims, _QUERIES["data_version"], {})[0]["version"]:
         return deepcopy(answered[1])
     shells = kept.shells.get((claims, embedder.dimensions)) if settings.layer_cache_mb else None
-    known = asked | {"data_version": shells.data_version if shells is not None else None}
-    evidence = next(iter(database.ask(claims, _QUERIES["evidence"], {"question": Jsonb(known)}, binary=True)), None)
+    known = {"question": asked_as_text, "known_version": shells.data_version if shells is not None else None}
+    evidence = next(iter(database.ask(claims, _QUERIES["evidence"], known, binary=True)), None)
     if evidence is not None and (shells is None or shells.data_version != evidence["data_version"]):
         shells = Shells(evidence)
         if shells.data_version is not None:

@@ -31,7 +31,7 @@ def speakers_named(query: str, speakers: Iterable[str], lexer: Lexer) -> dict[st
         speakers: Names in lower case.
         lexer: Its stop words name nobody: ``will`` is rarely Will.
     """
-    asked = {word for word in _words(query) if lexer.lexemes(word)}
+    asked = {word for word in _words(query) if not lexer.is_stop_word(word)}
     named = {speaker: asked.intersection(_words(speaker)) for speaker in speakers}
     return {speaker: frozenset(words) for speaker, words in named.items() if words}
 

@@ -5,7 +5,7 @@ SELECT neurigraph.data_version() AS version;
 
 -- name: evidence
 SELECT e.*
-FROM neurigraph.evidence(%(question)s) AS e;
+FROM neurigraph.evidence(%(question)s::jsonb, %(known_version)s) AS e;
 
 -- name: layers
 SELECT l.*

@@ -178,9 +178,10 @@ $$;
 
 -- What speaks for which nodes: the names that a question says, edges to the nodes so named, the rare words of the
 -- content, and the words of the shells; with what the ranking must know of all that may be searched. No row where the
--- claims open nothing. Shells and speakers come along unless those that the question knows are in force. Each id is
--- followed by a score.
-CREATE OR REPLACE FUNCTION neurigraph.evidence(question jsonb)
+-- claims open nothing. Shells and speakers come along unless those of the version that is known are in force. Each id
+-- is followed by a score.
+DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb);
+CREATE OR REPLACE FUNCTION neurigraph.evidence(question jsonb, known_version text DEFAULT NULL)
 RETURNS TABLE (
     model text, data_version text, speaker text, rarities double precision [], mean_length double precision,
     corpus_passages bigint, named bytea, linked bytea, content bytea, shells bytea, speakers text [],
@@ -263,7 +264,7 @@ BEGIN
     ) AS s;
 
     data_version := CASE WHEN asking ->> 'role' = 'user' THEN neurigraph_private.data_version(owner) END;
-    IF data_version IS NULL OR data_version IS DISTINCT FROM question ->> 'data_version' THEN
+    IF data_version IS NULL OR data_version IS DISTINCT FROM known_version THEN
         speakers := neurigraph_private.speakers(asking);
         SELECT h.* INTO node_ids, parents, node_names, counts, versions, centroids
         FROM neurigraph_private.shells(asking, told, (question ->> 'dimensions')::integer) AS h;
@@ -273,5 +274,5 @@ END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.evidence(jsonb) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.evidence(jsonb) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.evidence(jsonb, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.evidence(jsonb, text) TO neurigraph_agent;
