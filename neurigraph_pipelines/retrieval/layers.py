@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS
+from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS, without_marks
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.postings import GONE, Floats, Numbers, Postings
@@ -122,7 +122,7 @@ class MetadataLayer:
             "superseded": np.array(row["superseded"] or (), object),
             "vectors": sent_vectors(row["summaries"], ">f4", len(sent)),
         }
-        lexemes: list[str] = row["record_lexemes"] or []
+        lexemes = [_distinct(text) for text in row["record_lexemes"] or ()]
         rows = np.repeat(np.arange(len(sent)), [len(text.split()) for text in lexemes])
         past = None
         if before is not None:
@@ -180,10 +180,11 @@ class MetadataLayer:
             moved = np.full(layer.places, GONE)
             moved[layer.place[stay]] = self.place[now[:first]]
             past = (layer.lexemes, moved)
+        count = int(sent["lexemes"].sum())
         self.lexemes: Postings = Postings(
-            row["lexemes"] or "",
+            _plain(row["lexemes"] or "", count),
             np.repeat(self.place[now[first:]], sent["lexemes"]),
-            _counted(row["frequencies"] or "", int(sent["lexemes"].sum())),
+            _counted(row["frequencies"] or "", count),
             past,
         )
 
@@ -331,6 +332,21 @@ def sent_vectors(sent: bytes | None, kind: str, count: int) -> Floats:
         used = np.flatnonzero(numbers.view(kind.replace("f", "u")).any(axis=0))
         numbers = numbers[:, : used[-1] + 1 if len(used) else 0]
     return numbers.astype(np.float32)
+
+
+def _distinct(lexemes: str) -> str:
+    """The lexemes of one record without accents, as questions are asked."""
+    return lexemes if lexemes.isascii() else " ".join(dict.fromkeys(without_marks(lexemes).split()))
+
+
+def _plain(lexemes: str, count: int) -> str:
+    """``count`` lexemes without accents; one that consists of nothing else stays as it is."""
+    if lexemes.isascii():
+        return lexemes
+    plain = without_marks(lexemes)
+    if len(plain.split()) == count:
+        return plain
+    return " ".join(without_marks(lexeme) or lexeme for lexeme in lexemes.split())
 
 
 def _counted(text: str, count: int) -> Numbers:

@@ -238,8 +238,8 @@ BEGIN
                 SELECT array_agg(r.lexeme ORDER BY r.place), array_agg(r.weight ORDER BY r.place) INTO rare, weights
                 FROM neurigraph_private.rare_lexemes(asking, neurigraph_private.told_nodes(asking), question) AS r;
                 SELECT string_agg(w.word::text, ' | ')::tsquery INTO words
-                FROM jsonb_array_elements_text(question -> 'lexemes') AS l (lexeme)
-                CROSS JOIN LATERAL plainto_tsquery('simple', l.lexeme) AS w (word)
+                FROM jsonb_array_elements_text(question -> 'stems') AS l (stem)
+                CROSS JOIN LATERAL plainto_tsquery('simple', l.stem) AS w (word)
                 WHERE numnode(w.word) > 0;
             END IF;
             filter := concat_ws(

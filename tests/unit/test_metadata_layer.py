@@ -100,6 +100,18 @@ def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
     assert [number for number, _ in layer.record_lexemes.of(asked)] == [1, 2]
 
 
+def test_lexemes_that_were_stored_with_accents_are_found_without() -> None:
+    marks = MetadataLayer(
+        NOTHING
+        | {"records": FIRST.bytes + struct.pack(">ddi", 5.0, 7.0, 1), "shown": ["{}"], "record_lexemes": ["óleo oleo"]}
+        | {"source_kinds": ["upload"], "source_names": [None], "superseded": [None], "authors": [None]}
+        | {"external_ids": [None], "summaries": sent([], 4, ">f4"), "vectors": 2 * sent([], 4, ">f2")}
+        | {"passages": passage(FIRST, 1, 1, 3), "lexemes": "fátima \u0301 rope", "frequencies": "1 1 1"}
+    )
+    assert [number for number, _ in marks.lexemes.of(("fatima", "\u0301", "rope", "fátima"))] == [0, 1, 2]
+    assert [(number, found.tolist()) for number, found in marks.record_lexemes.of(("óleo", "oleo"))] == [(1, [[0, 1]])]
+
+
 def test_what_a_score_is_made_of_is_said_where_it_is_asked_for(layer: MetadataLayer) -> None:
     asked = Asked({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
     empty = MetadataLayer(NOTHING)
