@@ -32,6 +32,14 @@ def _eighth_of_memory() -> int:
     return min(limits, default=4_000_000_000) // 8_000_000
 
 
+Language = Literal[
+    "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek",
+    "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "portuguese",
+    "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish",
+]  # fmt: skip
+"""What both PyStemmer and every Postgres from version 15 can stem."""
+
+
 class Settings(BaseSettings):
     """Settings of one installation, read from ``NEURIGRAPH_*`` variables and a ``.env`` file."""
 
@@ -229,7 +237,11 @@ class Settings(BaseSettings):
     passage_max_tokens: int = Field(
         default=200, ge=20, description="Tokens from which one message is split into several passages."
     )
-    language: str = Field(default="english", description="Snowball language of stemming and stop words.")
+    language: Language = Field(
+        default="english",
+        description="Language of stemming and stop words: one that Snowball and Postgres know, such as `german`; "
+        "another is refused with the list of them.",
+    )
 
     # Objects
     gzip_level: int = Field(default=6, ge=1, le=9, description="Compression level of stored text.")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
 import pytest
+from pydantic import ValidationError
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.retrieval.find import find
 from neurigraph_pipelines.retrieval.search import Answer, Question
+from neurigraph_pipelines.settings import Language, Settings
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import WordEmbedder, ingest, new_user, plain_adapters
+from tests.support.memories import WordEmbedder, ingest, new_user, plain_adapters, rows
 
 NOON = datetime(2023, 6, 14, 12, tzinfo=UTC)
 
@@ -136,3 +139,14 @@ def test_a_filter_that_cannot_be_is_refused_with_the_remedy(
 def test_nobody_asks_before_the_calendar(memory: Memory) -> None:
     with pytest.raises(InvalidInputError, match="outside the years"):
         memory.find("boat yesterday", asked_at=datetime(1, 1, 1, tzinfo=UTC))
+
+
+def test_every_language_that_may_be_set_is_known_to_both_who_stem(shared_installation: Installation) -> None:
+    languages = get_args(Language)
+    known = {row["cfgname"] for row in rows(shared_installation, "SELECT cfgname::text FROM pg_ts_config")}
+    assert known.issuperset(languages)
+    for language in languages:
+        assert Lexer(language).lexemes("Lisboa") != []
+    for stranger in ("klingon", "polish", ""):
+        with pytest.raises(ValidationError, match="'english'"):
+            Settings.model_validate({"language": stranger})
