@@ -176,3 +176,24 @@ def test_what_is_private_is_in_no_layer_of_others(shared_installation: Installat
     for _ in range(2):
         assert str(hidden) not in {hit["record_id"] for hit in ask(here, graph.personas, "lawyers").hits}
         assert str(hidden) in {hit["record_id"] for hit in ask(here, graph.owners, "lawyers").hits}
+
+
+def test_words_that_were_stored_with_their_accents_are_found_with_and_without(
+    shared_installation: Installation, claims: Claims
+) -> None:
+    here = shared_installation
+    query = "SELECT schema_name FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Boats'"
+    (boats,) = rows(here, query, claims.user_id)
+    with here.database.owner() as tx:
+        places = {"passages": sql.Identifier(boats["schema_name"], "passages")}
+        for statement in (
+            "CREATE TEMPORARY TABLE earlier ON COMMIT DROP AS SELECT * FROM {passages} WHERE seq = 1",
+            "UPDATE earlier SET lexemes = ARRAY['fátima', 'yıldız'], frequencies = ARRAY[1, 1], lexeme_count = 2",
+            "DELETE FROM {passages} WHERE seq = 1",
+            "INSERT INTO {passages} SELECT * FROM earlier",
+        ):
+            tx.execute(sql.SQL(statement).format(**places))
+    for word in ("Fatima", "Fátima", "FÁTIMA", "yildiz", "Yıldız"):
+        best = ask(here, claims, word, explain=True).messages[0]
+        assert best["seq"] == 1
+        assert best["explain"]["window_lexical"] > 0, word
