@@ -9,8 +9,6 @@ DROP FUNCTION IF EXISTS neurigraph_private.candidates_in(neurigraph_private.anch
 DROP FUNCTION IF EXISTS neurigraph_private.details_of(neurigraph_private.anchor [], integer [], uuid []);
 DROP FUNCTION IF EXISTS neurigraph_private.likeness(text, boolean, integer);
 DROP FUNCTION IF EXISTS neurigraph_private.shown_filter(jsonb, integer);
-DROP FUNCTION IF EXISTS neurigraph_private.record_filter(jsonb);
-DROP FUNCTION IF EXISTS neurigraph_private.record_filter(jsonb, integer);
 DROP FUNCTION IF EXISTS neurigraph.bring_in(integer);
 DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(vector);
 DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(halfvec);
@@ -35,91 +33,9 @@ BEGIN
 END
 $$;
 
--- The conditions on a record that the question states, as text: what they leave out has no part in the ranking at all.
-CREATE OR REPLACE FUNCTION neurigraph_private.record_filter(question jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT concat_ws(
-        ' AND ',
-        'true',
-        CASE WHEN question ->> 'at' IS NOT NULL
-            THEN format('r.created_at <= %L::timestamptz', question ->> 'at') END,
-        CASE WHEN question ->> 'occurred_after' IS NOT NULL
-            THEN format('r.occurred_at >= %L::timestamptz', question ->> 'occurred_after') END,
-        CASE WHEN question ->> 'occurred_before' IS NOT NULL
-            THEN format('r.occurred_at < %L::timestamptz', question ->> 'occurred_before') END,
-        CASE WHEN jsonb_array_length(question -> 'source_kinds') > 0
-            THEN format('r.source_kind = ANY(%L::neurigraph.source_kind [])',
-                ARRAY(SELECT jsonb_array_elements_text(question -> 'source_kinds'))) END
-    )
-$$;
-
--- Of a node whose vectors have an index: the passages that are nearest by either vector, and those in whose windows the
--- rare lexemes of the question count most, with their neighbours, for what their windows say.
-CREATE OR REPLACE FUNCTION neurigraph_private.candidates_of(
-    schema_name text, shown text, question jsonb, rare text [], weights double precision [], embedding halfvec,
-    OUT records uuid [], OUT seqs integer [], OUT are_eligible boolean []
-)
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    -- Asking for k gives k, whatever the filters leave out (pgvector 0.8 and newer).
-    PERFORM set_config('hnsw.ef_search', least((question ->> 'candidates')::integer, 1000)::text, true);
-    IF current_setting('hnsw.iterative_scan', true) IS NOT NULL THEN
-        PERFORM
-            set_config('hnsw.iterative_scan', 'strict_order', true),
-            set_config('ivfflat.iterative_scan', 'relaxed_order', true);
-    END IF;
-    EXECUTE format(
-        $found$WITH occurrences AS MATERIALIZED (
-            SELECT p.record_id, p.seq, l.place, p.frequencies[array_position(p.lexemes, l.lexeme)]::real AS frequency
-            FROM unnest($2) WITH ORDINALITY AS l (lexeme, place)
-            INNER JOIN %1$I.passages AS p ON p.lexemes @> ARRAY[l.lexeme] %2$s
-        ),
-
-        windows AS (
-            SELECT o.record_id, o.seq - d.step AS seq, o.place, sum(d.weight * o.frequency) AS frequency
-            FROM occurrences AS o CROSS JOIN neurigraph_private.window_weights() AS d
-            GROUP BY o.record_id, o.seq - d.step, o.place
-        ),
-
-        eligible AS MATERIALIZED (
-            (
-                SELECT w.record_id, w.seq FROM windows AS w
-                GROUP BY w.record_id, w.seq
-                ORDER BY sum($3[w.place] * w.frequency / (w.frequency + 0.9)) DESC
-                LIMIT 2 * $4
-            )
-            UNION
-            (
-                SELECT p.record_id, p.seq FROM %1$I.passages AS p %2$s
-                WHERE $1 IS NOT NULL AND ($5 IS NULL OR lower(p.author) = $5)
-                ORDER BY neurigraph_private.distance(p.embedding, $1) LIMIT $4
-            )
-            UNION
-            (
-                SELECT p.record_id, p.seq FROM %1$I.passages AS p %2$s
-                WHERE $1 IS NOT NULL AND ($5 IS NULL OR lower(p.author) = $5)
-                ORDER BY neurigraph_private.distance(p.window_embedding, $1) LIMIT $4
-            )
-        )
-
-        SELECT array_agg(k.record_id), array_agg(k.seq), array_agg(k.is_eligible)
-        FROM (
-            SELECT e.record_id, e.seq + d.step AS seq, bool_or(d.step = 0) AS is_eligible
-            FROM eligible AS e CROSS JOIN neurigraph_private.window_weights() AS d
-            GROUP BY e.record_id, e.seq + d.step
-        ) AS k$found$,
-        schema_name,
-        CASE shown WHEN 'true' THEN '' ELSE format(
-            'INNER JOIN %I.metadata_records AS r ON p.record_id = r.record_id AND %s', schema_name, shown
-        ) END
-    ) INTO records, seqs, are_eligible
-    USING embedding, rare, weights, (question ->> 'candidates')::integer, lower(question ->> 'speaker');
-END
-$$;
-
--- Of a node of which a process holds what nobody can have changed below a transaction id: which records it has now, each
--- as 16 bytes of id, the number of its passages and whether it shows a file, four bytes each; and those with rows that
--- were written since. A row that was deleted shows in the numbers. Ids are compared modulo 2^32, as rows hold them.
+-- Of a node of which a process holds what transactions below an id have written: which records it has now, each as 16
+-- bytes of id, the number of its passages and whether it shows a file, four bytes each; and those with rows that were
+-- written since. A row that was deleted shows in the numbers. Ids are compared modulo 2^32, as rows hold them.
 CREATE OR REPLACE FUNCTION neurigraph_private.changes_of(
     schema_name text, since bigint, OUT present bytea, OUT records uuid []
 )
@@ -170,7 +86,7 @@ $$;
 
 -- One node as a process holds it. `records` and `passages` are rows of fixed width, in one order with the arrays and
 -- vectors beside them; `shown` is what a hit says of its record, but for what its source is called elsewhere; of each
--- passage there are two vectors, its own and that of its window. A vector of another model than the one in use is zeros.
+-- passage there are two vectors, its own and that of its window. One of another model than the one in use is zeros.
 -- Only of a node that is whole there is a version: what is read for one question is not kept. Of what is kept the next
 -- reader tells the `horizon`, from which on transactions were not all over when it was read; then `present` says what
 -- is there, and only records with changes come along.
@@ -199,6 +115,7 @@ DECLARE
     words tsquery;
     rare text [];
     weights double precision [];
+    rarest record;
     node record;
     candidates record;
     found record;
@@ -246,8 +163,19 @@ BEGIN
                 ' AND ', neurigraph_private.record_filter(question),
                 CASE WHEN hidden <> '{}' THEN format('r.source_id <> ALL(%L::uuid [])', hidden) END
             );
+            -- Words that most passages have say little and cost most: as many of the rarest as have few occurrences.
+            SELECT array_agg(l.lexeme) AS lexemes, array_agg(l.weight) AS weights INTO rarest
+            FROM (
+                SELECT
+                    r.lexeme, r.weight, n.passages,
+                    sum(n.passages) OVER (ORDER BY n.passages, r.lexeme) AS occurrences
+                FROM unnest(rare, weights) AS r (lexeme, weight)
+                INNER JOIN neurigraph.node_lexemes AS n ON r.lexeme = n.lexeme
+                WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.node_id = node.id
+            ) AS l
+            WHERE l.occurrences <= greatest(2000, l.passages);
             SELECT c.* INTO candidates FROM neurigraph_private.candidates_of(
-                node.home, filter, question, rare, weights,
+                node.home, filter, question, rarest.lexemes, rarest.weights,
                 CASE WHEN node.model = question ->> 'model' THEN embedding END
             ) AS c;
             -- With those whose summaries say most of what is asked: more than are ever shown beside the candidates'.
@@ -381,5 +309,7 @@ END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.layers(jsonb, uuid [], bigint [], halfvec), neurigraph.staged(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.layers(jsonb, uuid [], bigint [], halfvec), neurigraph.staged(integer) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION
+neurigraph.layers(jsonb, uuid [], bigint [], halfvec), neurigraph.staged(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+neurigraph.layers(jsonb, uuid [], bigint [], halfvec), neurigraph.staged(integer) TO neurigraph_agent;
