@@ -115,7 +115,6 @@ DECLARE
     words tsquery;
     rare text [];
     weights double precision [];
-    rarest record;
     node record;
     candidates record;
     found record;
@@ -163,19 +162,8 @@ BEGIN
                 ' AND ', neurigraph_private.record_filter(question),
                 CASE WHEN hidden <> '{}' THEN format('r.source_id <> ALL(%L::uuid [])', hidden) END
             );
-            -- Words that most passages have say little and cost most: as many of the rarest as have few occurrences.
-            SELECT array_agg(l.lexeme) AS lexemes, array_agg(l.weight) AS weights INTO rarest
-            FROM (
-                SELECT
-                    r.lexeme, r.weight, n.passages,
-                    sum(n.passages) OVER (ORDER BY n.passages, r.lexeme) AS occurrences
-                FROM unnest(rare, weights) AS r (lexeme, weight)
-                INNER JOIN neurigraph.node_lexemes AS n ON r.lexeme = n.lexeme
-                WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.node_id = node.id
-            ) AS l
-            WHERE l.occurrences <= greatest(2000, l.passages);
             SELECT c.* INTO candidates FROM neurigraph_private.candidates_of(
-                node.home, filter, question, rarest.lexemes, rarest.weights,
+                node.home, filter, question, rare, weights,
                 CASE WHEN node.model = question ->> 'model' THEN embedding END
             ) AS c;
             -- With those whose summaries say most of what is asked: more than are ever shown beside the candidates'.
