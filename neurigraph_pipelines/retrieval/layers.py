@@ -22,6 +22,7 @@ from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS, without_marks
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.postings import GONE, Floats, Numbers, Postings
+from neurigraph_pipelines.retrieval.signs import Signs
 from neurigraph_pipelines.statements import statements
 
 Columns = dict[str, NDArray[Any]]
@@ -31,6 +32,9 @@ ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
 
 APART = 1 - min(WINDOW_WEIGHTS)
 """From so many places apart on, no window holds two passages."""
+
+EXACT_PASSAGES = 5_000
+"""A layer of more passages has the signs of their vectors, so that a question need not be compared with each."""
 
 _PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("shows_file", ">i4")])
 _RECORD = np.dtype([("id", "V16"), ("occurred", ">f8"), ("created", ">f8"), ("shows_file", ">i4")])
@@ -80,6 +84,7 @@ class MetadataLayer:
         role: Of each passage, as in ``ROLES``.
         is_eligible: Of each passage; others stand only in the windows of those.
         passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``.
+        signs: Of ``passage_vectors``, for ``estimate``; None in a layer that is small.
         lexemes: Of the passages, by place.
     """
 
@@ -155,10 +160,11 @@ class MetadataLayer:
             "external_ids": np.array(row["external_ids"] or (), object),
             "vectors": vectors.reshape(len(sent), 2, vectors.shape[1]),
         }
-        first = 0
+        first, signs = 0, None
         if before is not None:
             layer, stays = before
             stay = stays[layer.record]
+            signs = layer.signs.joined(stay, columns["vectors"]) if layer.signs is not None else None
             first = int(stay.sum())
             columns = _joined(layer._passages | {"record": _moved(stays)[layer.record]}, stay, columns)
         now = np.arange(len(columns["seq"]))
@@ -167,6 +173,7 @@ class MetadataLayer:
             order = np.argsort(place, kind="stable")
             now[order] = now.copy()
             columns = {name: column[order] for name, column in columns.items()}
+            signs = signs.reordered(order) if signs is not None else None
         self._passages: Columns = columns
         self.seq: Numbers = columns["seq"]
         self.first_message: Numbers = columns["first_message"]
@@ -174,6 +181,9 @@ class MetadataLayer:
         self.is_eligible = columns["is_eligible"]
         self.external_ids = columns["external_ids"]
         self.passage_vectors: Floats = columns["vectors"]
+        if signs is None and len(now) > EXACT_PASSAGES:
+            signs = Signs.of(self.passage_vectors)
+        self.signs: Signs | None = signs
         self._arrange()
         past = None
         if before is not None:
