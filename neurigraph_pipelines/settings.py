@@ -313,11 +313,11 @@ class Settings(BaseSettings):
         description="Nodes searched for one question; reading one that is not in memory costs about 3 ms and more.",
     )
     vector_index_passages: int = Field(
-        default=20_000,
+        default=50_000,
         ge=100,
         description="Passages from which a node's vectors are indexed and a question reads candidates, about 50 ms; "
-        "below, it is ranked as a whole in memory, about 0.5 µs a passage, and 4 µs more in the first question after a "
-        "write to it.",
+        "below, it is ranked as a whole in memory, about 0.1 µs a passage, and read as a whole when it is first asked "
+        "about, about 15 µs a passage, of which after a write to it 4.",
     )
     vector_index_method: Literal["hnsw", "ivfflat"] = Field(
         default="hnsw", description="Kind of index: hnsw finds more, ivfflat is built faster and takes less room."

@@ -25,7 +25,7 @@ DECLARE
 BEGIN
     FOREACH kind IN ARRAY ARRAY['vector', 'halfvec'] LOOP
         EXECUTE format(
-            'CREATE OR REPLACE FUNCTION neurigraph_private.bytes_of(a %1$I.%2$I, width integer DEFAULT 16000) '
+            'CREATE OR REPLACE FUNCTION neurigraph_private.bytes_of(a %1$I.%2$I, width integer) '
             'RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %1$I.%3$I(%1$I.subvector(a, 1, width))',
             home, kind, kind || '_send'
         );
