@@ -74,41 +74,45 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS idle
     WHERE g.node_id = idle.node_id;
-    RETURN QUERY
-    WITH RECURSIVE near AS (
-        SELECT t.target, t.target AS node_id, 0 AS steps FROM unnest(targets) AS t (target)
-        UNION
-        SELECT n.target, p.node_id, n.steps + 1
-        FROM near AS n
-        CROSS JOIN LATERAL (
-            SELECT e.to_node_id AS node_id
-            FROM neurigraph_private.edges_of(owner, told) AS e WHERE e.from_node_id = n.node_id
-            UNION ALL
-            SELECT e.from_node_id
-            FROM neurigraph_private.edges_of(owner, told) AS e WHERE e.to_node_id = n.node_id
-        ) AS p
-        WHERE n.steps < 2
-    ),
+    BEGIN
+        RETURN QUERY
+        WITH RECURSIVE near AS (
+            SELECT t.target, t.target AS node_id, 0 AS steps FROM unnest(targets) AS t (target)
+            UNION
+            SELECT n.target, p.node_id, n.steps + 1
+            FROM near AS n
+            CROSS JOIN LATERAL (
+                SELECT e.to_node_id AS node_id
+                FROM neurigraph_private.edges_of(owner, told) AS e WHERE e.from_node_id = n.node_id
+                UNION ALL
+                SELECT e.from_node_id
+                FROM neurigraph_private.edges_of(owner, told) AS e WHERE e.to_node_id = n.node_id
+            ) AS p
+            WHERE n.steps < 2
+        ),
 
-    found AS MATERIALIZED (
-        SELECT DISTINCT n.target, g.user_id, g.node_id
-        FROM near AS n INNER JOIN neurigraph_private.nodes_of(owner, told) AS g ON n.node_id = g.node_id
-    ),
+        found AS MATERIALIZED (
+            SELECT DISTINCT n.target, g.user_id, g.node_id
+            FROM near AS n INNER JOIN neurigraph_private.nodes_of(owner, told) AS g ON n.node_id = g.node_id
+        ),
 
-    staged AS (
-        INSERT INTO neurigraph.warm_nodes AS w (user_id, node_id, expires_at)
-        SELECT DISTINCT r.user_id, r.node_id, now() + make_interval(secs => seconds)
-        FROM found AS r
-        WHERE NOT EXISTS (
-            SELECT FROM neurigraph.warm_nodes AS k
-            WHERE k.user_id = r.user_id AND k.node_id = r.node_id
-                AND k.expires_at > now() + make_interval(secs => 0.9 * seconds)
+        staged AS (
+            INSERT INTO neurigraph.warm_nodes AS w (user_id, node_id, expires_at)
+            SELECT DISTINCT r.user_id, r.node_id, now() + make_interval(secs => seconds)
+            FROM found AS r
+            WHERE NOT EXISTS (
+                SELECT FROM neurigraph.warm_nodes AS k
+                WHERE k.user_id = r.user_id AND k.node_id = r.node_id
+                    AND k.expires_at > now() + make_interval(secs => 0.9 * seconds)
+            )
+            ORDER BY r.node_id
+            ON CONFLICT (user_id, node_id) DO UPDATE SET expires_at = excluded.expires_at
         )
-        ORDER BY r.node_id
-        ON CONFLICT (user_id, node_id) DO UPDATE SET expires_at = excluded.expires_at
-    )
 
-    SELECT f.target, array_agg(f.node_id) FROM found AS f GROUP BY f.target;
+        SELECT f.target, array_agg(f.node_id) FROM found AS f GROUP BY f.target;
+    EXCEPTION WHEN foreign_key_violation THEN
+        NULL; -- A node has gone meanwhile: this time nothing is staged.
+    END;
 END
 $$;
 

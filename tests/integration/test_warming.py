@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
+import psycopg
 import pytest
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.search import Question, kept_of, search
 from neurigraph_pipelines.retrieval.warming import bring_in, is_awaited
+from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
 
@@ -110,6 +114,33 @@ def test_an_unused_warming_expires_by_itself(shared_installation: Installation, 
     assert bring_in(here.database, here.settings, claims) == 0
     assert ask(here, claims, "Five") == 3
     assert staged(here, claims) == {"Three", "Four", "Five"}
+
+
+def test_a_node_that_goes_while_it_is_staged_is_nobodys_error(
+    shared_installation: Installation, claims: Claims
+) -> None:
+    here = shared_installation
+    with ThreadPoolExecutor(1) as pool:
+        with here.database.owner() as tx:
+            tx.execute(statements("erasure")["begin_erasing"])
+            tx.execute(
+                "DELETE FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Three'", [claims.user_id]
+            )
+            asking = pool.submit(ask, here, claims, "One")
+            while not asking.done() and not waiting(here):
+                time.sleep(0.01)
+        assert asking.result(30) == 3, "what was there when it was asked"
+    assert staged(here, claims) == set()
+    assert ask(here, claims, "Two") == 2
+
+
+def waiting(here: Installation) -> int:
+    """How many sessions of the faces wait for another one."""
+    query = """SELECT count(*) AS n FROM pg_stat_activity
+    WHERE usename = 'neurigraph_agent' AND datname = current_database() AND wait_event_type = 'Lock'"""
+    with psycopg.connect(here.administrator_url, autocommit=True) as connection:
+        (found,) = connection.execute(query).fetchone() or (0,)
+    return int(found)
 
 
 def test_warming_is_nobodys_error(shared_installation: Installation, claims: Claims) -> None:
