@@ -21,7 +21,7 @@ INDEXED_COST = 1_500
 NAMED = 0.8
 """From this score on a question names a node, perhaps with one letter wrong; below, it says how a name begins."""
 
-_SCORED = np.dtype([("node_id", "V16"), ("score", ">f4")])
+_SCORED = np.dtype([("node_id", "S16"), ("score", ">f4")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def choose(shells: Shells, evidence: Mapping[str, Any], route: Floats | None, bo
     are_few = np.count_nonzero(inside) <= 2 * bounds.nodes
     near = np.zeros(len(shells))
     if route is not None and (are_few or not np.any(name == 1)):
-        near = _nearest(shells.likeness(route), 2 * bounds.nodes)
+        near = _nearest(shells.likeness(route, 2 * bounds.nodes), 2 * bounds.nodes)
     word = content + 0.5 * words
     score = np.minimum(np.maximum.reduce([name, linked, 0.5 * np.minimum(word, 1) + 0.5 * near]), 1)
     searched = inside & (shells.records > 0)
@@ -109,11 +109,10 @@ def choose(shells: Shells, evidence: Mapping[str, Any], route: Floats | None, bo
 def _scores(shells: Shells, packed: bytes | None) -> NDArray[Any]:
     """Of each node, the score that the database gave it; 0 for most."""
     scores = np.zeros(len(shells))
-    given = np.frombuffer(packed or b"", _SCORED)
-    for node_id, score in zip(given["node_id"], given["score"].tolist(), strict=True):
-        number = shells.number(node_id.tobytes())
-        if number is not None:
-            scores[number] = score
+    if packed:
+        given = np.frombuffer(packed, _SCORED)
+        numbers = shells.numbers(given["node_id"])
+        scores[numbers[numbers >= 0]] = given["score"][numbers >= 0]
     return scores
 
 

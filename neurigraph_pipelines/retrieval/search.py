@@ -164,7 +164,7 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
             kept.shells.put((claims, embedder.dimensions), shells, most, shells.size)
     within = None
     if question.node_id is not None:
-        within = shells.number(question.node_id.bytes) if shells is not None else None
+        within = shells.number(question.node_id) if shells is not None else None
         if evidence is None or within is None:
             raise NotFoundError
     if evidence is None or not shells:

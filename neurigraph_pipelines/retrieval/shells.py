@@ -16,10 +16,15 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.retrieval.layers import sent_vectors
 from neurigraph_pipelines.retrieval.postings import Floats
+from neurigraph_pipelines.retrieval.signs import Signs
 
 _COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4"), ("is_indexed", ">i4")])
 _BYTES_OF_NODE = 600
-_ID = 16
+_ESTIMATED, _COMPARED = 10, 4
+"""Of ten times as many nodes as are asked for, four times as many are compared, by an estimate for all."""
+
+_ID = "S16"
+"""Of an id as the database sends it. Of all numpy orders such by their bytes, in which order the nodes stand."""
 
 
 class Shells:
@@ -33,6 +38,7 @@ class Shells:
         speakers: Who speaks in the memories, in lower case.
         records: Of each node, how many records it has.
         passages: Of each node.
+        parents: Of each node the one above it that is told of; of others itself.
         is_indexed: Of each node, whether its vectors have an index that may be used.
     """
 
@@ -43,9 +49,9 @@ class Shells:
         self.records = counts["records"].astype(np.intp)
         self.passages = counts["passages"].astype(np.intp)
         self.is_indexed = counts["is_indexed"].astype(bool)
-        self._ids = bytes(row["node_ids"] or b"")
-        self._numbers = {self._id(number): number for number in range(len(counts))}
-        self._parents = bytes(row["parents"] or b"")
+        self._sent_ids = bytes(row["node_ids"] or b"")
+        self._ids = np.frombuffer(self._sent_ids, _ID)
+        self.parents = self.numbers(np.frombuffer(row["parents"] or b"", _ID))
         self._names: list[str] = row["node_names"] or []
         self._versions: list[str | None] = row["versions"] or []
         self._shown: dict[int, tuple[str, str]] = {}
@@ -54,9 +60,17 @@ class Shells:
     def __len__(self) -> int:
         return len(self.records)
 
-    def number(self, node_id: bytes) -> int | None:
+    def number(self, node_id: UUID) -> int | None:
         """The number of a node; None if it is not there for whoever asks."""
-        return self._numbers.get(node_id)
+        number = int(self.numbers(np.frombuffer(node_id.bytes, _ID))[0])
+        return number if number >= 0 else None
+
+    def numbers(self, node_ids: NDArray[np.bytes_]) -> NDArray[np.intp]:
+        """The numbers of nodes; -1 of those that are not there."""
+        if not len(self):
+            return np.full(len(node_ids), -1)
+        numbers = np.minimum(np.searchsorted(self._ids, node_ids), len(self) - 1)
+        return np.where(self._ids[numbers] == node_ids, numbers, -1)
 
     def node_id(self, number: int) -> str:
         """The id of a node."""
@@ -77,19 +91,17 @@ class Shells:
             reached = wider
         return reached
 
-    def likeness(self, route: Floats) -> NDArray[Any]:
-        """Of each node, the cosine of its centroid and the vector of a question; NaN where it has none to compare."""
-        if not len(self._directions):
-            return np.full(len(self), np.nan)
-        length = float(np.linalg.norm(route)) or np.nan
-        likeness: NDArray[Any] = np.vecdot(self._directions, route[: self._directions.shape[1]]) / length
+    def likeness(self, route: Floats, most: int) -> NDArray[Any]:
+        """The cosine of the vector of a question and each centroid that may be among the ``most`` nearest; else NaN."""
+        likeness = np.full(len(self), np.nan)
+        near = np.arange(len(self._directions))
+        if len(near) > _ESTIMATED * most:
+            estimate = self._signs.estimate(route)[:, 0]
+            near = np.argpartition(-estimate, _COMPARED * most)[: _COMPARED * most]
+        if len(near):
+            length = float(np.linalg.norm(route)) or np.nan
+            likeness[near] = np.vecdot(self._directions[near], route[: self._directions.shape[1]]) / length
         return likeness
-
-    @cached_property
-    def parents(self) -> NDArray[np.intp]:
-        """Of each node the one above it that is told of; of others itself."""
-        ids = (self._parents[start : start + _ID] for start in range(0, len(self._parents), _ID))
-        return np.fromiter((self._numbers[node_id] for node_id in ids), np.intp, len(self))
 
     @property
     def size(self) -> int:
@@ -102,6 +114,10 @@ class Shells:
         directions: Floats = (self._centroids / np.where(lengths > 0, lengths, np.nan)).astype(np.float32)
         return directions
 
+    @cached_property
+    def _signs(self) -> Signs:
+        return Signs.of(np.nan_to_num(self._directions)[:, None])
+
     def _written(self, number: int) -> tuple[str, str]:
         """The id of a node and the path to it, which are shown again and again."""
         if (written := self._shown.get(number)) is None:
@@ -110,8 +126,8 @@ class Shells:
             while above != below:
                 names.append(self._names[above])
                 below, above = above, int(self.parents[above])
-            written = self._shown[number] = (str(UUID(bytes=self._id(number))), shown_path(names[::-1]))
+            written = self._shown[number] = (
+                str(UUID(bytes=self._sent_ids[number * 16 : number * 16 + 16])),
+                shown_path(names[::-1]),
+            )
         return written
-
-    def _id(self, number: int) -> bytes:
-        return self._ids[number * _ID : (number + 1) * _ID]

@@ -19,12 +19,12 @@ _BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Signs of the vectors of passages.
+    """Signs of vectors, such as those of passages and of their windows: two kinds.
 
     Attributes:
-        middle: From which they are taken, ``(2, dimensions)``: the mean of the vectors that were there first.
-        spread: How far vectors lie from it, on average, ``(2,)``.
-        words: ``(2, words, passages)``, each of 64 bits.
+        middle: From which they are taken, ``(kinds, dimensions)``: the mean of the vectors that were there first.
+        spread: How far vectors lie from it, on average, ``(kinds,)``.
+        words: ``(kinds, words, vectors)``, each of 64 bits.
     """
 
     middle: Floats
@@ -33,7 +33,7 @@ class Signs:
 
     @classmethod
     def of(cls, vectors: Floats) -> Self:
-        """Those of ``(passages, 2, dimensions)`` vectors."""
+        """Those of ``(n, kinds, dimensions)`` vectors."""
         middle = vectors.mean(axis=0)
         spread = np.sqrt(np.maximum((vectors**2).sum(axis=-1).mean(axis=0) - (middle**2).sum(axis=-1), 0))
         return cls(middle, spread, _words(vectors, middle))
@@ -51,7 +51,7 @@ class Signs:
         return replace(self, words=self.words[..., order])
 
     def estimate(self, vector: Floats) -> NDArray[Any]:
-        """What the inner products of the vectors with another one are, about: ``(passages, 2)``."""
+        """What the inner products of the vectors with another one are, about: ``(n, kinds)``."""
         dimensions = self.middle.shape[-1]
         away = vector[:dimensions] - self.middle
         differ = np.bitwise_count(self.words ^ _words(away[None], np.zeros_like(away)))

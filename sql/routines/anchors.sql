@@ -233,7 +233,8 @@ BEGIN
             FROM known AS k
             WHERE k.passages > 0
         ) AS r
-        WHERE neurigraph_private.is_rare(r.passages, r.before)
+        -- A word that stands almost everywhere speaks for no node, and its nodes are many.
+        WHERE r.before + r.passages < 4000
     ),
 
     found AS (

@@ -116,9 +116,9 @@ def test_centroids_that_may_not_be_told_lead_nowhere() -> None:
 
 def test_only_what_lies_below_a_node() -> None:
     shells = shells_of(TREE)
-    below = Bounds(within=shells.number(node_id(1).bytes), nodes=50, passages=5_000, records=10)
+    below = Bounds(within=shells.number(node_id(1)), nodes=50, passages=5_000, records=10)
     assert sorted(places(shells, evidence(named={3: 1.0}), bounds=below)) == [1, 2]
-    assert shells.number(node_id(17).bytes) is None
+    assert shells.number(node_id(17)) is None
 
 
 def test_many_nodes_are_searched_only_where_something_speaks_for_them() -> None:
@@ -131,6 +131,17 @@ def test_many_nodes_are_searched_only_where_something_speaks_for_them() -> None:
     near = shells_of([Node("root", records=0), *(Node(f"n{i}", 9, centroid=(i / 40, 1)) for i in range(1, 40))])
     assert places(near, evidence(named={3: 1.0}), route=(0, 1), bounds=some) == [3]
     assert len(places(near, evidence(named={3: 0.8}), route=(0, 1), bounds=some)) == 5
+
+
+def test_of_very_many_nodes_the_nearest_are_found_by_an_estimate() -> None:
+    random = np.random.default_rng(0)
+    angles = random.uniform(0, np.pi / 2, 300)
+    nodes = [Node(f"n{i}", centroid=(float(np.cos(a)), float(np.sin(a)))) for i, a in enumerate(angles)]
+    shells = shells_of([Node("root", records=0), *nodes, Node("empty")])
+    few = Bounds(within=None, nodes=5, passages=5_000, records=1)
+    nearest = choose(shells, evidence(), np.array([np.cos(0.7), np.sin(0.7)], np.float32), few)
+    assert all(anchor.score > 0.45 for anchor in nearest)
+    assert len(nearest) == 5
 
 
 def test_what_does_not_fit_is_searched_half_as_much() -> None:
