@@ -54,8 +54,8 @@ def planned(here: Installation, claims: Claims, kind: SubjectKind, subject_id: U
 
 
 def mark() -> str:
-    """A word that occurs nowhere else."""
-    return f"mark{uuid4().hex[:12]}"
+    """A word that occurs nowhere else; one that ended in ``ed`` would be stemmed."""
+    return f"mark{uuid4().hex[:12]}0"
 
 
 def remember_all(here: Installation) -> dict[str, UUID]:
