@@ -22,6 +22,9 @@ WINDOW_WEIGHTS = {-3: 0.3, -2: 0.5, -1: 0.7, 0: 1.0, 1: 0.5, 2: 0.25}
 """How much what is said so many passages from a passage counts in its window: the same figures stand in
 ``neurigraph_private.window_weights``, which chooses the candidates of big nodes."""
 
+WINDOW_LENGTH = sum(WINDOW_WEIGHTS.values())
+"""Of a window in passages."""
+
 MAX_FREQUENCY = 32_767
 """What the frequency column holds (smallint)."""
 
@@ -31,6 +34,7 @@ _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W\d_]+)?")
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
+_NAME_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _LEFT_OUT = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
 _PLAIN = str.maketrans("ıłøđ", "ilod")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -144,6 +148,13 @@ def without_marks(text: str) -> str:
     """``text`` without accents, and without the points that Arabic and Hebrew are mostly written without."""
     letters = _LEFT_OUT.sub("", unicodedata.normalize("NFD", text)).translate(_PLAIN)
     return unicodedata.normalize("NFC", letters)
+
+
+def name_words(text: str) -> list[str]:
+    """The words of a text as names are compared: without case, width, accents and punctuation."""
+    if not text.isascii():
+        text = without_marks(unicodedata.normalize("NFKC", text).lower())
+    return _NAME_WORD.findall(text.lower())
 
 
 def window_lengths(counts: Sequence[int]) -> list[float]:

@@ -7,7 +7,7 @@ raises ``TransientError`` when another attempt may help and ``ProviderError`` or
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,6 +70,31 @@ class Database(Protocol):
         Args:
             binary: Send the rows as the server holds them: far less work where there are many bytes.
         """
+        ...
+
+    def asking(
+        self,
+        claims: Claims | None,
+        statement: SQL | Composed,
+        parameters: Mapping[str, object],
+        *,
+        binary: bool = False,
+    ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
+        """The same, and while the server works on it, so may the caller: calling what is given waits for the rows.
+
+        It holds a connection: nothing that waits for anybody else belongs inside.
+        """
+        ...
+
+    def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> None:
+        """Have a statement of ``ask`` run in the background, after those that were handed over before.
+
+        Nobody waits for its rows, and what keeps it from its work is logged. Where too many are waiting it is dropped.
+        """
+        ...
+
+    def settle(self) -> None:
+        """Wait until all that was handed over for ``later`` is done."""
         ...
 
 

@@ -6,9 +6,11 @@ domain's affair.
 
 from __future__ import annotations
 
+import logging
 import select
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
@@ -20,7 +22,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.errors import ConfigurationError, NodeGoneError, TransientError
+from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError, NodeGoneError, TransientError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -29,6 +31,8 @@ from neurigraph_pipelines.statements import statements
 _SEARCH_PATH = "neurigraph,public,extensions"
 _SHARED_TABLE = '"neurigraph.'
 _ATTEMPTS = 3
+_MOST_WAITING = 100
+_log = logging.getLogger(__name__)
 _QUERIES = statements("session")
 
 
@@ -59,6 +63,8 @@ class PostgresDatabase:
         self._pool_wait = pool_wait
         self._pools: dict[str, ConnectionPool[Connection[dict[str, Any]]]] = {}
         self._opening = threading.Lock()
+        self._background: ThreadPoolExecutor | None = None
+        self._waiting: list[Future[None]] = []
 
     @contextmanager
     def owner(self) -> Iterator[Transaction]:
@@ -112,14 +118,55 @@ class PostgresDatabase:
         parameters: Mapping[str, object],
         binary: bool,
     ) -> list[dict[str, Any]]:
+        with self.asking(claims, statement, parameters, binary=binary) as answer:
+            return answer()
+
+    @contextmanager
+    def asking(
+        self,
+        claims: Claims | None,
+        statement: sql.SQL | sql.Composed,
+        parameters: Mapping[str, object],
+        *,
+        binary: bool = False,
+    ) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+        """``ask`` under way: calling what is given waits for the rows."""
         # Until a pipeline ends, its statements are one transaction, without two more to begin and to end it.
         with self._connection("neurigraph_agent", autocommit=True) as connection, connection.pipeline():
             if claims is not None:
                 self._set_claims(connection, claims)
-            return connection.execute(statement, parameters, binary=binary).fetchall()
+            yield connection.execute(statement, parameters, binary=binary).fetchall
+
+    def later(
+        self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]
+    ) -> None:
+        """Have a statement of ``ask`` run in the background, after those that were handed over before."""
+
+        def run() -> None:
+            try:
+                self.ask(claims, statement, parameters)
+            except (psycopg.Error, NeurigraphError) as error:
+                _log.warning("what was to be done in the background failed (%s)", type(error).__name__)
+
+        with self._opening:
+            self._waiting = [one for one in self._waiting if not one.done()]
+            if len(self._waiting) < _MOST_WAITING:
+                if self._background is None:
+                    self._background = ThreadPoolExecutor(1, "neurigraph-database")
+                self._waiting.append(self._background.submit(run))
+
+    def settle(self) -> None:
+        """Wait until all that was handed over for ``later`` is done."""
+        with self._opening:
+            waiting = list(self._waiting)
+        wait(waiting)
 
     def close(self) -> None:
-        """Close all pools; the object may be used again and opens new ones."""
+        """Close all pools once nothing is left for ``later``; the object may be used again and opens new ones."""
+        with self._opening:
+            background, self._background = self._background, None
+        if background is not None:
+            background.shutdown()
         with self._opening:
             pools, self._pools = list(self._pools.values()), {}
         for pool in pools:

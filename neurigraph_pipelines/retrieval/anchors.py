@@ -5,23 +5,25 @@ Pure functions of the shells, and of what the database found to speak for nodes;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.retrieval.names import EXACT, NEARLY
 from neurigraph_pipelines.retrieval.postings import Floats
 from neurigraph_pipelines.retrieval.shells import Shells
 
 INDEXED_COST = 1_500
 """A node that is searched by its indexes costs about as much as so many passages that are compared one by one."""
 
-NAMED = 0.8
-"""From this score on a question names a node, perhaps with one letter wrong; below, it says how a name begins."""
+LINKED = 0.6
+"""What an edge is worth that leads to a node which the question names."""
 
-_SCORED = np.dtype([("node_id", "S16"), ("score", ">f4")])
+_CONTENT = np.dtype([("lexeme", ">i4"), ("node_id", "S16"), ("passages", ">i4")])
+_WORDS = np.dtype([("node_id", "S16"), ("score", ">f4")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,47 @@ class Bounds:
     records: int
 
 
-def choose(shells: Shells, evidence: Mapping[str, Any], route: Floats | None, bounds: Bounds) -> list[Anchor]:
+@dataclass(frozen=True, slots=True)
+class Leads:
+    """What the shells say by themselves of where to search, of each node.
+
+    Attributes:
+        inside: Whether it may be searched at all.
+        are_few: Whether all of those are.
+        name: How surely the question names it.
+        linked: What an edge to a node so named is worth.
+        near: The likeness of its centroid, of the nearest.
+    """
+
+    inside: NDArray[np.bool_]
+    are_few: bool
+    name: NDArray[Any]
+    linked: NDArray[Any]
+    near: NDArray[Any]
+
+
+def lead(shells: Shells, query: str, lexemes: Sequence[str], route: Floats | None, bounds: Bounds) -> Leads:
+    """What names, edges and, where no name leads, centroids say.
+
+    Args:
+        route: The vector of the question, as wide as those of passages; None where nothing can be compared.
+    """
+    inside = np.ones(len(shells), bool) if bounds.within is None else shells.below(bounds.within)
+    are_few = bool(np.count_nonzero(inside) <= 2 * bounds.nodes)
+    named = shells.names.named(query, lexemes)
+    name, linked, near = np.zeros((3, len(shells)))
+    name[list(named)] = list(named.values())
+    for number, score in named.items():
+        if score >= NEARLY:
+            linked[shells.beside(number)] = LINKED
+    if route is not None and (are_few or EXACT not in named.values()):
+        near = _nearest(shells.likeness(route, 2 * bounds.nodes), 2 * bounds.nodes)
+    return Leads(inside, are_few, name, linked, near)
+
+
+def choose(
+    shells: Shells, leads: Leads, evidence: Mapping[str, Any], rarities: NDArray[Any], bounds: Bounds
+) -> list[Anchor]:
     """The nodes to search, best first.
 
     All of them where there are few; else those for which something speaks: a name, an edge to a named one, the rare
@@ -70,16 +112,10 @@ def choose(shells: Shells, evidence: Mapping[str, Any], route: Floats | None, bo
 
     Args:
         evidence: A row of ``neurigraph.evidence``.
-        route: The vector of the question, as wide as those of passages; None where nothing can be compared.
+        rarities: Of each lexeme of the question.
     """
-    name, linked, content, words = (
-        _scores(shells, evidence[kind]) for kind in ("named", "linked", "content", "shells")
-    )
-    inside = np.ones(len(shells), bool) if bounds.within is None else shells.below(bounds.within)
-    are_few = np.count_nonzero(inside) <= 2 * bounds.nodes
-    near = np.zeros(len(shells))
-    if route is not None and (are_few or not np.any(name == 1)):
-        near = _nearest(shells.likeness(route, 2 * bounds.nodes), 2 * bounds.nodes)
+    inside, are_few, name, linked, near = leads.inside, leads.are_few, leads.name, leads.linked, leads.near
+    content, words = _content(shells, evidence["content"], rarities), _words(shells, evidence["words"])
     word = content + 0.5 * words
     score = np.minimum(np.maximum.reduce([name, linked, 0.5 * np.minimum(word, 1) + 0.5 * near]), 1)
     searched = inside & (shells.records > 0)
@@ -88,7 +124,7 @@ def choose(shells: Shells, evidence: Mapping[str, Any], route: Floats | None, bo
     found = np.flatnonzero(searched)
     found = found[np.lexsort((-shells.records[found], -score[found]))]
     cost = np.where(shells.is_indexed[found], INDEXED_COST, shells.passages[found])
-    budget = bounds.passages if evidence["corpus_passages"] <= bounds.passages else bounds.passages // 2
+    budget = bounds.passages if shells.corpus_passages <= bounds.passages else bounds.passages // 2
     in_bounds = (np.arange(len(found)) < bounds.nodes) & (np.cumsum(cost) - cost < budget)
     records_before = np.cumsum(shells.records[found]) - shells.records[found]
     by_words = np.where(word >= near, "words", "centroid")
@@ -100,17 +136,28 @@ def choose(shells: Shells, evidence: Mapping[str, Any], route: Floats | None, bo
             shells.path(number),
             str(reason[number]),
             float(score[number]),
-            float(name[number]) if name[number] >= NAMED else 0.0,
+            float(name[number]) if name[number] >= NEARLY else 0.0,
         )
         for number in found[in_bounds | (records_before < bounds.records)].tolist()
     ]
 
 
-def _scores(shells: Shells, packed: bytes | None) -> NDArray[Any]:
-    """Of each node, the score that the database gave it; 0 for most."""
+def _content(shells: Shells, packed: bytes | None, rarities: NDArray[Any]) -> NDArray[Any]:
+    """Of each node, how much of what is rare in the question its content holds, and how often; 0 for most."""
+    if not packed:
+        return np.zeros(len(shells))
+    given = np.frombuffer(packed, _CONTENT)
+    lexeme, passages, number = given["lexeme"] - 1, given["passages"], shells.numbers(given["node_id"])
+    share = rarities / rarities[np.unique(lexeme)].sum()
+    known = number >= 0
+    return np.bincount(number[known], (share[lexeme] * passages / (passages + 1))[known], minlength=len(shells))
+
+
+def _words(shells: Shells, packed: bytes | None) -> NDArray[Any]:
+    """Of each node, the share of the question's words that its shell holds; 0 for most."""
     scores = np.zeros(len(shells))
     if packed:
-        given = np.frombuffer(packed, _SCORED)
+        given = np.frombuffer(packed, _WORDS)
         numbers = shells.numbers(given["node_id"])
         scores[numbers[numbers >= 0]] = given["score"][numbers >= 0]
     return scores

@@ -113,6 +113,12 @@ class Ranked(NamedTuple):
     parts: dict[str, float | None]
 
 
+def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
+    """How rare lexemes are that occur in so many of all passages: the inverse document frequency of BM25."""
+    counts = np.array(occurrences, np.float64)
+    return np.log1p((np.maximum(passages - counts, 0) + 0.5) / (counts + 0.5))
+
+
 def rank(layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked) -> tuple[list[Ranked], list[Ranked]]:
     """The best records and the best messages of some nodes, best first.
 

@@ -6,7 +6,6 @@ in memory, and what they hold is ranked there; both are read before only where t
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -17,6 +16,7 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from pgvector import HalfVector
 
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
@@ -24,14 +24,14 @@ from neurigraph_pipelines.graph.exclusion import looking_again
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.ingestion.hygiene import clean_text
-from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.lexemes import WINDOW_LENGTH, Lexer
 from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.ports import Database, Embedder
-from neurigraph_pipelines.retrieval.anchors import Anchor, Bounds, choose
+from neurigraph_pipelines.retrieval.anchors import Anchor, Bounds, Leads, choose, lead
 from neurigraph_pipelines.retrieval.cache import AnswerCache
 from neurigraph_pipelines.retrieval.layers import LayerCache, MetadataLayer, read_layers
 from neurigraph_pipelines.retrieval.postings import Floats
-from neurigraph_pipelines.retrieval.ranking import Asked, Ranked, rank
+from neurigraph_pipelines.retrieval.ranking import Asked, Ranked, rank, rarities
 from neurigraph_pipelines.retrieval.shells import Shells
 from neurigraph_pipelines.retrieval.speakers import role_asked, speakers_named, without_names
 from neurigraph_pipelines.settings import Settings
@@ -42,11 +42,14 @@ MAX_LIMIT = 200
 MAX_MESSAGE_LIMIT = 1_000
 MAX_QUERY_LEXEMES = 64
 ANCHORS_SHOWN = 10
-NODES_WARMED = 5
-"""Nodes of the best hits whose neighbourhood is staged."""
+NODES_WARMED, STEPS_WARMED = 5, 2
+"""Nodes of the best hits whose neighbourhood is staged, and how many edges far: no third layer."""
 
 CANDIDATES = 100
 """Passages that a big node contributes by each of its two vectors; by words it is twice as many."""
+
+_LOOKED_UP = 2_000
+"""Passages of an indexed node that hold a word by which they are looked up, about."""
 
 _STAGED = 5_000
 """Entries of what is kept by asker and node."""
@@ -114,7 +117,7 @@ class Kept:
         answers: By asker and question, with the version of the data that they were given from.
         layers: Of nodes.
         shells: By asker.
-        staged: By asker, version of the data and node: what was staged a moment ago for its sake.
+        staged: By asker, version of the data and node: that it was staged a moment ago.
         awaited: For whom something was staged that was not brought into memory since.
     """
 
@@ -122,7 +125,7 @@ class Kept:
         self.answers: AnswerCache[tuple[str, Answer]] = AnswerCache()
         self.layers = LayerCache()
         self.shells: AnswerCache[Shells] = AnswerCache(math.inf)
-        self.staged: AnswerCache[frozenset[UUID]] = AnswerCache()
+        self.staged: AnswerCache[bool] = AnswerCache()
         self.awaited: set[Claims] = set()
 
 
@@ -147,67 +150,199 @@ def search(database: Database, embedder: Embedder, settings: Settings, claims: C
         InvalidInputError: The question is empty or too long, or a limit is out of range.
         NotFoundError: The node to search below does not exist or is not visible.
     """
-    query, kept, lexer = _checked(question), kept_of(database), Lexer(settings.language)
-    asked = _as_json(question, query, lexer, embedder)
-    asked_as_text = json.dumps(asked)
-    asker = (claims, question, asked_as_text, settings.max_anchors, settings.max_searched_passages)
-    answered = kept.answers.get(asker) if settings.answer_cache_entries else None
-    if answered is not None and answered[0] == database.ask(claims, _QUERIES["data_version"], {})[0]["version"]:
-        return deepcopy(answered[1])
-    shells = kept.shells.get((claims, embedder.dimensions)) if settings.layer_cache_mb else None
-    known = {"question": asked_as_text, "known_version": shells.data_version if shells is not None else None}
-    evidence = next(iter(database.ask(claims, _QUERIES["evidence"], known, binary=True)), None)
-    if evidence is not None and (shells is None or shells.data_version != evidence["data_version"]):
-        shells = Shells(evidence)
-        if shells.data_version is not None:
-            most = int(_SHELLS * settings.layer_cache_mb * 1_000_000)
-            kept.shells.put((claims, embedder.dimensions), shells, most, shells.size)
-    within = None
-    if question.node_id is not None:
-        within = shells.number(question.node_id) if shells is not None else None
-        if evidence is None or within is None:
+    return _Search(database, embedder, settings, claims, question).answer()
+
+
+class _Search:
+    """One question of one asker."""
+
+    def __init__(
+        self, database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question
+    ) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._settings = settings
+        self._claims = claims
+        self._question = question
+        self._query = _checked(question)
+        self._lexer = Lexer(settings.language)
+        self._lexemes = list(dict.fromkeys(self._lexer.lexemes(self._query)))[:MAX_QUERY_LEXEMES]
+        self._stems = list(dict.fromkeys(self._lexer.stems(self._query)))[:MAX_QUERY_LEXEMES]
+        self._kept = kept_of(database)
+        self._graph = (claims, embedder.dimensions)
+
+    def answer(self) -> Answer:
+        settings = self._settings
+        if not settings.answer_cache_entries:
+            return self._answer()[0]
+        bounds = (settings.max_anchors, settings.max_searched_passages, settings.language)
+        asker = (self._graph, self._question, self._embedder.model, bounds)
+        answered = self._kept.answers.get(asker)
+        if answered is not None:
+            (now,) = self._database.ask(self._claims, _QUERIES["data_version"], {})
+            if answered[0] == now["version"]:
+                return deepcopy(answered[1])
+        answer, version = self._answer()
+        if version is not None:
+            self._kept.answers.put(asker, (version, deepcopy(answer)), settings.answer_cache_entries)
+        return answer
+
+    def _answer(self) -> tuple[Answer, str | None]:
+        """The answer, and the version of the data for as long as which it may be kept."""
+        past = self._kept.shells.get(self._graph) if self._settings.layer_cache_mb else None
+        # Most often nothing has changed since, and where the shells lead is known before the database answers.
+        meant = self._meant(past) if past and past.data_version is not None else None
+        with self._database.asking(self._claims, _QUERIES["evidence"], self._known(past), binary=True) as rows:
+            leads = self._leads(past, meant) if past and meant is not None else None
+            evidence = next(iter(rows()), None)
+        shells = self._shells(past, evidence)
+        if self._question.node_id is not None and (shells is None or shells.number(self._question.node_id) is None):
             raise NotFoundError
-    if evidence is None or not shells:
-        return Answer()
-    named = speakers_named(query, shells.speakers, lexer)
-    vectors = _embed(embedder, without_names(query, set().union(*named.values())))
-    compared = vectors if evidence["model"] == embedder.model else None
-    bounds = Bounds(within, settings.max_anchors, settings.max_searched_passages, question.limit)
-    anchors = choose(shells, evidence, compared[1] if compared is not None else None, bounds)
-    notes = _notes(embedder.model, evidence["model"], vectors is not None)
-    layers = read_layers(
-        database,
-        kept.layers,
-        settings.layer_cache_mb * 1_000_000,
-        claims,
-        {anchor.node_id: anchor.version for anchor in anchors},
-        evidence["model"],
-        asked,
-        HalfVector(compared[1]) if compared is not None else None,
-    )
-    if any(layer.model != evidence["model"] for layer in layers.values()):  # the user has moved to another one since
-        return search(database, embedder, settings, claims, question)
-    # A node may have vanished since.
-    searched = [anchor for anchor in anchors if anchor.node_id in layers]
-    records, messages = rank(
-        [layers[anchor.node_id] for anchor in searched],
-        [anchor.boost for anchor in searched],
-        _as_ranked(question, query, asked["lexemes"], list(named), evidence, compared),
-    )
-    nodes = [_Searched(anchor, layers[anchor.node_id]) for anchor in searched]
-    answer = Answer(
-        [nodes[one.node].hit(one, question.explain) for one in records],
-        [nodes[one.node].message(one, question.explain) for one in messages],
-        [node.anchor for node in nodes[:ANCHORS_SHOWN]],
-        notes=notes,
-    )
-    _put_back(database, claims, answer.hits, question)
-    targets = list(dict.fromkeys(hit["node_id"] for hit in answer.hits))[:NODES_WARMED]
-    answer = replace(answer, warmed=_stage(database, kept, settings, claims, evidence["data_version"], targets))
-    # Only the owner's answers have a version: a grant ends with the next question, and nothing says when.
-    if settings.answer_cache_entries and evidence["data_version"] is not None and vectors is not None:
-        kept.answers.put(asker, (evidence["data_version"], deepcopy(answer)), settings.answer_cache_entries)
-    return answer
+        if evidence is None or not shells:
+            return Answer(), None
+        if shells is not past or meant is None or leads is None:
+            meant = self._meant(shells)
+            leads = self._leads(shells, meant)
+        weights = rarities(evidence["occurrences"], shells.corpus_passages)
+        anchors = choose(shells, leads, evidence, weights, self._bounds(shells))
+        layers = read_layers(
+            self._database,
+            self._kept.layers,
+            self._settings.layer_cache_mb * 1_000_000,
+            self._claims,
+            {anchor.node_id: anchor.version for anchor in anchors},
+            shells.model,
+            self._as_json(_rare(self._lexemes, evidence["occurrences"], weights)),
+            HalfVector(meant.compared[1]) if meant.compared is not None else None,
+        )
+        if any(layer.model != shells.model for layer in layers.values()):  # the user has moved to another one since
+            return self._answer()
+        # A node may have vanished since.
+        searched = [anchor for anchor in anchors if anchor.node_id in layers]
+        records, messages = rank(
+            [layers[anchor.node_id] for anchor in searched],
+            [anchor.boost for anchor in searched],
+            self._as_ranked(shells, meant, evidence["said_by"], weights),
+        )
+        nodes = [_Searched(anchor, layers[anchor.node_id]) for anchor in searched]
+        answer = Answer(
+            [nodes[one.node].hit(one, self._question.explain) for one in records],
+            [nodes[one.node].message(one, self._question.explain) for one in messages],
+            [node.anchor for node in nodes[:ANCHORS_SHOWN]],
+            notes=_notes(self._embedder.model, shells.model, meant.is_embedded),
+        )
+        _put_back(self._database, self._claims, answer.hits, self._question)
+        answer = replace(answer, warmed=self._stage(shells, answer.hits))
+        # Only the owner's answers have a version: a grant ends with the next question, and nothing says when.
+        return answer, shells.data_version if meant.is_embedded else None
+
+    def _known(self, past: Shells | None) -> dict[str, Any]:
+        """The question as ``neurigraph.evidence`` takes it."""
+        return {
+            "lexemes": self._lexemes,
+            "stems": self._stems,
+            "speaker": _speaker(self._question),
+            "dimensions": self._embedder.dimensions,
+            "known_version": past.data_version if past is not None else None,
+        }
+
+    def _shells(self, past: Shells | None, evidence: Mapping[str, Any] | None) -> Shells | None:
+        """The shells that are in force, which are kept."""
+        if evidence is None:
+            return None
+        version = evidence["data_version"]
+        if past is not None and version is not None and past.data_version == version:
+            return past
+        shells = Shells(evidence, past)
+        most = int(_SHELLS * self._settings.layer_cache_mb * 1_000_000)
+        self._kept.shells.put(self._graph, shells, most, shells.size)
+        return shells
+
+    def _meant(self, shells: Shells) -> _Meant:
+        named = speakers_named(self._query, shells.speakers, self._lexer)
+        vectors = _embed(self._embedder, without_names(self._query, set().union(*named.values())))
+        compared = vectors if shells.model == self._embedder.model else None
+        return _Meant(list(named), vectors is not None, compared)
+
+    def _bounds(self, shells: Shells) -> Bounds:
+        node_id = self._question.node_id
+        return Bounds(
+            shells.number(node_id) if node_id is not None else None,
+            self._settings.max_anchors,
+            self._settings.max_searched_passages,
+            self._question.limit,
+        )
+
+    def _leads(self, shells: Shells, meant: _Meant) -> Leads:
+        route = meant.compared[1] if meant.compared is not None else None
+        return lead(shells, self._query, self._lexemes, route, self._bounds(shells))
+
+    def _as_json(self, rare: Mapping[str, float]) -> dict[str, Any]:
+        """The question as ``neurigraph.layers`` takes it, with the words by which passages may be looked up."""
+        question = self._question
+        return {
+            "stems": self._stems,
+            "rare": rare,
+            "model": self._embedder.model,
+            "dimensions": self._embedder.dimensions,
+            "limit": question.limit,
+            "at": _moment(question.at),
+            "occurred_after": _moment(question.occurred_after),
+            "occurred_before": _moment(question.occurred_before),
+            "source_kinds": [kind.value for kind in question.source_kinds],
+            "speaker": _speaker(question),
+            "candidates": CANDIDATES,
+        }
+
+    def _as_ranked(self, shells: Shells, meant: _Meant, said_by: str | None, weights: NDArray[Any]) -> Asked:
+        """The question as the ranking takes it, with what is known of all that may be searched."""
+        question = self._question
+        return Asked(
+            lexemes=dict(zip(self._lexemes, weights.tolist(), strict=True)),
+            mean_length=max(WINDOW_LENGTH * shells.corpus_lexemes / max(shells.corpus_passages, 1), 1.0),
+            limit=question.limit,
+            message_limit=question.message_limit,
+            vector=meant.compared[0] if meant.compared is not None else None,
+            passage_vector=meant.compared[1] if meant.compared is not None else None,
+            at=_seconds(question.at),
+            occurred_after=_seconds(question.occurred_after),
+            occurred_before=_seconds(question.occurred_before),
+            source_kinds=tuple(kind.value for kind in question.source_kinds),
+            speaker=said_by,
+            speakers=tuple(meant.speakers),
+            role=role_asked(self._query),
+            periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
+            explain=question.explain,
+            include_superseded=question.include_superseded,
+        )
+
+    def _stage(self, shells: Shells, hits: Sequence[Mapping[str, Any]]) -> int:
+        """Have what lies around the best hits staged, unless it was a moment ago; says how many nodes that are."""
+        targets = list(dict.fromkeys(hit["node_id"] for hit in hits))[:NODES_WARMED]
+        numbers = [shells.number(UUID(target)) for target in targets]
+        staged = [(self._claims, shells.data_version, target) for target in targets]
+        if targets and (shells.data_version is None or not all(map(self._kept.staged.get, staged))):
+            self._kept.awaited.add(self._claims)
+            seconds = self._settings.warming_ttl_minutes * 60
+            self._database.later(self._claims, _QUERIES["stage"], {"targets": targets, "seconds": seconds})
+            for one in staged:
+                self._kept.staged.put(one, True, _STAGED)
+        return len(shells.around([number for number in numbers if number is not None], STEPS_WARMED))
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """What a question means in one graph.
+
+    Attributes:
+        speakers: Whom it is about.
+        is_embedded: Whether it has vectors.
+        compared: These, where they can be compared with those in use.
+    """
+
+    speakers: list[str]
+    is_embedded: bool
+    compared: tuple[Floats, Floats] | None
 
 
 class _Searched:
@@ -263,74 +398,26 @@ def _put_back(database: Database, claims: Claims, hits: Sequence[dict[str, Any]]
             hit["superseded"] = record_id in superseded
 
 
-def _stage(
-    database: Database, kept: Kept, settings: Settings, claims: Claims, version: str | None, targets: Sequence[str]
-) -> int:
-    """Stage what lies around nodes, unless this process did a moment ago; says how many nodes are staged."""
-    known = {target: kept.staged.get((claims, version, target)) for target in targets}
-    if targets and (version is None or None in known.values()):
-        kept.awaited.add(claims)
-        parameters = {"targets": list(targets), "seconds": settings.warming_ttl_minutes * 60}
-        for row in database.ask(claims, _QUERIES["stage"], parameters):
-            known[str(row["target"])] = reached = frozenset(row["reached"])
-            kept.staged.put((claims, version, str(row["target"])), reached, _STAGED)
-    return len(frozenset().union(*(reached for reached in known.values() if reached is not None)))
-
-
-def _as_json(question: Question, query: str, lexer: Lexer, embedder: Embedder) -> dict[str, Any]:
-    """The question as the functions of the database take it."""
-    return {
-        "query": query,
-        "lexemes": list(dict.fromkeys(lexer.lexemes(query)))[:MAX_QUERY_LEXEMES],
-        "stems": list(dict.fromkeys(lexer.stems(query)))[:MAX_QUERY_LEXEMES],
-        "model": embedder.model,
-        "dimensions": embedder.dimensions,
-        "limit": question.limit,
-        "node_id": str(question.node_id) if question.node_id is not None else None,
-        "at": _moment(question.at),
-        "occurred_after": _moment(question.occurred_after),
-        "occurred_before": _moment(question.occurred_before),
-        "source_kinds": [kind.value for kind in question.source_kinds],
-        "speaker": clean_text(question.speaker, "repair")[0] if question.speaker is not None else None,
-        "candidates": CANDIDATES,
-    }
-
-
-def _as_ranked(
-    question: Question,
-    query: str,
-    lexemes: Sequence[str],
-    speakers: Sequence[str],
-    evidence: Mapping[str, Any],
-    vectors: tuple[Floats, Floats] | None,
-) -> Asked:
-    """The question as the ranking takes it, with what the database says of all that may be searched."""
-    return Asked(
-        lexemes=dict(zip(lexemes, evidence["rarities"] or (), strict=True)),
-        mean_length=max(evidence["mean_length"] or 0.0, 1.0),
-        limit=question.limit,
-        message_limit=question.message_limit,
-        vector=vectors[0] if vectors is not None else None,
-        passage_vector=vectors[1] if vectors is not None else None,
-        at=_seconds(question.at),
-        occurred_after=_seconds(question.occurred_after),
-        occurred_before=_seconds(question.occurred_before),
-        source_kinds=tuple(kind.value for kind in question.source_kinds),
-        speaker=evidence["speaker"],
-        speakers=tuple(speakers),
-        role=role_asked(query),
-        periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
-        explain=question.explain,
-        include_superseded=question.include_superseded,
-    )
-
-
 def _seconds(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment is not None else None
 
 
 def _moment(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment is not None else None
+
+
+def _speaker(question: Question) -> str | None:
+    return clean_text(question.speaker, "repair")[0] if question.speaker is not None else None
+
+
+def _rare(lexemes: Sequence[str], occurrences: Sequence[int], weights: NDArray[Any]) -> dict[str, float]:
+    """Those lexemes by which passages can be looked up: the rarest, as long as few hold them."""
+    rare, before = {}, 0
+    for passages, lexeme, weight in sorted(zip(occurrences, lexemes, weights.tolist(), strict=True)):
+        if passages and before < _LOOKED_UP and passages < 10 * _LOOKED_UP:
+            rare[lexeme] = weight
+        before += passages
+    return rare
 
 
 def _checked(question: Question) -> str:

@@ -5,7 +5,7 @@ What may be seen is decided by ``neurigraph.evidence`` of the database; which no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.retrieval.layers import sent_vectors
-from neurigraph_pipelines.retrieval.postings import Floats
+from neurigraph_pipelines.retrieval.names import Names
+from neurigraph_pipelines.retrieval.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.signs import Signs
 
 _COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4"), ("is_indexed", ">i4")])
-_BYTES_OF_NODE = 600
+_BYTES_OF_NODE = 5_000  # most of them its names, with each letter left out
 _ESTIMATED, _COMPARED = 10, 4
 """Of ten times as many nodes as are asked for, four times as many are compared, by an estimate for all."""
 
@@ -32,9 +33,14 @@ class Shells:
 
     Args:
         row: A row of ``neurigraph.evidence`` with which they came.
+        before: Shells of the same asker, of which is taken over what follows from what has not changed.
 
     Attributes:
-        data_version: Of what they were read from; None where nobody may learn it, and nothing may be kept.
+        data_version: Of what they were read from; None where nobody may learn it, and they hold for one question.
+        model: Whose vectors are in use.
+        corpus_passages: How much whoever asks may search.
+        corpus_lexemes: The same in words.
+        names: Of all nodes but roots.
         speakers: Who speaks in the memories, in lower case.
         records: Of each node, how many records it has.
         passages: Of each node.
@@ -42,8 +48,11 @@ class Shells:
         is_indexed: Of each node, whether its vectors have an index that may be used.
     """
 
-    def __init__(self, row: Mapping[str, Any]) -> None:
+    def __init__(self, row: Mapping[str, Any], before: Shells | None = None) -> None:
         self.data_version: str | None = row["data_version"]
+        self.model: str | None = row["model"]
+        self.corpus_passages: int = row["corpus_passages"]
+        self.corpus_lexemes: int = row["corpus_lexemes"]
         self.speakers: list[str] = row["speakers"] or []
         counts = np.frombuffer(row["counts"] or b"", _COUNTS)
         self.records = counts["records"].astype(np.intp)
@@ -53,6 +62,17 @@ class Shells:
         self._ids = np.frombuffer(self._sent_ids, _ID)
         self.parents = self.numbers(np.frombuffer(row["parents"] or b"", _ID))
         self._names: list[str] = row["node_names"] or []
+        called = [
+            f"{name}\n{aliases}" if aliases is not None else None
+            for name, aliases in zip(self._names, row["aliases"] or (), strict=True)
+        ]
+        past = before.names if before is not None else None
+        self.names: Names = past if past is not None and past.are_called(called) else Names(called, past)
+        ends = self.numbers(np.frombuffer(row["edges"] or b"", _ID)).reshape(-1, 2)
+        ends = ends[(ends >= 0).all(axis=1)]
+        beside = np.concatenate((ends, ends[:, ::-1]))
+        self._beside: Numbers = beside[np.argsort(beside[:, 0], kind="stable"), 1]
+        self._first_beside: Numbers = np.searchsorted(np.sort(beside[:, 0]), np.arange(len(self) + 1))
         self._versions: list[str | None] = row["versions"] or []
         self._shown: dict[int, tuple[str, str]] = {}
         self._centroids = sent_vectors(row["centroids"], ">f2", len(counts))
@@ -89,6 +109,20 @@ class Shells:
         reached: NDArray[np.bool_] = np.arange(len(self)) == number
         while not np.array_equal(wider := reached | reached[self.parents], reached):
             reached = wider
+        return reached
+
+    def beside(self, number: int) -> list[int]:
+        """The nodes at the other ends of a node's edges."""
+        beside: list[int] = self._beside[self._first_beside[number] : self._first_beside[number + 1]].tolist()
+        return beside
+
+    def around(self, numbers: Iterable[int], steps: int) -> set[int]:
+        """Nodes, and those that so many edges lead to from one of them."""
+        reached = set(numbers)
+        last = reached
+        for _ in range(steps):
+            last = {other for number in last for other in self.beside(number)} - reached
+            reached = reached | last
         return reached
 
     def likeness(self, route: Floats, most: int) -> NDArray[Any]:

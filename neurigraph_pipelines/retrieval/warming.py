@@ -34,6 +34,7 @@ def bring_in(database: Database, settings: Settings, claims: Claims) -> int:
         How many nodes; 0 when nothing is staged, or warming or memory is switched off.
     """
     kept_of(database).awaited.discard(claims)
+    database.settle()
     if not settings.warming_nodes or not settings.layer_cache_mb:
         return 0
     with suppress(Error, NeurigraphError):

@@ -5,17 +5,17 @@ SELECT neurigraph.data_version() AS version;
 
 -- name: evidence
 SELECT e.*
-FROM neurigraph.evidence(%(question)s::jsonb, %(known_version)s) AS e;
+FROM neurigraph.evidence(
+    %(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s, %(known_version)s
+) AS e;
 
 -- name: layers
 SELECT l.*
 FROM neurigraph.layers(%(question)s, %(nodes)s, %(horizons)s::bigint [], %(embedding)s::halfvec(512)) AS l;
 
 -- name: stage
-SELECT
-    s.target,
-    s.reached
-FROM neurigraph.stage(%(targets)s, %(seconds)s) AS s;
+SELECT s.node_id
+FROM neurigraph.stage(%(targets)s, %(seconds)s) AS s (node_id);
 
 -- name: staged
 SELECT

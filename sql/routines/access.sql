@@ -173,12 +173,6 @@ LANGUAGE sql STABLE AS $$
     WHERE g.user_id = owner AND CASE WHEN told IS NULL THEN true ELSE g.node_id = ANY(told) END
 $$;
 
-CREATE OR REPLACE FUNCTION neurigraph_private.names_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.node_names
-LANGUAGE sql STABLE AS $$
-    SELECT n.* FROM neurigraph.node_names AS n
-    WHERE n.user_id = owner AND (told IS NULL OR n.node_id = ANY(told))
-$$;
-
 CREATE OR REPLACE FUNCTION neurigraph_private.edges_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.node_edges
 LANGUAGE sql STABLE AS $$
     SELECT e.* FROM neurigraph.node_edges AS e

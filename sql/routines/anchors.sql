@@ -2,135 +2,23 @@
 -- that checks the claims, on nodes that told_nodes() allows, and on nothing else: only so do operators that are not
 -- leakproof keep their indexes. The policies of the tables stay as they are, a wall of their own.
 
--- Rarity of each lexeme of a question in all that whoever asks may search (Robertson and Zaragoza, 2009).
 DROP FUNCTION IF EXISTS neurigraph.anchors(jsonb, halfvec);
 DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
 DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, uuid [], jsonb, halfvec);
 DROP FUNCTION IF EXISTS neurigraph_private.rarities(uuid, text []);
-CREATE OR REPLACE FUNCTION neurigraph_private.rarities(asking jsonb, told uuid [], question jsonb)
-RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
-LANGUAGE sql STABLE ROWS 8 AS $$
-    SELECT
-        l.place::integer,
-        l.lexeme,
-        coalesce(o.passages, 0),
-        ln(1 + (c.passages - coalesce(o.passages, 0) + 0.5) / (coalesce(o.passages, 0) + 0.5))
-    FROM jsonb_array_elements_text(question -> 'lexemes') WITH ORDINALITY AS l (lexeme, place)
-    CROSS JOIN neurigraph_private.corpus(asking, told) AS c
-    LEFT JOIN neurigraph_private.occurrences(
-        asking, told, ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'))
-    ) AS o ON l.lexeme = o.lexeme
-$$;
-
--- Whether passages can be looked up by a lexeme: before it come those that are rarer.
-CREATE OR REPLACE FUNCTION neurigraph_private.is_rare(passages bigint, before numeric) RETURNS boolean
-LANGUAGE sql IMMUTABLE RETURN before < 2000 AND passages < 20000;
-
--- Those of a question's lexemes by which passages can be looked up: the rarest, as long as few hold them.
-CREATE OR REPLACE FUNCTION neurigraph_private.rare_lexemes(asking jsonb, told uuid [], question jsonb)
-RETURNS TABLE (place integer, lexeme text, passages bigint, weight double precision)
-LANGUAGE sql STABLE ROWS 8 AS $$
-    SELECT r.place, r.lexeme, r.passages, r.weight
-    FROM (
-        SELECT a.*, sum(a.passages) OVER (ORDER BY a.passages, a.place) - a.passages AS before
-        FROM neurigraph_private.rarities(asking, told, question) AS a
-        WHERE a.passages > 0
-    ) AS r
-    WHERE neurigraph_private.is_rare(r.passages, r.before)
-$$;
-
--- Nodes that the question names: as they are (1), nearly (0.8), or by how they begin (0.6).
+DROP FUNCTION IF EXISTS neurigraph_private.rarities(jsonb, uuid [], jsonb);
+DROP FUNCTION IF EXISTS neurigraph_private.rare_lexemes(jsonb, uuid [], jsonb);
+DROP FUNCTION IF EXISTS neurigraph_private.is_rare(bigint, numeric);
 DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, text, text []);
-CREATE OR REPLACE FUNCTION neurigraph_private.named_nodes(owner uuid, told uuid [], query text, lexemes text [])
-RETURNS TABLE (node_id uuid, score real)
-LANGUAGE sql STABLE ROWS 10 AS $$
-    WITH said AS MATERIALIZED (
-        SELECT w.word, w.place
-        FROM unnest(neurigraph_private.name_words(query)) WITH ORDINALITY AS w (word, place)
-    ),
+DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, uuid [], text, text []);
 
-    phrases AS MATERIALIZED (
-        SELECT p.key, min(p.words) AS words, min(r.place) AS place
-        FROM (
-            SELECT
-                s.place,
-                s.word AS one,
-                s.word || ' ' || lead(s.word, 1) OVER o AS two,
-                s.word || ' ' || lead(s.word, 1) OVER o || ' ' || lead(s.word, 2) OVER o AS three,
-                s.word || ' ' || lead(s.word, 1) OVER o || ' ' || lead(s.word, 2) OVER o || ' '
-                || lead(s.word, 3) OVER o AS four,
-                s.word || ' ' || lead(s.word, 1) OVER o || ' ' || lead(s.word, 2) OVER o || ' '
-                || lead(s.word, 3) OVER o || ' ' || lead(s.word, 4) OVER o AS five,
-                s.word || ' ' || lead(s.word, 1) OVER o || ' ' || lead(s.word, 2) OVER o || ' '
-                || lead(s.word, 3) OVER o || ' ' || lead(s.word, 4) OVER o || ' ' || lead(s.word, 5) OVER o AS six
-            FROM said AS s
-            WINDOW o AS (ORDER BY s.place)
-        ) AS r
-        CROSS JOIN LATERAL (
-            VALUES (1, r.one), (2, r.two), (3, r.three), (4, r.four), (5, r.five), (6, r.six)
-        ) AS p (words, key)
-        WHERE p.key IS NOT NULL
-        GROUP BY p.key
-    ),
-
-    -- What gaps() gives, which is called once a name; here it would be once a phrase.
-    variants AS MATERIALIZED (
-        SELECT p.key AS variant, 0 AS gap FROM phrases AS p
-        WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 4 AND 40
-        UNION ALL
-        SELECT overlay(p.key PLACING '' FROM s.gap FOR 1), s.gap
-        FROM phrases AS p CROSS JOIN LATERAL generate_series(1, char_length(p.key)) AS s (gap)
-        WHERE p.words <= 2 AND p.place <= 40 AND char_length(p.key) BETWEEN 5 AND 40
-            -- Of equal letters in a row the first.
-            AND (s.gap = 1 OR substr(p.key, s.gap, 1) <> substr(p.key, s.gap - 1, 1))
-    ),
-
-    -- All that may be meant, looked up at once.
-    known AS MATERIALIZED (
-        SELECT n.node_id, n.key, n.gap, n.name FROM neurigraph_private.names_of(owner, told) AS n
-        WHERE n.key = ANY(ARRAY(
-            SELECT v.variant FROM variants AS v
-            UNION ALL
-            SELECT left(p.key, 100) FROM phrases AS p
-        ))
-    ),
-
-    found AS (
-        SELECT n.node_id, 1.0 AS score
-        FROM known AS n
-        INNER JOIN phrases AS p ON n.key = left(p.key, 100)
-        WHERE n.gap = 0
-            AND (
-                n.name = p.key
-                OR position(' ' || n.name || ' ' IN (SELECT ' ' || string_agg(s.word, ' ' ORDER BY s.place) || ' '
-                    FROM said AS s)) > 0
-            )
-        UNION ALL
-        SELECT n.node_id, 0.8
-        FROM known AS n
-        INNER JOIN variants AS v ON n.key = v.variant
-        WHERE (v.gap = 0) <> (n.gap = 0) OR (v.gap > 0 AND n.gap > 0 AND abs(v.gap - n.gap) <= 1)
-        UNION ALL
-        SELECT b.node_id, 0.6
-        FROM unnest(lexemes) AS l (lexeme)
-        CROSS JOIN LATERAL (
-            SELECT n.node_id FROM neurigraph_private.names_of(owner, told) AS n
-            WHERE n.gap = 0 AND char_length(l.lexeme) >= 4
-                AND n.key >= l.lexeme AND n.key < l.lexeme || U&'\+10FFFF'
-            ORDER BY n.key
-            LIMIT 16
-        ) AS b
-    )
-
-    SELECT f.node_id, max(f.score)::real FROM found AS f GROUP BY f.node_id
-$$;
-
--- The shells of all nodes of which whoever asks is told, in the order of their ids, as a process holds them; of
--- centroids the first so many dimensions.
-CREATE OR REPLACE FUNCTION neurigraph_private.shells(
+-- The shells of all nodes of which whoever asks is told, in the order of their ids, with the edges between them, as a
+-- process holds them; of centroids the first so many dimensions.
+DROP FUNCTION IF EXISTS neurigraph_private.shells(jsonb, uuid [], integer);
+CREATE FUNCTION neurigraph_private.shells(
     asking jsonb, told uuid [], dimensions integer,
-    OUT node_ids bytea, OUT parents bytea, OUT node_names text [], OUT counts bytea, OUT versions text [],
-    OUT centroids bytea
+    OUT node_ids bytea, OUT parents bytea, OUT node_names text [], OUT aliases text [], OUT counts bytea,
+    OUT versions text [], OUT centroids bytea, OUT edges bytea
 )
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -146,15 +34,18 @@ BEGIN
         string_agg(uuid_send(s.node_id), ''),
         string_agg(uuid_send(s.parent_id), ''),
         array_agg(s.node_name),
+        array_agg(s.aliases),
         string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
         array_agg(CASE WHEN can_be_kept AND NOT s.is_indexed THEN s.version END),
         -- A mean tells of what it is the mean of.
         string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_told)
-    INTO node_ids, parents, node_names, counts, versions, centroids
+    INTO node_ids, parents, node_names, aliases, counts, versions, centroids
     FROM (
         SELECT
             g.node_id,
             g.node_name,
+            -- Nobody calls a root by its name.
+            CASE WHEN g.layer_depth > 0 THEN array_to_string(g.aliases, E'\n') END AS aliases,
             g.record_count,
             g.routing_centroid,
             coalesce(t.passages, 0)::integer AS passages,
@@ -173,19 +64,26 @@ BEGIN
         LEFT JOIN neurigraph_private.node_versions(owner) AS c ON g.node_id = c.node_id
         ORDER BY g.node_id
     ) AS s;
+    SELECT string_agg(uuid_send(e.from_node_id) || uuid_send(e.to_node_id), '') INTO edges
+    FROM neurigraph_private.edges_of(owner, told) AS e;
 END
 $$;
 
--- What speaks for which nodes: the names that a question says, edges to the nodes so named, the rare words of the
--- content, and the words of the shells; with what the ranking must know of all that may be searched. No row where the
--- claims open nothing. Shells and speakers come along unless those of the version that is known are in force. Each id
--- is followed by a score.
+-- What speaks for which nodes, as far as only the database knows it: the rare words of the content (the number of the
+-- word, the node, how many of its passages hold it) and the words of the shells (the node, and a score); with how many
+-- passages hold each word. No row where the claims open nothing. What a process holds of the graph comes along unless
+-- that of the version it knows is in force.
 DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb);
-CREATE OR REPLACE FUNCTION neurigraph.evidence(question jsonb, known_version text DEFAULT NULL)
+DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb, text);
+DROP FUNCTION IF EXISTS neurigraph.evidence(text [], text [], text, integer, text);
+CREATE FUNCTION neurigraph.evidence(
+    lexemes text [], stems text [], speaker text, dimensions integer, known_version text
+)
 RETURNS TABLE (
-    model text, data_version text, speaker text, rarities double precision [], mean_length double precision,
-    corpus_passages bigint, named bytea, linked bytea, content bytea, shells bytea, speakers text [],
-    node_ids bytea, parents bytea, node_names text [], counts bytea, versions text [], centroids bytea
+    data_version text, said_by text, occurrences bigint [], content bytea, words bytea,
+    model text, corpus_passages bigint, corpus_lexemes bigint, speakers text [],
+    node_ids bytea, parents bytea, node_names text [], aliases text [], counts bytea, versions text [],
+    centroids bytea, edges bytea
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -194,63 +92,38 @@ DECLARE
     asking jsonb := neurigraph.claims();
     owner uuid := asking ->> 'user_id';
     told uuid [] := neurigraph_private.told_nodes(asking);
-    lexemes text [] := ARRAY(SELECT jsonb_array_elements_text(question -> 'lexemes'));
-    stems text [] := ARRAY(SELECT jsonb_array_elements_text(question -> 'stems'));
-    are_told boolean := neurigraph_private.counts_are_told(asking);
-    certain uuid [];
+    are_told boolean := told IS NULL OR neurigraph_private.counts_are_told(asking);
 BEGIN
     IF asking IS NULL OR told = '{}' THEN
         RETURN;
     END IF;
-    SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
-    speaker := lower(question ->> 'speaker');
-    SELECT c.passages, 3.25 * c.lexemes / greatest(c.passages, 1) INTO corpus_passages, mean_length
-    FROM neurigraph_private.corpus(asking, told) AS c;
-
-    SELECT
-        string_agg(uuid_send(n.node_id) || float4send(n.score), ''),
-        array_agg(n.node_id) FILTER (WHERE n.score >= 0.8)
-    INTO named, certain
-    FROM neurigraph_private.named_nodes(owner, told, question ->> 'query', lexemes) AS n;
-    IF certain IS NOT NULL THEN
-        SELECT string_agg(uuid_send(e.node_id) || float4send(0.6), '') INTO linked
-        FROM (
-            SELECT o.to_node_id AS node_id FROM neurigraph_private.edges_of(owner, told) AS o
-            WHERE o.from_node_id = ANY(certain)
-            UNION
-            SELECT i.from_node_id FROM neurigraph_private.edges_of(owner, told) AS i WHERE i.to_node_id = ANY(certain)
-        ) AS e;
+    said_by := lower(speaker);
+    IF told IS NULL THEN
+        occurrences := ARRAY(
+            SELECT coalesce(u.passages, 0)
+            FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
+            LEFT JOIN neurigraph.user_lexemes AS u ON u.user_id = owner AND l.lexeme = u.lexeme
+            ORDER BY l.place
+        );
+    ELSE
+        occurrences := ARRAY(
+            SELECT coalesce(o.passages, 0)
+            FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
+            LEFT JOIN neurigraph_private.occurrences(asking, told, lexemes) AS o ON l.lexeme = o.lexeme
+            ORDER BY l.place
+        );
     END IF;
 
-    WITH known AS MATERIALIZED (
-        SELECT r.* FROM neurigraph_private.rarities(asking, told, question) AS r
-    ),
+    SELECT string_agg(int4send(r.place::integer) || uuid_send(n.node_id) || int4send(n.passages), '') INTO content
+    FROM (
+        SELECT l.lexeme, l.place, sum(l.passages) OVER (ORDER BY l.passages, l.place) AS till
+        FROM unnest(lexemes, occurrences) WITH ORDINALITY AS l (lexeme, passages, place)
+    ) AS r
+    INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
+    -- A word that stands almost everywhere speaks for no node, and its nodes are many.
+    WHERE r.till < 4000 AND are_told AND (told IS NULL OR n.node_id = ANY(told));
 
-    rare AS (
-        SELECT r.lexeme, r.weight / nullif(sum(r.weight) OVER (), 0) AS share
-        FROM (
-            SELECT k.*, sum(k.passages) OVER (ORDER BY k.passages, k.place) - k.passages AS before
-            FROM known AS k
-            WHERE k.passages > 0
-        ) AS r
-        -- A word that stands almost everywhere speaks for no node, and its nodes are many.
-        WHERE r.before + r.passages < 4000
-    ),
-
-    found AS (
-        SELECT n.node_id, sum(r.share * n.passages / (n.passages + 1.0)) AS score
-        FROM rare AS r
-        INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
-        WHERE are_told
-        GROUP BY n.node_id
-    )
-
-    SELECT
-        (SELECT array_agg(k.weight ORDER BY k.place) FROM known AS k),
-        (SELECT string_agg(uuid_send(f.node_id) || float4send(f.score::real), '') FROM found AS f)
-    INTO rarities, content;
-
-    SELECT string_agg(uuid_send(s.node_id) || float4send(s.score), '') INTO shells
+    SELECT string_agg(uuid_send(s.node_id) || float4send(s.score), '') INTO words
     FROM (
         SELECT g.node_id, (count(*) / greatest(cardinality(stems), 1)::double precision)::real AS score
         FROM unnest(stems) AS l (stem)
@@ -264,16 +137,19 @@ BEGIN
         GROUP BY g.node_id
     ) AS s;
 
-    data_version := CASE WHEN asking ->> 'role' = 'user' THEN neurigraph_private.data_version(owner) END;
+    data_version := CASE WHEN told IS NULL THEN neurigraph_private.data_version(owner) END;
     IF data_version IS NULL OR data_version IS DISTINCT FROM known_version THEN
+        SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
+        SELECT c.passages, c.lexemes INTO corpus_passages, corpus_lexemes
+        FROM neurigraph_private.corpus(asking, told) AS c;
         speakers := neurigraph_private.speakers(asking);
-        SELECT h.* INTO node_ids, parents, node_names, counts, versions, centroids
-        FROM neurigraph_private.shells(asking, told, (question ->> 'dimensions')::integer) AS h;
+        SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges
+        FROM neurigraph_private.shells(asking, told, dimensions) AS h;
     END IF;
     RETURN NEXT;
 END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.evidence(jsonb, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.evidence(jsonb, text) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.evidence(text [], text [], text, integer, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.evidence(text [], text [], text, integer, text) TO neurigraph_agent;

@@ -151,8 +151,8 @@ BEGIN
         SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
         IF node.is_indexed THEN
             IF rare IS NULL THEN
-                SELECT array_agg(r.lexeme ORDER BY r.place), array_agg(r.weight ORDER BY r.place) INTO rare, weights
-                FROM neurigraph_private.rare_lexemes(asking, neurigraph_private.told_nodes(asking), question) AS r;
+                SELECT array_agg(r.lexeme), array_agg(r.weight::double precision) INTO rare, weights
+                FROM jsonb_each_text(question -> 'rare') AS r (lexeme, weight);
                 SELECT string_agg(w.word::text, ' | ')::tsquery INTO words
                 FROM jsonb_array_elements_text(question -> 'stems') AS l (stem)
                 CROSS JOIN LATERAL plainto_tsquery('simple', l.stem) AS w (word)

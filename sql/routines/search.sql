@@ -48,11 +48,10 @@ BEGIN
 END
 $$;
 
--- The targets, their neighbours and their neighbours' neighbours, then stop: nothing beyond two edges is staged. Says
--- what is staged for the sake of each target; opens no file, and expires by itself. One that was staged a moment ago is
--- not written again.
-CREATE OR REPLACE FUNCTION neurigraph.stage(targets uuid [], seconds double precision)
-RETURNS TABLE (target uuid, reached uuid [])
+-- The targets, their neighbours and their neighbours' neighbours, then stop: nothing beyond two edges is staged. Gives
+-- them; opens no file, and expires by itself. One that was staged a moment ago is not written again.
+DROP FUNCTION IF EXISTS neurigraph.stage(uuid [], double precision);
+CREATE FUNCTION neurigraph.stage(targets uuid [], seconds double precision) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
@@ -77,9 +76,9 @@ BEGIN
     BEGIN
         RETURN QUERY
         WITH RECURSIVE near AS (
-            SELECT t.target, t.target AS node_id, 0 AS steps FROM unnest(targets) AS t (target)
+            SELECT t.target AS node_id, 0 AS steps FROM unnest(targets) AS t (target)
             UNION
-            SELECT n.target, p.node_id, n.steps + 1
+            SELECT p.node_id, n.steps + 1
             FROM near AS n
             CROSS JOIN LATERAL (
                 SELECT e.to_node_id AS node_id
@@ -92,13 +91,13 @@ BEGIN
         ),
 
         found AS MATERIALIZED (
-            SELECT DISTINCT n.target, g.user_id, g.node_id
+            SELECT DISTINCT g.user_id, g.node_id
             FROM near AS n INNER JOIN neurigraph_private.nodes_of(owner, told) AS g ON n.node_id = g.node_id
         ),
 
         staged AS (
             INSERT INTO neurigraph.warm_nodes AS w (user_id, node_id, expires_at)
-            SELECT DISTINCT r.user_id, r.node_id, now() + make_interval(secs => seconds)
+            SELECT r.user_id, r.node_id, now() + make_interval(secs => seconds)
             FROM found AS r
             WHERE NOT EXISTS (
                 SELECT FROM neurigraph.warm_nodes AS k
@@ -109,7 +108,7 @@ BEGIN
             ON CONFLICT (user_id, node_id) DO UPDATE SET expires_at = excluded.expires_at
         )
 
-        SELECT f.target, array_agg(f.node_id) FROM found AS f GROUP BY f.target;
+        SELECT f.node_id FROM found AS f;
     EXCEPTION WHEN foreign_key_violation THEN
         NULL; -- A node has gone meanwhile: this time nothing is staged.
     END;
