@@ -97,7 +97,7 @@ class Lexer:
 
     def lexemes(self, text: str) -> list[str]:
         """All lexemes of ``text`` in order, repeated as often as they occur."""
-        return [stem if stem.isascii() else without_marks(stem) or stem for stem in self.stems(text)]
+        return [plain(stem) for stem in self.stems(text)]
 
     def stems(self, text: str) -> list[str]:
         """The same with the marks that are written: as Postgres has them where it takes words apart itself."""
@@ -142,6 +142,11 @@ def _stem(language: str, word: str) -> str:
     # PyStemmer objects are not thread-safe, so each call has its own; the cache makes that cheap.
     stem: str = Stemmer.Stemmer(language, 0).stemWord(word)
     return stem
+
+
+def plain(stem: str) -> str:
+    """A stem as lexemes are compared: without accents; one that consists of nothing else stays as it is."""
+    return stem if stem.isascii() else without_marks(stem) or stem
 
 
 def without_marks(text: str) -> str:

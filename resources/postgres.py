@@ -137,9 +137,7 @@ class PostgresDatabase:
                 self._set_claims(connection, claims)
             yield connection.execute(statement, parameters, binary=binary).fetchall
 
-    def later(
-        self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]
-    ) -> None:
+    def later(self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]) -> None:
         """Have a statement of ``ask`` run in the background, after those that were handed over before."""
 
         def run() -> None:

@@ -114,31 +114,29 @@ def choose(
         evidence: A row of ``neurigraph.evidence``.
         rarities: Of each lexeme of the question.
     """
-    inside, are_few, name, linked, near = leads.inside, leads.are_few, leads.name, leads.linked, leads.near
     content, words = _content(shells, evidence["content"], rarities), _words(shells, evidence["words"])
     word = content + 0.5 * words
-    score = np.minimum(np.maximum.reduce([name, linked, 0.5 * np.minimum(word, 1) + 0.5 * near]), 1)
-    searched = inside & (shells.records > 0)
-    if not are_few:
-        searched &= _pointed_out(shells, inside, (score > 0) | (near > 0), bounds.records)
+    score = np.maximum(np.maximum(leads.name, leads.linked), 0.5 * (np.minimum(word, 1) + leads.near))
+    searched = leads.inside & (shells.records > 0)
+    if not leads.are_few:
+        searched &= _pointed_out(shells, leads.inside, score > 0, bounds.records)
     found = np.flatnonzero(searched)
     found = found[np.lexsort((-shells.records[found], -score[found]))]
-    cost = np.where(shells.is_indexed[found], INDEXED_COST, shells.passages[found])
+    records, cost = shells.records[found], np.where(shells.is_indexed[found], INDEXED_COST, shells.passages[found])
     budget = bounds.passages if shells.corpus_passages <= bounds.passages else bounds.passages // 2
-    in_bounds = (np.arange(len(found)) < bounds.nodes) & (np.cumsum(cost) - cost < budget)
-    records_before = np.cumsum(shells.records[found]) - shells.records[found]
-    by_words = np.where(word >= near, "words", "centroid")
-    reason = np.where(name > 0, "name", np.where(linked > 0, "edge", by_words))
+    fits = (np.arange(len(found)) < bounds.nodes) & (np.cumsum(cost) - cost < budget)
+    found = found[fits | (np.cumsum(records) - records < bounds.records)]
+    scores = np.array((score, leads.name, leads.linked, word - leads.near))[:, found].T.tolist()
     return [
         Anchor(
             shells.node_id(number),
             shells.version(number),
             shells.path(number),
-            str(reason[number]),
-            float(score[number]),
-            float(name[number]) if name[number] >= NEARLY else 0.0,
+            "name" if name else "edge" if linked else "words" if by_words >= 0 else "centroid",
+            min(total, 1.0),
+            name if name >= NEARLY else 0.0,
         )
-        for number in found[in_bounds | (records_before < bounds.records)].tolist()
+        for number, (total, name, linked, by_words) in zip(found.tolist(), scores, strict=True)
     ]
 
 
@@ -148,19 +146,18 @@ def _content(shells: Shells, packed: bytes | None, rarities: NDArray[Any]) -> ND
         return np.zeros(len(shells))
     given = np.frombuffer(packed, _CONTENT)
     lexeme, passages, number = given["lexeme"] - 1, given["passages"], shells.numbers(given["node_id"])
-    share = rarities / rarities[np.unique(lexeme)].sum()
-    known = number >= 0
-    return np.bincount(number[known], (share[lexeme] * passages / (passages + 1))[known], minlength=len(shells))
+    told = np.bincount(lexeme, minlength=len(rarities)) > 0
+    share = rarities[lexeme] / rarities[told].sum() * passages / (passages + 1)
+    # One that came since is not among the shells.
+    return np.bincount(number + 1, share, minlength=len(shells) + 1)[1:]
 
 
 def _words(shells: Shells, packed: bytes | None) -> NDArray[Any]:
     """Of each node, the share of the question's words that its shell holds; 0 for most."""
-    scores = np.zeros(len(shells))
-    if packed:
-        given = np.frombuffer(packed, _WORDS)
-        numbers = shells.numbers(given["node_id"])
-        scores[numbers[numbers >= 0]] = given["score"][numbers >= 0]
-    return scores
+    if not packed:
+        return np.zeros(len(shells))
+    given = np.frombuffer(packed, _WORDS)
+    return np.bincount(shells.numbers(given["node_id"]) + 1, given["score"], minlength=len(shells) + 1)[1:]
 
 
 def _nearest(likeness: NDArray[Any], most: int) -> NDArray[Any]:

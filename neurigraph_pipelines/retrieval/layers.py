@@ -33,9 +33,6 @@ ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
 APART = 1 - min(WINDOW_WEIGHTS)
 """From so many places apart on, no window holds two passages."""
 
-EXACT_PASSAGES = 5_000
-"""A layer of more passages has the signs of their vectors, so that a question need not be compared with each."""
-
 _PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("shows_file", ">i4")])
 _RECORD = np.dtype([("id", "V16"), ("occurred", ">f8"), ("created", ">f8"), ("shows_file", ">i4")])
 _PASSAGE = np.dtype(
@@ -83,8 +80,9 @@ class MetadataLayer:
         window_length: Of each place, lexemes in the window of its passage.
         role: Of each passage, as in ``ROLES``.
         is_eligible: Of each passage; others stand only in the windows of those.
+        are_eligible: Whether all are.
         passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``.
-        signs: Of ``passage_vectors``, for ``estimate``; None in a layer that is small.
+        signs: Of ``passage_vectors``, once they were taken.
         lexemes: Of the passages, by place.
     """
 
@@ -179,10 +177,9 @@ class MetadataLayer:
         self.first_message: Numbers = columns["first_message"]
         self.role = columns["role"]
         self.is_eligible = columns["is_eligible"]
+        self.are_eligible = bool(self.is_eligible.all())
         self.external_ids = columns["external_ids"]
         self.passage_vectors: Floats = columns["vectors"]
-        if signs is None and len(now) > EXACT_PASSAGES:
-            signs = Signs.of(self.passage_vectors)
         self.signs: Signs | None = signs
         self._arrange()
         past = None
@@ -214,6 +211,11 @@ class MetadataLayer:
         numbers: dict[str | None, int] = defaultdict(count().__next__)
         self._author = np.fromiter(map(numbers.__getitem__, self._passages["authors"]), np.intp, self.passages)
         self._authors = dict(numbers)
+
+    def take_signs(self) -> None:
+        """Take the signs of the vectors, by which a question that is asked again need not be compared with each."""
+        if self.signs is None and self.passages:
+            self.signs = Signs.of(self.passage_vectors)
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Of each passage, whether its author, in lower case, is one of these."""
@@ -311,6 +313,7 @@ def read_layers(
     for node_id, version in versions.items():
         layer = cache.get(node_id, version, model) if most and version is not None else None
         if layer is not None:
+            layer.take_signs()
             found[node_id] = layer
         else:
             missing[node_id] = cache.past(node_id, model) if most and version is not None else None

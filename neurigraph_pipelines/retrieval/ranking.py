@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
+from itertools import accumulate
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -21,6 +23,7 @@ from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.retrieval.layers import ROLES, MetadataLayer
 from neurigraph_pipelines.retrieval.postings import Floats, Numbers, Postings
+from neurigraph_pipelines.retrieval.signs import estimates
 
 WEIGHTS = {
     "window_lexical": 0.47,
@@ -49,10 +52,17 @@ FADING = (7.0, 90.0)
 """Days after which what lies outside of a period counts a third as much: half the period's length within these bounds,
 since one without a beginning, as in "before the move", would take decades."""
 
-COMPARED = 1_000
+EXACT_PASSAGES = 1_500
+"""So many are all compared with a question; of more, their signs first."""
+
+COMPARED = 100
 """So many passages that an estimate puts first are compared exactly, with the best by each signal by which they are
 scaled. With real embeddings 300 do (see ``signs``); with mere noise around one topic recall at 10 is 0.975."""
 
+SIGNALS = ("window_lexical", "dense", "window_dense")
+BOOSTS = ("speaker", "user", "period")
+_MIX = np.array([WEIGHTS[name] for name in SIGNALS])
+_LEAST = np.array([0.0, NEAR, NEAR])
 _DAY = 86_400.0
 _STEPS = np.array(list(WINDOW_WEIGHTS))
 _STEP_WEIGHTS = np.array(list(WINDOW_WEIGHTS.values()))
@@ -135,163 +145,201 @@ def rank(layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked)
 
 
 class _Ranking:
-    """One question to some layers: the rows of all of them stand one after another."""
+    """One question to some layers: the rows of all of them stand one after another.
+
+    What a question does not ask for is not worked out, and a mask of what counts is None where all does: of a few
+    thousand rows it is the number of steps that takes the time.
+    """
 
     def __init__(self, layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked) -> None:
         self.layers = layers
         self.asked = asked
-        sizes = np.array([(layer.passages, layer.records, layer.places, layer.messages) for layer in layers]).T
-        firsts = np.cumsum(sizes, axis=1) - sizes
-        self.passages, self.records, self.places, self.messages = sizes.sum(axis=1).tolist()
-        self.first_passage, self.first_record, self.first_place, _ = firsts.tolist()
+        self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
+        self.first_record, self.records = _firsts(layer.records for layer in layers)
+        self.first_place, self.places = _firsts(layer.places for layer in layers)
+        first_message, self.messages = _firsts(layer.messages for layer in layers)
         # What counts from 0 in each layer counts on from layer to layer.
-        numbers = np.concatenate([layer.numbers for layer in layers], axis=1)
-        self.record, self.place, self.message = numbers + np.repeat(firsts[1:], sizes[0], axis=1)
-        self.record_ids = [*chain.from_iterable(layer.record_ids for layer in layers)]
-        self.role = np.concatenate([layer.role for layer in layers])
-        self.occurred = np.concatenate([layer.occurred for layer in layers])
-        self.boost = WEIGHTS["name"] * np.repeat(boosts, sizes[1])
-        self.period = WEIGHTS["period"] * self._nearness_to_periods()
+        firsts = np.repeat(
+            [self.first_record, self.first_place, first_message], [layer.passages for layer in layers], axis=1
+        )
+        self.record, self.place, self.message = np.concatenate([layer.numbers for layer in layers], axis=1) + firsts
+        self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in layers])
+        self.period = WEIGHTS["period"] * self._nearness_to_periods() if asked.periods else None
+        self.rarity = np.fromiter(asked.lexemes.values(), np.float64)
+        self.vector = asked.passage_vector.astype(np.float32) if asked.passage_vector is not None else None
 
     def best(self) -> tuple[list[Ranked], list[Ranked]]:
         known = self._known_records()
-        eligible = self._eligible_passages() & known[self.record]
-        shown = known & ~self._superseded()
-        ranked = eligible & shown[self.record]
-        lexical, likeness = self._lexical(), self._likeness_of_passages()
-        boosts = {
-            "speaker": WEIGHTS["speaker"] * self._said_by_asked(),
-            "user": WEIGHTS["user"] * (self.role == ROLES[Role.USER]),
-            "period": self.period[self.record],
-        }
-        signals, score = self._mixed(lexical, likeness, boosts, eligible, ranked)
-        if self._compare_the_likeliest(likeness, signals, score):
-            signals, score = self._mixed(lexical, likeness, boosts, eligible, ranked)
-        parts = signals | boosts if self.asked.explain else {}
+        shown = _both(known, self._not_superseded())
+        self.eligible = _both(self._eligible_passages(), known[self.record] if known is not None else None)
+        self.ranked = _both(self.eligible, shown[self.record] if shown is not None else None)
+        self.boosts = self._boosts()
+        found = np.concatenate((self._lexical()[None], self._likeness_of_passages()))
+        signals, score = self._mixed(found)
+        if self._compare_the_likeliest(found, signals, score):
+            signals, score = self._mixed(found)
+        parts = {}
+        if self.asked.explain:
+            none = np.zeros(self.passages)
+            parts = dict(zip(SIGNALS, signals, strict=True)) | dict.fromkeys(BOOSTS, none) | self.boosts
         return self._best_records(score, shown), self._best_messages(score, parts)
 
-    def _mixed(
-        self,
-        lexical: NDArray[Any],
-        likeness: NDArray[Any],
-        boosts: dict[str, NDArray[Any]],
-        eligible: NDArray[Any],
-        ranked: NDArray[Any],
-    ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
-        """The signals of all passages, and their scores."""
-        lexical, own, window = _scaled([lexical, *likeness.T], eligible, least=[0.0, NEAR, NEAR])
-        signals = {"window_lexical": lexical, "dense": own, "window_dense": window}
-        score = sum(WEIGHTS[name] * signal for name, signal in signals.items()) + sum(boosts.values())
-        return signals, np.where(ranked, score, -np.inf)
+    def _mixed(self, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The signals of all passages, each in 0..1, and their scores."""
+        signals = _scaled(found, self.eligible, _LEAST)
+        score = _MIX @ signals
+        for boost in self.boosts.values():
+            score += boost
+        if self.ranked is not None:
+            score[~self.ranked] = -np.inf
+        return signals, score
+
+    def _boosts(self) -> dict[str, NDArray[Any]]:
+        role = np.concatenate([layer.role for layer in self.layers])
+        boosts = {"user": WEIGHTS["user"] * (role == ROLES[Role.USER])}
+        if self.asked.speakers or self.asked.role is not None:
+            said = self._is_said_by(self.asked.speakers)
+            if self.asked.role is not None:
+                said |= role == ROLES[self.asked.role]
+            boosts["speaker"] = WEIGHTS["speaker"] * said
+        if self.period is not None:
+            boosts["period"] = self.period[self.record]
+        return boosts
 
     def _likeness_of_passages(self) -> NDArray[Any]:
-        """Cosines of passages and of their windows, ``(passages, 2)``; of big layers estimates."""
-        if (vector := self.asked.passage_vector) is None:
-            return np.zeros((self.passages, 2))
-        return np.concatenate(
-            [
-                _products(layer.passage_vectors, vector) if layer.signs is None else layer.signs.estimate(vector)
-                for layer in self.layers
-            ]
-        )
+        """Cosines of passages and of their windows, ``(2, passages)``; where there are many, estimates."""
+        likeness = np.zeros((2, self.passages))
+        if self.vector is None:
+            return likeness
+        alike: dict[int, list[int]] = defaultdict(list)
+        for number, (layer, first) in enumerate(zip(self.layers, self.first_passage, strict=True)):
+            if layer.signs is not None and self.passages > EXACT_PASSAGES:
+                alike[layer.signs.dimensions].append(number)
+            else:
+                likeness[:, first : first + layer.passages] = _products(layer.passage_vectors, self.vector).T
+        for numbers in alike.values():
+            estimated = estimates([signs for n in numbers if (signs := self.layers[n].signs)], self.vector)
+            if len(numbers) == len(self.layers):
+                return estimated
+            begin = 0
+            for number in numbers:
+                first, passages = self.first_passage[number], self.layers[number].passages
+                likeness[:, first : first + passages] = estimated[:, begin : begin + passages]
+                begin += passages
+        return likeness
 
-    def _compare_the_likeliest(
-        self, likeness: NDArray[Any], signals: dict[str, NDArray[Any]], score: NDArray[Any]
-    ) -> bool:
+    def _compare_the_likeliest(self, found: NDArray[Any], signals: NDArray[Any], score: NDArray[Any]) -> bool:
         """Put cosines in the place of estimates for all that may be found; says whether there were any.
 
         Among them are the best by each signal, by which it is scaled.
         """
-        if self.asked.passage_vector is None or all(layer.signs is None for layer in self.layers):
+        if self.vector is None or self.passages <= EXACT_PASSAGES or all(one.signs is None for one in self.layers):
             return False
-        likely = score >= _least(score, COMPARED + self.asked.message_limit)
-        for name in ("dense", "window_dense"):
-            likely |= (signals[name] > 0) & (signals[name] >= _least(signals[name], COMPARED // 10))
-        for layer, first in zip(self.layers, self.first_passage, strict=True):
-            if layer.signs is not None:
-                rows = np.flatnonzero(likely[first : first + layer.passages])
-                likeness[first + rows] = _products(layer.passage_vectors[rows], self.asked.passage_vector)
+        likely = score >= _least(score, COMPARED + 2 * self.asked.message_limit)
+        for signal in signals[1:]:
+            likely |= signal >= max(_least(signal, COMPARED // 4), sys.float_info.min)
+        rows = np.flatnonzero(likely)
+        ends = np.searchsorted(rows, [*self.first_passage[1:], self.passages]).tolist()
+        for layer, first, begin, end in zip(self.layers, self.first_passage, [0, *ends], ends, strict=False):
+            if layer.signs is not None and begin < end:
+                these = rows[begin:end]
+                found[1:, these] = _products(layer.passage_vectors[these - first], self.vector).T
         return True
 
-    def _best_records(self, passage_score: NDArray[Any], shown: NDArray[Any]) -> list[Ranked]:
-        passage = np.full(len(shown), -np.inf)
+    def _best_records(self, passage_score: NDArray[Any], shown: NDArray[Any] | None) -> list[Ranked]:
+        passage = np.full(self.records, -np.inf)
         np.maximum.at(passage, self.record, passage_score)
         if self.asked.speaker is not None:
-            shown = shown & np.isfinite(passage)
-        dense = np.zeros(self.records)
-        if (vector := self.asked.vector) is not None:
-            dense = np.concatenate([_products(layer.vectors, vector) for layer in self.layers])
-        lexical = self._summary_lexical()
-        scaled_dense, scaled_lexical = _scaled([dense, lexical], shown, least=[NEAR, 0.0])
+            shown = _both(shown, np.isfinite(passage))
+        found = np.zeros((2, self.records))
+        if self.asked.vector is not None:
+            vector = self.asked.vector.astype(np.float32)
+            np.concatenate([_products(layer.vectors, vector) for layer in self.layers], out=found[0])
+        found[1] = self._summary_lexical()
+        dense, lexical = _scaled(found, shown, _LEAST[1::-1])
         score = (
             WEIGHTS["best_passage"] * np.maximum(passage, 0.0)
-            + WEIGHTS["summary_dense"] * scaled_dense
-            + WEIGHTS["summary_lexical"] * scaled_lexical
-            + (1 - WEIGHTS["best_passage"]) * self.period
+            + WEIGHTS["summary_dense"] * dense
+            + WEIGHTS["summary_lexical"] * lexical
             + self.boost
         )
-        score = np.where(shown, score, -np.inf)
-        found = np.flatnonzero(score >= _least(score, self.asked.limit))
-        ids = [self.record_ids[record] for record in found.tolist()]
-        occurred = (-self.occurred[found]).tolist()
-        order = sorted(zip((-score[found]).tolist(), occurred, ids, found.tolist(), strict=True))
+        if self.period is not None:
+            score += (1 - WEIGHTS["best_passage"]) * self.period
+        if shown is not None:
+            score[~shown] = -np.inf
         parts = {}
         if self.asked.explain:
             compared = np.concatenate([layer.has_vector for layer in self.layers]) & (self.asked.vector is not None)
             parts = {
                 "passage": passage,
-                "summary_dense": np.where(compared, dense, np.nan),
-                "summary_lexical": lexical,
+                "summary_dense": np.where(compared, found[0], np.nan),
+                "summary_lexical": found[1],
                 "boost": self.boost,
-                "period": self.period,
+                "period": self.period if self.period is not None else np.zeros(self.records),
             }
-        return _ranked([row for *_, row in order[: self.asked.limit]], self.first_record, score, parts)
+        order = []
+        for row in np.flatnonzero(score >= _least(score, self.asked.limit)).tolist():
+            layer, record = self._record_of(row)
+            order.append((-float(score[row]), -float(layer.occurred[record]), layer.record_ids[record], row))
+        return _ranked([row for *_, row in sorted(order)[: self.asked.limit]], self.first_record, score, parts)
 
     def _best_messages(self, score: NDArray[Any], parts: dict[str, NDArray[Any]]) -> list[Ranked]:
         """The best passage of each message; of equals the first."""
         best = np.full(self.messages, -np.inf)
         np.maximum.at(best, self.message, score)
-        found = np.flatnonzero(score >= _least(best, self.asked.message_limit))
-        ids = [self.record_ids[record] for record in self.record[found].tolist()]
-        messages = self.message[found].tolist()
+        order = []
+        for row in np.flatnonzero(score >= _least(best, self.asked.message_limit)).tolist():
+            layer, record = self._record_of(int(self.record[row]))
+            order.append((-float(score[row]), layer.record_ids[record], row))
         rows: dict[int, int] = {}
-        for *_, row, message in sorted(zip((-score[found]).tolist(), ids, found.tolist(), messages, strict=True)):
-            rows.setdefault(message, row)
+        for *_, row in sorted(order):
+            rows.setdefault(int(self.message[row]), row)
         return _ranked(list(rows.values())[: self.asked.message_limit], self.first_passage, score, parts)
 
-    def _known_records(self) -> NDArray[Any]:
+    def _record_of(self, row: int) -> tuple[MetadataLayer, int]:
+        number = bisect_right(self.first_record, row) - 1
+        return self.layers[number], row - self.first_record[number]
+
+    @cached_property
+    def occurred(self) -> NDArray[Any]:
+        return np.concatenate([layer.occurred for layer in self.layers])
+
+    def _known_records(self) -> NDArray[Any] | None:
         """What the question's conditions leave: the rest has no part in the ranking at all."""
-        known = np.ones(self.records, bool)
+        known = None
         if self.asked.at is not None:
-            known &= np.concatenate([layer.created for layer in self.layers]) <= self.asked.at
+            known = np.concatenate([layer.created for layer in self.layers]) <= self.asked.at
         if self.asked.occurred_after is not None:
-            known &= self.occurred >= self.asked.occurred_after
+            known = _both(known, self.occurred >= self.asked.occurred_after)
         if self.asked.occurred_before is not None:
-            known &= self.occurred < self.asked.occurred_before
+            known = _both(known, self.occurred < self.asked.occurred_before)
         if self.asked.source_kinds:
-            known &= np.isin(np.concatenate([layer.source_kinds for layer in self.layers]), self.asked.source_kinds)
+            kinds = np.concatenate([layer.source_kinds for layer in self.layers])
+            known = _both(known, np.isin(kinds, self.asked.source_kinds))
         return known
 
-    def _superseded(self) -> NDArray[Any]:
-        """Records that are ranked beside the rest, and not shown."""
-        superseded = np.zeros(self.records, bool)
-        if not self.asked.include_superseded:
-            for layer, first in zip(self.layers, self.first_record, strict=True):
-                for record in layer.superseded(self.asked.at):
-                    superseded[first + record] = True
-        return superseded
+    def _not_superseded(self) -> NDArray[Any] | None:
+        """Records that others took the place of are ranked beside the rest, and not shown."""
+        if self.asked.include_superseded:
+            return None
+        superseded = [
+            first + record
+            for layer, first in zip(self.layers, self.first_record, strict=True)
+            for record in layer.superseded(self.asked.at)
+        ]
+        if not superseded:
+            return None
+        shown = np.ones(self.records, bool)
+        shown[superseded] = False
+        return shown
 
-    def _eligible_passages(self) -> NDArray[Any]:
-        eligible = np.concatenate([layer.is_eligible for layer in self.layers])
+    def _eligible_passages(self) -> NDArray[Any] | None:
+        eligible = None
+        if not all(layer.are_eligible for layer in self.layers):
+            eligible = np.concatenate([layer.is_eligible for layer in self.layers])
         if self.asked.speaker is not None:
-            eligible &= self._is_said_by([self.asked.speaker])
+            eligible = _both(eligible, self._is_said_by([self.asked.speaker]))
         return eligible
-
-    def _said_by_asked(self) -> NDArray[Any]:
-        said = self._is_said_by(self.asked.speakers)
-        if self.asked.role is not None:
-            said |= self.role == ROLES[self.asked.role]
-        return said
 
     def _is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
         if not names:
@@ -312,55 +360,69 @@ class _Ranking:
 
         Few windows hold anything of a question, so only the cells of lexeme and place that do are worked on.
         """
-        places, rarity = self.places, self._rarity()
-        cell, occurs = self._cells([layer.lexemes for layer in self.layers], self.first_place, places)
+        lexeme, place, occurs = self._occurrences([layer.lexemes for layer in self.layers], self.first_place)
         windows = np.bincount(
-            np.subtract.outer(cell, _STEPS).ravel(),
+            np.subtract.outer(lexeme * self.places + place, _STEPS).ravel(),
             np.multiply.outer(occurs, _STEP_WEIGHTS).ravel(),
-            minlength=len(rarity) * places,
+            minlength=len(self.rarity) * self.places,
         )
         cell = np.flatnonzero(windows > 0)
-        lexeme, at = np.divmod(cell, places)
-        length = np.concatenate([layer.window_length for layer in self.layers])[at]
+        lexeme, place = np.divmod(cell, self.places)
+        length = np.concatenate([layer.window_length for layer in self.layers])[place]
         frequency = windows[cell]
         penalty = K1 * (1 - B + B * length / self.asked.mean_length)
-        scores = rarity[lexeme] * frequency * (K1 + 1) / (frequency + penalty)
-        lexical: NDArray[Any] = np.bincount(at, scores, minlength=places)[self.place]
+        scores = self.rarity[lexeme] * frequency * (K1 + 1) / (frequency + penalty)
+        lexical: NDArray[Any] = np.bincount(place, scores, minlength=self.places)[self.place]
         return lexical
 
     def _summary_lexical(self) -> NDArray[Any]:
         """How much of the question's rarity stands in the titles, summaries and keywords of the records."""
-        records, rarity = self.records, self._rarity()
-        cell, _ = self._cells([layer.record_lexemes for layer in self.layers], self.first_record, records)
-        lexeme, record = np.divmod(np.unique(cell), records)
-        return np.bincount(record, rarity[lexeme] / rarity.sum(), minlength=records)
+        postings = [layer.record_lexemes for layer in self.layers]
+        lexeme, record, _ = self._occurrences(postings, self.first_record)
+        return np.bincount(record, self.rarity[lexeme] / self.rarity.sum(), minlength=self.records)
 
-    def _cells(self, postings: Sequence[Postings], firsts: Sequence[int], rows: int) -> tuple[Numbers, NDArray[Any]]:
-        """Where the question's lexemes stand, and how often: all rows for the first, then all rows for the next."""
-        begins, occurrences = [0], [_NONE]
+    def _occurrences(
+        self, postings: Sequence[Postings], firsts: Sequence[int]
+    ) -> tuple[Numbers, Numbers, NDArray[Any]]:
+        """Where the question's lexemes stand: the number of the lexeme, the row, and how often."""
+        lexemes, begins, occurrences = [], [], [_NONE]
         for one, first in zip(postings, firsts, strict=True):
             for lexeme, found in one.of(self.asked.lexemes):
-                begins.append(lexeme * rows + first)
+                lexemes.append(lexeme)
+                begins.append(first)
                 occurrences.append(found)
+        counts = [len(found) for found in occurrences[1:]]
         row, frequency = np.concatenate(occurrences).T
-        return row + np.repeat(begins, [len(found) for found in occurrences]), frequency
+        lexeme, begin = np.repeat(np.array([lexemes, begins], np.intp), counts, axis=1)
+        return lexeme, row + begin, frequency
 
-    def _rarity(self) -> NDArray[Any]:
-        return np.fromiter(self.asked.lexemes.values(), np.float64)
+
+def _firsts(counts: Iterable[int]) -> tuple[list[int], int]:
+    """Where each of some begins that stand one after another, and how many there are in all."""
+    *firsts, total = accumulate(counts, initial=0)
+    return firsts, total
+
+
+def _both(one: NDArray[Any] | None, other: NDArray[Any] | None) -> NDArray[Any] | None:
+    """What two masks leave; None is one that leaves all."""
+    if one is None or other is None:
+        return other if one is None else one
+    both: NDArray[Any] = one & other
+    return both
 
 
 def _products(vectors: Floats, vector: Floats) -> NDArray[Any]:
     """Cosines of unit vectors, in the shape in which they stand in a layer."""
     # A product for each row, not one of matrices, whose threads wait for each other when other work is going on.
-    products: NDArray[Any] = np.vecdot(vectors, vector[: vectors.shape[-1]].astype(np.float32))
+    products: NDArray[Any] = np.vecdot(vectors, vector[: vectors.shape[-1]])
     return products
 
 
-def _scaled(signals: Sequence[NDArray[Any]], counted: NDArray[Any], least: Sequence[float]) -> NDArray[Any]:
+def _scaled(found: NDArray[Any], counted: NDArray[Any] | None, least: NDArray[Any]) -> NDArray[Any]:
     """Each 0..1, where 1 is the best of what counts, and never less than its ``least``; 0 where it does not count."""
-    scaled = np.array(signals, np.float64)
-    np.maximum(scaled, 0.0, out=scaled)
-    scaled *= counted
+    scaled = np.maximum(found, 0.0)
+    if counted is not None:
+        scaled *= counted
     scaled /= np.maximum(scaled.max(axis=1, initial=sys.float_info.min), least)[:, None]
     return scaled
 

@@ -24,7 +24,7 @@ from neurigraph_pipelines.graph.exclusion import looking_again
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.ingestion.hygiene import clean_text
-from neurigraph_pipelines.lexemes import WINDOW_LENGTH, Lexer
+from neurigraph_pipelines.lexemes import WINDOW_LENGTH, Lexer, plain
 from neurigraph_pipelines.model import Claims, SourceKind
 from neurigraph_pipelines.ports import Database, Embedder
 from neurigraph_pipelines.retrieval.anchors import Anchor, Bounds, Leads, choose, lead
@@ -166,8 +166,8 @@ class _Search:
         self._question = question
         self._query = _checked(question)
         self._lexer = Lexer(settings.language)
-        self._lexemes = list(dict.fromkeys(self._lexer.lexemes(self._query)))[:MAX_QUERY_LEXEMES]
         self._stems = list(dict.fromkeys(self._lexer.stems(self._query)))[:MAX_QUERY_LEXEMES]
+        self._lexemes = list(dict.fromkeys(map(plain, self._stems)))
         self._kept = kept_of(database)
         self._graph = (claims, embedder.dimensions)
 

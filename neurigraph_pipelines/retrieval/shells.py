@@ -17,7 +17,7 @@ from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.retrieval.layers import sent_vectors
 from neurigraph_pipelines.retrieval.names import Names
 from neurigraph_pipelines.retrieval.postings import Floats, Numbers
-from neurigraph_pipelines.retrieval.signs import Signs
+from neurigraph_pipelines.retrieval.signs import Signs, estimates
 
 _COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4"), ("is_indexed", ">i4")])
 _BYTES_OF_NODE = 5_000  # most of them its names, with each letter left out
@@ -130,7 +130,7 @@ class Shells:
         likeness = np.full(len(self), np.nan)
         near = np.arange(len(self._directions))
         if len(near) > _ESTIMATED * most:
-            estimate = self._signs.estimate(route)[:, 0]
+            estimate = estimates([self._signs], route)[0]
             near = np.argpartition(-estimate, _COMPARED * most)[: _COMPARED * most]
         if len(near):
             length = float(np.linalg.norm(route)) or np.nan

@@ -6,7 +6,9 @@ the 200 with the most signs in common held the ten nearest for each of 400 quest
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -50,19 +52,47 @@ class Signs:
         """The same in another order."""
         return replace(self, words=self.words[..., order])
 
-    def estimate(self, vector: Floats) -> NDArray[Any]:
-        """What the inner products of the vectors with another one are, about: ``(n, kinds)``."""
-        dimensions = self.middle.shape[-1]
-        away = vector[:dimensions] - self.middle
-        differ = np.bitwise_count(self.words ^ _words(away[None], np.zeros_like(away)))
-        cosine = np.cos(np.linspace(0, np.pi, dimensions + 1, dtype=np.float32))[differ.sum(axis=1, dtype=np.intp)]
-        lengths = np.linalg.norm(away, axis=-1) * self.spread
-        estimate: NDArray[Any] = (self.middle @ vector[:dimensions])[:, None] + lengths[:, None] * cosine
-        return estimate.T
+    @property
+    def dimensions(self) -> int:
+        """Of the vectors."""
+        return self.middle.shape[-1]
+
+    def __len__(self) -> int:
+        return self.words.shape[-1]
+
+
+def estimates(signs: Sequence[Signs], vector: Floats) -> NDArray[Any]:
+    """What the inner products of all these vectors with another one are, about: ``(kinds, n)``.
+
+    Args:
+        signs: One or more, of vectors of as many dimensions.
+    """
+    middles = np.array([one.middle for one in signs])
+    dimensions = middles.shape[-1]
+    away = vector[:dimensions] - middles
+    asked = _words(away, np.zeros_like(away[0]))
+    counts = [len(one) for one in signs]
+    ends = np.cumsum(counts).tolist()
+    differ = np.empty((*signs[0].words.shape[:2], ends[-1]), np.uint64)
+    for number, (one, end) in enumerate(zip(signs, ends, strict=True)):
+        np.bitwise_xor(one.words, asked[..., number, None], out=differ[..., end - len(one) : end])
+    common = np.bitwise_count(differ).sum(axis=1, dtype=np.uint16)
+    lengths = np.sqrt(np.vecdot(away, away)) * np.array([one.spread for one in signs])
+    # Of each of those few: what two vectors of it are that differ in so many signs.
+    likeness = lengths[..., None] * _cosines(dimensions) + (middles @ vector[:dimensions])[..., None]
+    rows = np.arange(likeness[..., 0].size).reshape(likeness.shape[:2]) * (dimensions + 1)
+    return likeness.ravel()[common + np.repeat(rows.T, counts, axis=1)]
+
+
+@cache
+def _cosines(dimensions: int) -> Floats:
+    """Of two directions that differ in none of their signs, in one, and so on."""
+    return np.cos(np.linspace(0, np.pi, dimensions + 1, dtype=np.float32))
 
 
 def _words(vectors: Floats, middle: Floats) -> NDArray[np.uint64]:
     bits = np.packbits(vectors > middle, axis=-1)
-    padded = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, -bits.shape[-1] % (_BITS // 8))])
-    words = np.ascontiguousarray(padded).view(np.uint64)
+    if missing := -bits.shape[-1] % (_BITS // 8):
+        bits = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, missing)])
+    words = np.ascontiguousarray(bits).view(np.uint64)
     return np.ascontiguousarray(np.moveaxis(words, 0, -1))

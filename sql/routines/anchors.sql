@@ -80,7 +80,7 @@ CREATE FUNCTION neurigraph.evidence(
     lexemes text [], stems text [], speaker text, dimensions integer, known_version text
 )
 RETURNS TABLE (
-    data_version text, said_by text, occurrences bigint [], content bytea, words bytea,
+    data_version text, said_by text, occurrences integer [], content bytea, words bytea,
     model text, corpus_passages bigint, corpus_lexemes bigint, speakers text [],
     node_ids bytea, parents bytea, node_names text [], aliases text [], counts bytea, versions text [],
     centroids bytea, edges bytea
@@ -98,30 +98,32 @@ BEGIN
         RETURN;
     END IF;
     said_by := lower(speaker);
-    IF told IS NULL THEN
-        occurrences := ARRAY(
-            SELECT coalesce(u.passages, 0)
-            FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
-            LEFT JOIN neurigraph.user_lexemes AS u ON u.user_id = owner AND l.lexeme = u.lexeme
-            ORDER BY l.place
-        );
-    ELSE
-        occurrences := ARRAY(
-            SELECT coalesce(o.passages, 0)
-            FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
-            LEFT JOIN neurigraph_private.occurrences(asking, told, lexemes) AS o ON l.lexeme = o.lexeme
-            ORDER BY l.place
-        );
-    END IF;
+    WITH known AS MATERIALIZED (
+        SELECT l.place::integer AS place, l.lexeme, coalesce(o.passages, 0)::integer AS passages
+        FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
+        LEFT JOIN LATERAL (
+            SELECT u.passages FROM neurigraph.user_lexemes AS u
+            WHERE told IS NULL AND u.user_id = owner AND u.lexeme = l.lexeme
+            UNION ALL
+            SELECT c.passages FROM neurigraph_private.occurrences(asking, told, lexemes) AS c
+            WHERE told IS NOT NULL AND c.lexeme = l.lexeme
+        ) AS o ON true
+    ),
 
-    SELECT string_agg(int4send(r.place::integer) || uuid_send(n.node_id) || int4send(n.passages), '') INTO content
-    FROM (
-        SELECT l.lexeme, l.place, sum(l.passages) OVER (ORDER BY l.passages, l.place) AS till
-        FROM unnest(lexemes, occurrences) WITH ORDINALITY AS l (lexeme, passages, place)
-    ) AS r
-    INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
-    -- A word that stands almost everywhere speaks for no node, and its nodes are many.
-    WHERE r.till < 4000 AND are_told AND (told IS NULL OR n.node_id = ANY(told));
+    rare AS (
+        SELECT k.place, k.lexeme, sum(k.passages) OVER (ORDER BY k.passages, k.place) AS till FROM known AS k
+    )
+
+    SELECT
+        ARRAY(SELECT k.passages FROM known AS k ORDER BY k.place),
+        (
+            SELECT string_agg(int4send(r.place) || uuid_send(n.node_id) || int4send(n.passages), '')
+            FROM rare AS r
+            INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
+            -- A word that stands almost everywhere speaks for no node, and its nodes are many.
+            WHERE r.till < 4000 AND are_told AND (told IS NULL OR n.node_id = ANY(told))
+        )
+    INTO occurrences, content;
 
     SELECT string_agg(uuid_send(s.node_id) || float4send(s.score), '') INTO words
     FROM (
