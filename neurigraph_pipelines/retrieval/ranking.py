@@ -420,7 +420,7 @@ def _products(vectors: Floats, vector: Floats) -> NDArray[Any]:
 
 def _scaled(found: NDArray[Any], counted: NDArray[Any] | None, least: NDArray[Any]) -> NDArray[Any]:
     """Each 0..1, where 1 is the best of what counts, and never less than its ``least``; 0 where it does not count."""
-    scaled = np.maximum(found, 0.0)
+    scaled: NDArray[Any] = np.maximum(found, 0.0)
     if counted is not None:
         scaled *= counted
     scaled /= np.maximum(scaled.max(axis=1, initial=sys.float_info.min), least)[:, None]

@@ -55,10 +55,10 @@ class Signs:
     @property
     def dimensions(self) -> int:
         """Of the vectors."""
-        return self.middle.shape[-1]
+        return int(self.middle.shape[-1])
 
     def __len__(self) -> int:
-        return self.words.shape[-1]
+        return int(self.words.shape[-1])
 
 
 def estimates(signs: Sequence[Signs], vector: Floats) -> NDArray[Any]:
@@ -81,7 +81,8 @@ def estimates(signs: Sequence[Signs], vector: Floats) -> NDArray[Any]:
     # Of each of those few: what two vectors of it are that differ in so many signs.
     likeness = lengths[..., None] * _cosines(dimensions) + (middles @ vector[:dimensions])[..., None]
     rows = np.arange(likeness[..., 0].size).reshape(likeness.shape[:2]) * (dimensions + 1)
-    return likeness.ravel()[common + np.repeat(rows.T, counts, axis=1)]
+    estimated: NDArray[Any] = likeness.ravel()[common + np.repeat(rows.T, counts, axis=1)]
+    return estimated
 
 
 @cache
