@@ -31,6 +31,7 @@ class Anchor:
     """A node that is searched.
 
     Attributes:
+        number: Of the node among the shells.
         version: Of what it holds; None where nothing of it may be kept.
         path: The names down to it.
         reason: ``name``, ``edge``, ``words`` or ``centroid``: what speaks for it most.
@@ -38,6 +39,7 @@ class Anchor:
         boost: How surely the question names it, 0 to 1.
     """
 
+    number: int
     node_id: str
     version: str | None
     path: str
@@ -129,6 +131,7 @@ def choose(
     scores = np.array((score, leads.name, leads.linked, word - leads.near))[:, found].T.tolist()
     return [
         Anchor(
+            number,
             shells.node_id(number),
             shells.version(number),
             shells.path(number),

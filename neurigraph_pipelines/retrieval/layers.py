@@ -67,7 +67,6 @@ class MetadataLayer:
         source_kinds: Of each record.
         vectors: Of each record, ``(records, dimensions)``; zeros where there is none of the model.
         has_vector: Of each record.
-        record_lexemes: Of the records' titles, summaries and keywords.
         passages: How many.
         record: Of each passage, the row of its record.
         seq: Of each passage, its number in its record.
@@ -83,7 +82,8 @@ class MetadataLayer:
         are_eligible: Whether all are.
         passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``.
         signs: Of ``passage_vectors``, once they were taken.
-        lexemes: Of the passages, by place.
+        lexemes: Of the passages, by place; and, from the row ``places`` on, of the records' titles, summaries and
+            keywords.
     """
 
     def __init__(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None = None) -> None:
@@ -125,13 +125,8 @@ class MetadataLayer:
             "superseded": np.array(row["superseded"] or (), object),
             "vectors": sent_vectors(row["summaries"], ">f4", len(sent)),
         }
-        lexemes = [_distinct(text) for text in row["record_lexemes"] or ()]
-        rows = np.repeat(np.arange(len(sent)), [len(text.split()) for text in lexemes])
-        past = None
         if before is not None:
-            layer, stays = before
-            columns, moved, rows = _joined(layer._records, stays, columns), _moved(stays), rows + stays.sum()
-            past = (layer.record_lexemes, moved)
+            columns = _joined(before[0]._records, before[1], columns)
         self._records: Columns = columns
         self.records = len(columns["id"])
         self.record_ids = _written(columns["id"])
@@ -139,7 +134,6 @@ class MetadataLayer:
         self.source_kinds = columns["source_kinds"]
         self.vectors: Floats = columns["vectors"]
         self.has_vector = np.asarray(self.vectors.any(axis=1))
-        self.record_lexemes: Postings = Postings(" ".join(lexemes), rows, np.ones_like(rows), past)
         self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
             number: json.loads(spans) for number, spans in enumerate(columns["superseded"]) if spans is not None
         }
@@ -182,16 +176,31 @@ class MetadataLayer:
         self.passage_vectors: Floats = columns["vectors"]
         self.signs: Signs | None = signs
         self._arrange()
-        past = None
+        self._take_lexemes(row, before, self.place[now[first:]], sent["lexemes"])
+
+    def _take_lexemes(
+        self,
+        row: Mapping[str, Any],
+        before: tuple[MetadataLayer, NDArray[np.bool_]] | None,
+        places: Numbers,
+        counts: NDArray[Any],
+    ) -> None:
+        """Of the passages that were sent, at these places and with so many lexemes each, and of their records."""
+        past, first = None, 0
         if before is not None:
+            layer, stays = before
+            records, first = _moved(stays), int(stays.sum())
+            staying = layer.place[stays[layer.record]]
             moved = np.full(layer.places, GONE)
-            moved[layer.place[stay]] = self.place[now[:first]]
-            past = (layer.lexemes, moved)
-        count = int(sent["lexemes"].sum())
+            moved[staying] = self.place[: len(staying)]  # those that stay come first
+            past = (layer.lexemes, np.concatenate((moved, np.where(stays, self.places + records, GONE))))
+        said = [_distinct(text) for text in row["record_lexemes"] or ()]
+        of_records = self.places + np.repeat(first + np.arange(len(said)), [len(text.split()) for text in said])
+        count = int(counts.sum())
         self.lexemes: Postings = Postings(
-            _plain(row["lexemes"] or "", count),
-            np.repeat(self.place[now[first:]], sent["lexemes"]),
-            _counted(row["frequencies"] or "", count),
+            " ".join((_plain(row["lexemes"] or "", count), *said)),
+            np.concatenate((np.repeat(places, counts), of_records)),
+            np.concatenate((_counted(row["frequencies"] or "", count), np.ones_like(of_records))),
             past,
         )
 
@@ -245,7 +254,6 @@ class MetadataLayer:
         return (
             sum(array.nbytes for array in arrays)
             + self.lexemes.size
-            + self.record_lexemes.size
             + sum(map(len, self._records["shown"]))
             + self.passages * _BYTES_OF_PASSAGE
         )

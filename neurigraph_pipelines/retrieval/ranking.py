@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.retrieval.layers import ROLES, MetadataLayer
-from neurigraph_pipelines.retrieval.postings import Floats, Numbers, Postings
+from neurigraph_pipelines.retrieval.postings import Floats
 from neurigraph_pipelines.retrieval.signs import estimates
 
 WEIGHTS = {
@@ -174,6 +174,7 @@ class _Ranking:
         self.eligible = _both(self._eligible_passages(), known[self.record] if known is not None else None)
         self.ranked = _both(self.eligible, shown[self.record] if shown is not None else None)
         self.boosts = self._boosts()
+        self._look_up()
         found = np.concatenate((self._lexical()[None], self._likeness_of_passages()))
         signals, score = self._mixed(found)
         if self._compare_the_likeliest(found, signals, score):
@@ -360,10 +361,10 @@ class _Ranking:
 
         Few windows hold anything of a question, so only the cells of lexeme and place that do are worked on.
         """
-        lexeme, place, occurs = self._occurrences([layer.lexemes for layer in self.layers], self.first_place)
+        cell, frequency = self.said
         windows = np.bincount(
-            np.subtract.outer(lexeme * self.places + place, _STEPS).ravel(),
-            np.multiply.outer(occurs, _STEP_WEIGHTS).ravel(),
+            np.subtract.outer(cell, _STEPS).ravel(),
+            np.multiply.outer(frequency, _STEP_WEIGHTS).ravel(),
             minlength=len(self.rarity) * self.places,
         )
         cell = np.flatnonzero(windows > 0)
@@ -377,24 +378,27 @@ class _Ranking:
 
     def _summary_lexical(self) -> NDArray[Any]:
         """How much of the question's rarity stands in the titles, summaries and keywords of the records."""
-        postings = [layer.record_lexemes for layer in self.layers]
-        lexeme, record, _ = self._occurrences(postings, self.first_record)
+        lexeme, record = self.summarised
         return np.bincount(record, self.rarity[lexeme] / self.rarity.sum(), minlength=self.records)
 
-    def _occurrences(
-        self, postings: Sequence[Postings], firsts: Sequence[int]
-    ) -> tuple[Numbers, Numbers, NDArray[Any]]:
-        """Where the question's lexemes stand: the number of the lexeme, the row, and how often."""
-        lexemes, begins, occurrences = [], [], [_NONE]
-        for one, first in zip(postings, firsts, strict=True):
-            for lexeme, found in one.of(self.asked.lexemes):
-                lexemes.append(lexeme)
-                begins.append(first)
+    def _look_up(self) -> None:
+        """Where the question's lexemes stand.
+
+        Sets ``said``, of passages: the cell, which is all places for the first lexeme, then all for the next; and how
+        often; and ``summarised``, of records: the number of the lexeme, and the row.
+        """
+        slices, occurrences = [], [_NONE]
+        for layer, place, record in zip(self.layers, self.first_place, self.first_record, strict=True):
+            for lexeme, found in layer.lexemes.of(self.asked.lexemes):
+                slices.append((lexeme, layer.places, lexeme * self.places + place, record - layer.places))
                 occurrences.append(found)
-        counts = [len(found) for found in occurrences[1:]]
         row, frequency = np.concatenate(occurrences).T
-        lexeme, begin = np.repeat(np.array([lexemes, begins], np.intp), counts, axis=1)
-        return lexeme, row + begin, frequency
+        counts = [len(found) for found in occurrences[1:]]
+        lexeme, places, cell, record = np.repeat(np.array(slices, np.intp).reshape(-1, 4), counts, axis=0).T
+        in_summary = row >= places
+        is_said = ~in_summary
+        self.said = (row + cell)[is_said], frequency[is_said]
+        self.summarised = lexeme[in_summary], (row + record)[in_summary]
 
 
 def _firsts(counts: Iterable[int]) -> tuple[list[int], int]:

@@ -232,7 +232,8 @@ class _Search:
             notes=_notes(self._embedder.model, shells.model, meant.is_embedded),
         )
         _put_back(self._database, self._claims, answer.hits, self._question)
-        answer = replace(answer, warmed=self._stage(shells, answer.hits))
+        found_in = dict.fromkeys(searched[one.node] for one in records)
+        answer = replace(answer, warmed=self._stage(shells, list(found_in)[:NODES_WARMED]))
         # Only the owner's answers have a version: a grant ends with the next question, and nothing says when.
         return answer, shells.data_version if meant.is_embedded else None
 
@@ -316,18 +317,19 @@ class _Search:
             include_superseded=question.include_superseded,
         )
 
-    def _stage(self, shells: Shells, hits: Sequence[Mapping[str, Any]]) -> int:
-        """Have what lies around the best hits staged, unless it was a moment ago; says how many nodes that are."""
-        targets = list(dict.fromkeys(hit["node_id"] for hit in hits))[:NODES_WARMED]
-        numbers = [shells.number(UUID(target)) for target in targets]
-        staged = [(self._claims, shells.data_version, target) for target in targets]
+    def _stage(self, shells: Shells, targets: Sequence[Anchor]) -> int:
+        """Have what lies around nodes staged, unless it was a moment ago; says how many nodes that are."""
+        staged = [(self._claims, shells.data_version, target.number) for target in targets]
         if targets and (shells.data_version is None or not all(map(self._kept.staged.get, staged))):
             self._kept.awaited.add(self._claims)
-            seconds = self._settings.warming_ttl_minutes * 60
-            self._database.later(self._claims, _QUERIES["stage"], {"targets": targets, "seconds": seconds})
+            parameters = {
+                "targets": [target.node_id for target in targets],
+                "seconds": self._settings.warming_ttl_minutes * 60,
+            }
+            self._database.later(self._claims, _QUERIES["stage"], parameters)
             for one in staged:
                 self._kept.staged.put(one, True, _STAGED)
-        return len(shells.around([number for number in numbers if number is not None], STEPS_WARMED))
+        return len(shells.around([target.number for target in targets], STEPS_WARMED))
 
 
 @dataclass(frozen=True, slots=True)
