@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.retrieval.anchors import INDEXED_COST, Bounds, choose
+from neurigraph_pipelines.retrieval.anchors import INDEXED_COST, Anchor, Bounds, choose, lead
 from neurigraph_pipelines.retrieval.shells import Shells
 
 OPEN = Bounds(within=None, nodes=50, passages=5_000, records=10)
@@ -35,47 +35,67 @@ def node_id(place: int) -> UUID:
     return UUID(int=place + 1)
 
 
-def shells_of(nodes: Sequence[Node], *, are_told: bool = True) -> Shells:
-    """As ``neurigraph.evidence`` sends them, in the order of their ids."""
+def shells_of(
+    nodes: Sequence[Node], edges: Sequence[tuple[int, int]] = (), *, corpus: int = 0, are_told: bool = True
+) -> Shells:
+    """As ``neurigraph.evidence`` sends them, in the order of their ids; the first is the root."""
     return Shells(
         {
             "data_version": "1",
+            "model": "words",
+            "corpus_passages": corpus,
+            "corpus_lexemes": 10 * corpus,
             "speakers": None,
             "node_ids": b"".join(node_id(place).bytes for place in range(len(nodes))) or None,
             "parents": b"".join(node_id(node.above).bytes for node in nodes) or None,
             "node_names": [node.name for node in nodes] or None,
+            "aliases": [None, *("" for _ in nodes[1:])] if nodes else None,
             "counts": b"".join(struct.pack(">iii", n.records, n.passages, n.is_indexed) for n in nodes) or None,
             "versions": [None if node.is_indexed else "7" for node in nodes] or None,
             "centroids": b"".join(b"\0\2\0\0" + struct.pack(">ee", *n.centroid) for n in nodes) if are_told else None,
+            "edges": b"".join(node_id(place).bytes for edge in edges for place in edge) or None,
         }
     )
 
 
-def evidence(
-    *,
-    named: Mapping[int, float] | None = None,
-    linked: Sequence[int] = (),
-    content: Mapping[int, float] | None = None,
-    shells: Mapping[int, float] | None = None,
-    corpus: int = 0,
-) -> dict[str, Any]:
-    def packed(scores: Mapping[int, float] | None) -> bytes | None:
-        return b"".join(node_id(p).bytes + struct.pack(">f", score) for p, score in (scores or {}).items()) or None
+@dataclass(frozen=True)
+class Said:
+    """A question, and what the database finds of it.
 
-    return {
-        "named": packed(named),
-        "linked": packed(dict.fromkeys(linked, 0.6)),
-        "content": packed(content),
-        "shells": packed(shells),
-        "corpus_passages": corpus,
-    }
+    Attributes:
+        begins: Its lexemes, of which names may begin with one.
+        content: Of each of its lexemes, how many passages of which nodes hold it.
+        words: How much of it stands in the shells of which nodes.
+        rarities: Of each lexeme; of one only where none are given.
+    """
+
+    query: str = ""
+    begins: Sequence[str] = ()
+    content: Sequence[Mapping[int, int]] = ()
+    words: Mapping[int, float] = field(default_factory=dict)
+    rarities: Sequence[float] = (1.0,)
+    route: Sequence[float] | None = None
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """The part of a row of ``neurigraph.evidence`` that speaks for nodes."""
+        content = b"".join(
+            struct.pack(">i16si", lexeme, node_id(place).bytes, passages)
+            for lexeme, nodes in enumerate(self.content, 1)
+            for place, passages in nodes.items()
+        )
+        words = b"".join(node_id(place).bytes + struct.pack(">f", score) for place, score in self.words.items())
+        return {"content": content or None, "words": words or None}
 
 
-def places(
-    shells: Shells, said: dict[str, Any], route: Sequence[float] | None = None, bounds: Bounds = OPEN
-) -> list[int]:
-    vector = np.array(route, np.float32) if route is not None else None
-    return [UUID(anchor.node_id).int - 1 for anchor in choose(shells, said, vector, bounds)]
+def anchors(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[Anchor]:
+    route = np.array(said.route, np.float32) if said.route is not None else None
+    leads = lead(shells, said.query, said.begins, route, bounds)
+    return choose(shells, leads, said.evidence, np.array(said.rarities), bounds)
+
+
+def places(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[int]:
+    return [UUID(anchor.node_id).int - 1 for anchor in anchors(shells, said, bounds)]
 
 
 TREE = (
@@ -88,49 +108,75 @@ TREE = (
 
 def test_a_few_nodes_are_all_searched_and_what_speaks_for_one_puts_it_first() -> None:
     shells = shells_of(TREE)
-    assert sorted(places(shells, evidence())) == [1, 2, 3], "a node without records has nothing to search"
-    assert places(shells, evidence(named={2: 1.0}))[0] == 2
-    assert places(shells, evidence(content={1: 0.9}))[0] == 1
-    assert places(shells, evidence(), route=(0, 2))[0] == 3
-    assert places(shells, evidence())[0] == 3, "of equals the one that holds most"
+    assert sorted(places(shells, Said())) == [1, 2, 3], "a node without records has nothing to search"
+    assert places(shells, Said("Has Dave called?"))[0] == 2
+    assert places(shells, Said(content=[{1: 9}]))[0] == 1
+    assert places(shells, Said(route=(0, 2)))[0] == 3
+    assert places(shells, Said())[0] == 3, "of equals the one that holds most"
 
 
 def test_an_anchor_says_why_and_where() -> None:
-    said = evidence(named={2: 0.8}, linked=[3], content={1: 0.5}, shells={1: 1.0})
-    family, dave, work = choose(shells_of(TREE), said, np.array([1, 0], np.float32), OPEN)
+    said = Said("Has Davey called?", content=[{1: 1}], words={1: 1.0}, route=[1, 0])
+    family, dave, work = anchors(shells_of(TREE, [(3, 2)]), said)
     assert (dave.path, dave.version) == ("bob/Family/Dave", "7")
     assert [dave.boost, work.boost, family.boost] == pytest.approx([0.8, 0, 0])
     assert (dave.reason, work.reason, family.reason) == ("name", "edge", "words")
     assert [dave.score, work.score, family.score] == pytest.approx([0.8, 0.6, 1.0])
-    (first, *_) = choose(shells_of(TREE), evidence(named={2: 0.6}), None, OPEN)
-    assert (first.reason, first.boost) == ("name", 0), "the beginning of a name boosts nothing"
-    (first, *_) = choose(shells_of(TREE), evidence(), np.array([0, 1], np.float32), OPEN)
+    (first, *_) = anchors(shells_of(TREE), Said(begins=["fami"]))
+    assert (first.reason, first.score, first.boost) == ("name", 0.6, 0), "the beginning of a name boosts nothing"
+    (first, *_) = anchors(shells_of(TREE), Said(route=[0, 1]))
     assert first.reason == "centroid"
     assert first.score == pytest.approx(0.5)
 
 
+def test_edges_lead_to_and_from_what_is_named_and_not_from_how_a_name_begins() -> None:
+    nodes = shells_of(TREE, [(1, 2), (3, 1)])
+    assert {a.path: a.reason for a in anchors(nodes, Said("family"))} == {
+        "bob/Family": "name",
+        "bob/Family/Dave": "edge",
+        "bob/Work": "edge",
+    }
+    assert sorted(a.score for a in anchors(nodes, Said(begins=["famil"]))) == [0, 0, 0.6]
+
+
+def test_what_is_rare_in_the_question_speaks_most() -> None:
+    shells = shells_of(TREE)
+    # The third word stands almost everywhere, and the database sends nobody's count of it.
+    said = Said(content=[{1: 1, 40: 3}, {2: 1, 3: 3}], rarities=(3.0, 1.0, 0.1))
+    found = {anchor.path.rpartition("/")[2]: anchor.score for anchor in anchors(shells, said)}
+    assert found == pytest.approx({"Family": 3 / 4 / 2 / 2, "Work": 1 / 4 * 3 / 4 / 2, "Dave": 1 / 4 / 2 / 2})
+    twice = Said(content=[{1: 2}, {1: 5}], rarities=(3.0, 1.0))
+    assert anchors(shells, twice)[0].score == pytest.approx((3 / 4 * 2 / 3 + 1 / 4 * 5 / 6) / 2)
+
+
+def test_what_came_since_the_shells_were_read_speaks_for_nobody() -> None:
+    said = Said(content=[{17: 3}], words={18: 1.0})
+    assert [anchor.score for anchor in anchors(shells_of(TREE), said)] == [0, 0, 0]
+
+
 def test_centroids_that_may_not_be_told_lead_nowhere() -> None:
     blind = shells_of(TREE, are_told=False)
-    assert [anchor.score for anchor in choose(blind, evidence(), np.array([0, 1], np.float32), OPEN)] == [0, 0, 0]
+    assert [anchor.score for anchor in anchors(blind, Said(route=[0, 1]))] == [0, 0, 0]
 
 
 def test_only_what_lies_below_a_node() -> None:
     shells = shells_of(TREE)
     below = Bounds(within=shells.number(node_id(1)), nodes=50, passages=5_000, records=10)
-    assert sorted(places(shells, evidence(named={3: 1.0}), bounds=below)) == [1, 2]
+    assert sorted(places(shells, Said("work"), below)) == [1, 2]
     assert shells.number(node_id(17)) is None
 
 
 def test_many_nodes_are_searched_only_where_something_speaks_for_them() -> None:
     shells = shells_of([Node("root", records=0), *(Node(f"n{i}", records=i) for i in range(1, 40))])
     some = Bounds(within=None, nodes=5, passages=5_000, records=4)
-    assert places(shells, evidence(content={7: 0.5, 9: 0.4}), bounds=some) == [7, 9]
+    assert places(shells, Said(content=[{7: 2, 9: 1}]), some) == [7, 9]
     # A bound on nodes is none on hits: what is pointed out holds too few records.
-    assert places(shells, evidence(content={2: 0.5}), bounds=some) == [2, 39, 38, 37, 36]
+    assert places(shells, Said(content=[{2: 1}]), some) == [2, 39, 38, 37, 36]
     # An exact name leads, and no centroid.
-    near = shells_of([Node("root", records=0), *(Node(f"n{i}", 9, centroid=(i / 40, 1)) for i in range(1, 40))])
-    assert places(near, evidence(named={3: 1.0}), route=(0, 1), bounds=some) == [3]
-    assert len(places(near, evidence(named={3: 0.8}), route=(0, 1), bounds=some)) == 5
+    nodes = [Node("root", records=0), *(Node(f"n{i}", 9, centroid=(i / 40, 1)) for i in range(1, 40))]
+    near = shells_of([*nodes, Node("Harbour", 9)])
+    assert places(near, Said("the harbour", route=(0, 1)), some) == [40]
+    assert len(places(near, Said("the harbor", route=(0, 1)), some)) == 5
 
 
 def test_of_very_many_nodes_the_nearest_are_found_by_an_estimate() -> None:
@@ -139,24 +185,24 @@ def test_of_very_many_nodes_the_nearest_are_found_by_an_estimate() -> None:
     nodes = [Node(f"n{i}", centroid=(float(np.cos(a)), float(np.sin(a)))) for i, a in enumerate(angles)]
     shells = shells_of([Node("root", records=0), *nodes, Node("empty")])
     few = Bounds(within=None, nodes=5, passages=5_000, records=1)
-    nearest = choose(shells, evidence(), np.array([np.cos(0.7), np.sin(0.7)], np.float32), few)
+    nearest = anchors(shells, Said(route=[np.cos(0.7), np.sin(0.7)]), few)
     assert all(anchor.score > 0.45 for anchor in nearest)
     assert len(nearest) == 5
 
 
 def test_what_does_not_fit_is_searched_half_as_much() -> None:
-    shells = shells_of([Node("root", records=0), *(Node(f"n{i}", records=10, passages=100) for i in range(30))])
+    nodes = [Node("root", records=0), *(Node(f"n{i}", records=10, passages=100) for i in range(30))]
     bounds = Bounds(within=None, nodes=50, passages=1_000, records=10)
-    assert len(places(shells, evidence(corpus=1_000), bounds=bounds)) == 10
-    assert len(places(shells, evidence(corpus=1_001), bounds=bounds)) == 5
+    assert len(places(shells_of(nodes, corpus=1_000), Said(), bounds)) == 10
+    assert len(places(shells_of(nodes, corpus=1_001), Said(), bounds)) == 5
     indexed = shells_of([Node("root", 0), *(Node(f"n{i}", 10, 50_000, is_indexed=True) for i in range(30))])
     bounds = Bounds(within=None, nodes=50, passages=4 * INDEXED_COST, records=10)
-    assert len(places(indexed, evidence(), bounds=bounds)) == 4
-    assert {anchor.version for anchor in choose(indexed, evidence(), None, bounds)} == {None}
+    assert len(places(indexed, Said(), bounds)) == 4
+    assert {anchor.version for anchor in anchors(indexed, Said(), bounds)} == {None}
 
 
 def test_no_node_is_no_anchor() -> None:
-    assert choose(shells_of(()), evidence(named={4: 1.0}), np.array([0, 1], np.float32), OPEN) == []
+    assert anchors(shells_of(()), Said("work", content=[{4: 1}], route=[0, 1])) == []
 
 
 @given(
@@ -171,13 +217,13 @@ def test_no_node_is_no_anchor() -> None:
         ),
         max_size=40,
     ),
-    content=st.dictionaries(st.integers(0, 60), st.floats(0, 1, width=32), max_size=20),
+    content=st.dictionaries(st.integers(0, 60), st.integers(1, 1_000), max_size=20),
     most=st.integers(1, 30),
     wanted=st.integers(1, 50),
 )
-def test_bounds_hold_and_never_cost_a_hit(nodes: list[Node], content: dict[int, float], most: int, wanted: int) -> None:
+def test_bounds_hold_and_never_cost_a_hit(nodes: list[Node], content: dict[int, int], most: int, wanted: int) -> None:
     bounds = Bounds(within=None, nodes=most, passages=100, records=wanted)
-    found = choose(shells_of(nodes), evidence(content=content, corpus=50), np.array([1, 1], np.float32), bounds)
+    found = anchors(shells_of(nodes, corpus=50), Said(content=[content], route=[1, 1]), bounds)
     searched = [nodes[UUID(anchor.node_id).int - 1] for anchor in found]
     assert len({anchor.node_id for anchor in found}) == len(found)
     assert all(node.records for node in searched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
-from neurigraph_pipelines.retrieval.layers import EXACT_PASSAGES, MetadataLayer
-from neurigraph_pipelines.retrieval.ranking import Asked, rank
-from neurigraph_pipelines.retrieval.signs import Signs
+from neurigraph_pipelines.retrieval.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.ranking import EXACT_PASSAGES, Asked, Ranked, rank
+from neurigraph_pipelines.retrieval.signs import Signs, estimates
 from tests.unit.test_metadata_layer import NOTHING, passage
 
 DIMENSIONS = 96
@@ -68,12 +69,21 @@ def asked(vector: NDArray[np.float32], **more: Any) -> Asked:
 def test_the_nearest_are_among_those_whose_estimate_is_highest(vectors: NDArray[np.float32]) -> None:
     signs = Signs.of(vectors)
     for question in vectors_of(30, 2)[:, 0]:
-        estimate, exact = signs.estimate(question), np.vecdot(vectors, question)
-        assert np.corrcoef(estimate[:, 0], exact[:, 0])[0, 1] > 0.5
+        estimate, exact = estimates([signs], question), np.vecdot(vectors, question).T
+        assert np.corrcoef(estimate[0], exact[0])[0, 1] > 0.5
         assert abs(np.mean(estimate - exact)) < 0.05
         for kind in (0, 1):
-            likely = set(np.argsort(-estimate[:, kind])[:600].tolist())
-            assert len(likely.intersection(np.argsort(-exact[:, kind])[:10].tolist())) >= 9
+            likely = set(np.argsort(-estimate[kind])[:250].tolist())
+            assert len(likely.intersection(np.argsort(-exact[kind])[:10].tolist())) >= 9
+
+
+def test_signs_of_several_are_estimated_as_each_by_itself(vectors: NDArray[np.float32]) -> None:
+    """Each from its own middle, with its own spread."""
+    parts = [Signs.of(part + shift) for part, shift in zip(np.split(vectors, [1, 700, 701]), range(4), strict=True)]
+    question = vectors_of(1, 2)[0, 0]
+    together = estimates(parts, question)
+    assert together.tolist() == np.concatenate([estimates([part], question) for part in parts], axis=1).tolist()
+    assert together.shape == (2, len(vectors))
 
 
 def test_signs_grow_with_their_vectors(vectors: NDArray[np.float32]) -> None:
@@ -82,8 +92,8 @@ def test_signs_grow_with_their_vectors(vectors: NDArray[np.float32]) -> None:
     grown = whole.joined(stays, added)
     assert grown is not None
     question = added[2, 1]
-    assert grown.estimate(question)[:-7].tolist() == whole.estimate(question)[stays].tolist()
-    assert grown.estimate(question)[-5, 1] == pytest.approx(1, abs=0.2)
+    assert estimates([grown], question)[:, :-7].tolist() == estimates([whole], question)[:, stays].tolist()
+    assert estimates([grown], question)[1, -5] == pytest.approx(1, abs=0.2)
     order = np.argsort(added[:, 0, 0])
     alone, reordered = (whole.joined(np.zeros_like(stays), some) for some in (added, added[order]))
     assert alone is not None
@@ -93,33 +103,77 @@ def test_signs_grow_with_their_vectors(vectors: NDArray[np.float32]) -> None:
     assert whole.joined(stays, np.zeros((2, 2, DIMENSIONS + 1), np.float32)) is None, "a wider model has other signs"
 
 
+def layer_of(vectors: NDArray[np.float32]) -> MetadataLayer:
+    """One that was used twice."""
+    layer = MetadataLayer(row_of(0, vectors, len(vectors) // OF_RECORD))
+    layer.take_signs()
+    assert layer.signs is not None
+    return layer
+
+
+def compared(layers: Sequence[MetadataLayer], question: Asked) -> list[Ranked]:
+    """The messages that are found if every vector is compared."""
+    signs = [layer.signs for layer in layers]
+    for layer in layers:
+        layer.signs = None
+    _, messages = rank(layers, [0.0] * len(layers), question)
+    for layer, its in zip(layers, signs, strict=True):
+        layer.signs = its
+    return messages
+
+
 def test_a_big_layer_is_ranked_as_if_all_were_compared(vectors: NDArray[np.float32]) -> None:
-    whole = MetadataLayer(row_of(0, vectors, len(vectors) // OF_RECORD))
-    assert whole.signs is not None
+    whole = layer_of(vectors)
     same = []
-    for number, question in enumerate(vectors_of(40, 2)[:, 0]):
+    for number, vector in enumerate(vectors_of(40, 2)[:, 0]):
         more: dict[str, Any] = {"at": 9.0} if number % 2 else {"explain": True}
-        estimated = rank([whole], [0.0], asked(question, **more))
-        signs, whole.signs = whole.signs, None
-        exact = rank([whole], [0.0], asked(question, **more))
-        whole.signs = signs
-        assert [one.score for one in estimated[1]] == pytest.approx([one.score for one in exact[1]], abs=0.02)
-        same.append(len({one.row for one in estimated[1]} & {one.row for one in exact[1]}))
+        question = asked(vector, **more)
+        _, estimated = rank([whole], [0.0], question)
+        exact = compared([whole], question)
+        assert [one.score for one in estimated] == pytest.approx([one.score for one in exact], abs=0.02)
+        same.append(len({one.row for one in estimated} & {one.row for one in exact}))
     assert sum(same) >= 0.99 * 10 * len(same)
 
 
-def test_a_layer_that_grows_big_and_bigger(vectors: NDArray[np.float32]) -> None:
+def test_small_layers_that_are_many_together_are_ranked_so_too(vectors: NDArray[np.float32]) -> None:
+    """Some have no signs yet, and some are of another width: each is compared as it can be."""
+    narrow = unit(vectors[-500:, :, : DIMENSIONS // 2])
+    layers = [layer_of(vectors[:600]), MetadataLayer(row_of(0, vectors[600:1_400], 8)), layer_of(narrow)]
+    layers += [layer_of(vectors[1_400:2_000]), MetadataLayer(row_of(0, vectors[:0], 0))]
+    same = []
+    for vector in vectors_of(40, 2)[:, 0]:
+        _, estimated = rank(layers, [0.0] * len(layers), asked(vector))
+        exact = compared(layers, asked(vector))
+        same.append(len({(one.node, one.row) for one in estimated} & {(one.node, one.row) for one in exact}))
+    assert sum(same) >= 0.99 * 10 * len(same)
+    assert sum(layer.passages for layer in layers) > EXACT_PASSAGES
+
+
+def test_few_passages_are_all_compared(vectors: NDArray[np.float32]) -> None:
+    few = layer_of(vectors[:EXACT_PASSAGES])
+    for vector in vectors_of(10, 2)[:, 0]:
+        _, messages = rank([few], [0.0], asked(vector))
+        assert messages == compared([few], asked(vector))
+
+
+def test_signs_of_a_layer_that_grows(vectors: NDArray[np.float32]) -> None:
     small = MetadataLayer(row_of(0, vectors[:EXACT_PASSAGES], EXACT_PASSAGES // OF_RECORD))
-    assert small.signs is None
+    assert small.signs is None, "of one that is used but once they cost more than they save"
+    small.take_signs()
     records = len(vectors) // OF_RECORD
     big = small.updated(row_of(EXACT_PASSAGES // OF_RECORD, vectors[EXACT_PASSAGES:], records))
     assert big is not None
     assert big.signs is not None
+    assert big.signs.words.shape[-1] == big.passages == len(vectors)
+    kept = big.signs
+    big.take_signs()
+    assert big.signs is kept, "they are taken once"
     more = vectors_of(OF_RECORD, 5)
     bigger = big.updated(row_of(records, more, records + 1))
     assert bigger is not None
-    assert bigger.signs is not None
-    assert bigger.signs.words.shape[-1] == bigger.passages == len(vectors) + OF_RECORD
     for kind in (0, 1):
         _, messages = rank([bigger], [0.0], asked(more[17, kind]))
         assert messages[0].row == len(vectors) + 17
+    empty = MetadataLayer(row_of(0, vectors[:0], 0))
+    empty.take_signs()
+    assert empty.signs is None
