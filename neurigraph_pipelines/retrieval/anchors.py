@@ -105,7 +105,7 @@ def lead(shells: Shells, query: str, lexemes: Sequence[str], route: Floats | Non
 
 
 def choose(
-    shells: Shells, leads: Leads, evidence: Mapping[str, Any], rarities: NDArray[Any], bounds: Bounds
+    shells: Shells, leads: Leads, evidence: Mapping[str, Any] | None, rarities: NDArray[Any] | None, bounds: Bounds
 ) -> list[Anchor]:
     """The nodes to search, best first.
 
@@ -113,11 +113,12 @@ def choose(
     words of the content, the words of the shell, and, where no name leads, the centroid.
 
     Args:
-        evidence: A row of ``neurigraph.evidence``.
+        evidence: A row of ``neurigraph.evidence``; None while only the shells have spoken.
         rarities: Of each lexeme of the question.
     """
-    content, words = _content(shells, evidence["content"], rarities), _words(shells, evidence["words"])
-    word = content + 0.5 * words
+    word = np.zeros(len(shells))
+    if evidence is not None and rarities is not None:
+        word = _content(shells, evidence["content"], rarities) + 0.5 * _words(shells, evidence["words"])
     score = np.maximum(np.maximum(leads.name, leads.linked), 0.5 * (np.minimum(word, 1) + leads.near))
     searched = leads.inside & (shells.records > 0)
     if not leads.are_few:

@@ -129,7 +129,52 @@ def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
     return np.log1p((np.maximum(passages - counts, 0) + 0.5) / (counts + 0.5))
 
 
-def rank(layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked) -> tuple[list[Ranked], list[Ranked]]:
+class Likeness:
+    """How near passages and their windows are to a question, of each layer worked out once.
+
+    Of few passages these are cosines; of many, estimates where there are signs.
+
+    Args:
+        vector: Of the question, as wide as those of passages; None where nothing can be compared.
+    """
+
+    def __init__(self, vector: Floats | None) -> None:
+        self._vector = vector.astype(np.float32) if vector is not None else None
+        self._known: dict[MetadataLayer, tuple[NDArray[Any], bool]] = {}
+
+    def of(self, layers: Sequence[MetadataLayer]) -> NDArray[Any]:
+        """``(2, passages)`` of all of them, one after another."""
+        missing = [layer for layer in layers if layer not in self._known]
+        are_few = sum(layer.passages for layer in missing) <= EXACT_PASSAGES
+        alike: dict[int, list[MetadataLayer]] = defaultdict(list)
+        for layer in missing:
+            if self._vector is None:
+                self._known[layer] = np.zeros((2, layer.passages)), True
+            elif are_few or layer.signs is None:
+                self._known[layer] = self.exact(layer, slice(None)), True
+            else:
+                alike[layer.signs.dimensions].append(layer)
+        for some in alike.values():
+            assert self._vector is not None
+            estimated = estimates([layer.signs for layer in some if layer.signs is not None], self._vector)
+            ends = np.cumsum([layer.passages for layer in some])[:-1]
+            for layer, likeness in zip(some, np.split(estimated, ends, axis=1), strict=True):
+                self._known[layer] = likeness, False
+        return np.concatenate([self._known[layer][0] for layer in layers], axis=1)
+
+    def is_exact(self, layer: MetadataLayer) -> bool:
+        """Whether what is known of a layer are cosines."""
+        return self._known[layer][1]
+
+    def exact(self, layer: MetadataLayer, rows: Any) -> NDArray[Any]:
+        """Cosines of some passages of a layer."""
+        assert self._vector is not None
+        return _products(layer.passage_vectors[rows], self._vector).T
+
+
+def rank(
+    layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked, likeness: Likeness | None = None
+) -> tuple[list[Ranked], list[Ranked]]:
     """The best records and the best messages of some nodes, best first.
 
     A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its window,
@@ -140,8 +185,11 @@ def rank(layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked)
 
     Args:
         boosts: Of each layer: how surely the question names its node, 0 to 1.
+        likeness: Of the question, as far as it is known already.
     """
-    return _Ranking(layers, boosts, asked).best() if layers else ([], [])
+    if not layers:
+        return [], []
+    return _Ranking(layers, boosts, asked, likeness or Likeness(asked.passage_vector)).best()
 
 
 class _Ranking:
@@ -151,9 +199,12 @@ class _Ranking:
     thousand rows it is the number of steps that takes the time.
     """
 
-    def __init__(self, layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked) -> None:
+    def __init__(
+        self, layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked, likeness: Likeness
+    ) -> None:
         self.layers = layers
         self.asked = asked
+        self.likeness = likeness
         self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
         self.first_record, self.records = _firsts(layer.records for layer in layers)
         self.first_place, self.places = _firsts(layer.places for layer in layers)
@@ -166,7 +217,6 @@ class _Ranking:
         self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in layers])
         self.period = WEIGHTS["period"] * self._nearness_to_periods() if asked.periods else None
         self.rarity = np.fromiter(asked.lexemes.values(), np.float64)
-        self.vector = asked.passage_vector.astype(np.float32) if asked.passage_vector is not None else None
 
     def best(self) -> tuple[list[Ranked], list[Ranked]]:
         known = self._known_records()
@@ -175,7 +225,7 @@ class _Ranking:
         self.ranked = _both(self.eligible, shown[self.record] if shown is not None else None)
         self.boosts = self._boosts()
         self._look_up()
-        found = np.concatenate((self._lexical()[None], self._likeness_of_passages()))
+        found = np.concatenate((self._lexical()[None], self.likeness.of(self.layers)))
         signals, score = self._mixed(found)
         if self._compare_the_likeliest(found, signals, score):
             signals, score = self._mixed(found)
@@ -207,34 +257,12 @@ class _Ranking:
             boosts["period"] = self.period[self.record]
         return boosts
 
-    def _likeness_of_passages(self) -> NDArray[Any]:
-        """Cosines of passages and of their windows, ``(2, passages)``; where there are many, estimates."""
-        likeness = np.zeros((2, self.passages))
-        if self.vector is None:
-            return likeness
-        alike: dict[int, list[int]] = defaultdict(list)
-        for number, (layer, first) in enumerate(zip(self.layers, self.first_passage, strict=True)):
-            if layer.signs is not None and self.passages > EXACT_PASSAGES:
-                alike[layer.signs.dimensions].append(number)
-            else:
-                likeness[:, first : first + layer.passages] = _products(layer.passage_vectors, self.vector).T
-        for numbers in alike.values():
-            estimated = estimates([signs for n in numbers if (signs := self.layers[n].signs)], self.vector)
-            if len(numbers) == len(self.layers):
-                return estimated
-            begin = 0
-            for number in numbers:
-                first, passages = self.first_passage[number], self.layers[number].passages
-                likeness[:, first : first + passages] = estimated[:, begin : begin + passages]
-                begin += passages
-        return likeness
-
     def _compare_the_likeliest(self, found: NDArray[Any], signals: NDArray[Any], score: NDArray[Any]) -> bool:
         """Put cosines in the place of estimates for all that may be found; says whether there were any.
 
         Among them are the best by each signal, by which it is scaled.
         """
-        if self.vector is None or self.passages <= EXACT_PASSAGES or all(one.signs is None for one in self.layers):
+        if all(map(self.likeness.is_exact, self.layers)):
             return False
         likely = score >= _least(score, COMPARED + 2 * self.asked.message_limit)
         for signal in signals[1:]:
@@ -242,9 +270,9 @@ class _Ranking:
         rows = np.flatnonzero(likely)
         ends = np.searchsorted(rows, [*self.first_passage[1:], self.passages]).tolist()
         for layer, first, begin, end in zip(self.layers, self.first_passage, [0, *ends], ends, strict=False):
-            if layer.signs is not None and begin < end:
+            if begin < end and not self.likeness.is_exact(layer):
                 these = rows[begin:end]
-                found[1:, these] = _products(layer.passage_vectors[these - first], self.vector).T
+                found[1:, these] = self.likeness.exact(layer, these - first)
         return True
 
     def _best_records(self, passage_score: NDArray[Any], shown: NDArray[Any] | None) -> list[Ranked]:
