@@ -22,7 +22,6 @@ LEFT_OUT = {
     "erasures": "receipts of an installation, which outlive what they are about",
     "node_changes": "versions of what a process keeps in memory of nodes",
     "node_lexemes": "counted from the passages",
-    "node_names": "follows from names and aliases",
     "node_statistics": "counted from the passages",
     "schema_migrations": "about the database, not about a user",
     "schema_routines": "about the database, not about a user",

@@ -81,7 +81,7 @@ class MetadataLayer:
         is_eligible: Of each passage; others stand only in the windows of those.
         are_eligible: Whether all are.
         passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``.
-        signs: Of ``passage_vectors``, once they were taken.
+        signs: Of the means of each passage's two vectors, once they were taken.
         lexemes: Of the passages, by place; and, from the row ``places`` on, of the records' titles, summaries and
             keywords.
     """
@@ -156,7 +156,7 @@ class MetadataLayer:
         if before is not None:
             layer, stays = before
             stay = stays[layer.record]
-            signs = layer.signs.joined(stay, columns["vectors"]) if layer.signs is not None else None
+            signs = layer.signs.joined(stay, _mixed(columns["vectors"])) if layer.signs is not None else None
             first = int(stay.sum())
             columns = _joined(layer._passages | {"record": _moved(stays)[layer.record]}, stay, columns)
         now = np.arange(len(columns["seq"]))
@@ -224,7 +224,7 @@ class MetadataLayer:
     def take_signs(self) -> None:
         """Take the signs of the vectors, by which a question that is asked again need not be compared with each."""
         if self.signs is None and self.passages:
-            self.signs = Signs.of(self.passage_vectors)
+            self.signs = Signs.of(_mixed(self.passage_vectors))
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Of each passage, whether its author, in lower case, is one of these."""
@@ -321,7 +321,6 @@ def read_layers(
     for node_id, version in versions.items():
         layer = cache.get(node_id, version, model) if most and version is not None else None
         if layer is not None:
-            layer.take_signs()
             found[node_id] = layer
         else:
             missing[node_id] = cache.past(node_id, model) if most and version is not None else None
@@ -341,6 +340,7 @@ def read_layers(
                 continue
             found[node_id] = layer
             if most and row["version"] is not None:
+                layer.take_signs()
                 cache.put(node_id, row["version"], layer, most)
     return found
 
@@ -353,6 +353,11 @@ def sent_vectors(sent: bytes | None, kind: str, count: int) -> Floats:
         used = np.flatnonzero(numbers.view(kind.replace("f", "u")).any(axis=0))
         numbers = numbers[:, : used[-1] + 1 if len(used) else 0]
     return numbers.astype(np.float32)
+
+
+def _mixed(vectors: Floats) -> Floats:
+    """``(passages, dimensions)``: of each passage the mean of its own vector and that of its window."""
+    return (vectors[:, 0] + vectors[:, 1]) * np.float32(0.5)
 
 
 def _distinct(lexemes: str) -> str:

@@ -55,7 +55,7 @@ since one without a beginning, as in "before the move", would take decades."""
 EXACT_PASSAGES = 1_500
 """So many are all compared with a question; of more, their signs first."""
 
-COMPARED = 100
+COMPARED = 150
 """So many passages that an estimate puts first are compared exactly, with the best by each signal by which they are
 scaled. With real embeddings 300 do (see ``signs``); with mere noise around one topic recall at 10 is 0.975."""
 
@@ -157,9 +157,10 @@ class Likeness:
         for some in alike.values():
             assert self._vector is not None
             estimated = estimates([layer.signs for layer in some if layer.signs is not None], self._vector)
-            ends = np.cumsum([layer.passages for layer in some])[:-1]
-            for layer, likeness in zip(some, np.split(estimated, ends, axis=1), strict=True):
-                self._known[layer] = likeness, False
+            firsts, _ = _firsts(layer.passages for layer in some)
+            for layer, first in zip(some, firsts, strict=True):
+                mean = estimated[first : first + layer.passages]
+                self._known[layer] = np.broadcast_to(mean, (2, layer.passages)), False
         return np.concatenate([self._known[layer][0] for layer in layers], axis=1)
 
     def is_exact(self, layer: MetadataLayer) -> bool:
@@ -266,7 +267,7 @@ class _Ranking:
             return False
         likely = score >= _least(score, COMPARED + 2 * self.asked.message_limit)
         for signal in signals[1:]:
-            likely |= signal >= max(_least(signal, COMPARED // 4), sys.float_info.min)
+            likely |= signal >= max(_least(signal, COMPARED // 6), sys.float_info.min)
         rows = np.flatnonzero(likely)
         ends = np.searchsorted(rows, [*self.first_passage[1:], self.passages]).tolist()
         for layer, first, begin, end in zip(self.layers, self.first_passage, [0, *ends], ends, strict=False):

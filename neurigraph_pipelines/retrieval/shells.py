@@ -130,7 +130,7 @@ class Shells:
         likeness = np.full(len(self), np.nan)
         near = np.arange(len(self._directions))
         if len(near) > _ESTIMATED * most:
-            estimate = estimates([self._signs], route)[0]
+            estimate = estimates([self._signs], route)
             near = np.argpartition(-estimate, _COMPARED * most)[: _COMPARED * most]
         if len(near):
             length = float(np.linalg.norm(route)) or np.nan
@@ -150,7 +150,7 @@ class Shells:
 
     @cached_property
     def _signs(self) -> Signs:
-        return Signs.of(np.nan_to_num(self._directions)[:, None])
+        return Signs.of(np.nan_to_num(self._directions))
 
     def _written(self, number: int) -> tuple[str, str]:
         """The id of a node and the path to it, which are shown again and again."""

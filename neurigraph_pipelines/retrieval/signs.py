@@ -21,67 +21,66 @@ _BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Signs of vectors, such as those of passages and of their windows: two kinds.
+    """Signs of vectors.
 
     Attributes:
-        middle: From which they are taken, ``(kinds, dimensions)``: the mean of the vectors that were there first.
-        spread: How far vectors lie from it, on average, ``(kinds,)``.
-        words: ``(kinds, words, vectors)``, each of 64 bits.
+        middle: From which they are taken, ``(dimensions,)``: the mean of the vectors that were there first.
+        spread: How far vectors lie from it, on average.
+        words: ``(words, vectors)``, each of 64 bits.
     """
 
     middle: Floats
-    spread: Floats
+    spread: float
     words: NDArray[np.uint64]
 
     @classmethod
     def of(cls, vectors: Floats) -> Self:
-        """Those of ``(n, kinds, dimensions)`` vectors."""
+        """Those of ``(n, dimensions)`` vectors."""
         middle = vectors.mean(axis=0)
-        spread = np.sqrt(np.maximum((vectors**2).sum(axis=-1).mean(axis=0) - (middle**2).sum(axis=-1), 0))
-        return cls(middle, spread, _words(vectors, middle))
+        spread = np.sqrt(max(np.vecdot(vectors, vectors).mean() - middle @ middle, 0))
+        return cls(middle, float(spread), _words(vectors > middle))
 
     def joined(self, stays: NDArray[np.bool_], vectors: Floats) -> Self | None:
         """The signs of those that stay, and of further vectors; None where these are wider than the middle is."""
-        missing = self.middle.shape[-1] - vectors.shape[-1]
+        missing = self.dimensions - vectors.shape[-1]
         if missing < 0:
             return None
-        added = _words(np.pad(vectors, [(0, 0), (0, 0), (0, missing)]), self.middle)
-        return replace(self, words=np.concatenate([self.words[..., stays], added], axis=-1))
+        added = _words(np.pad(vectors, [(0, 0), (0, missing)]) > self.middle)
+        return replace(self, words=np.concatenate([self.words[:, stays], added], axis=1))
 
     def reordered(self, order: Numbers) -> Self:
         """The same in another order."""
-        return replace(self, words=self.words[..., order])
+        return replace(self, words=self.words[:, order])
 
     @property
     def dimensions(self) -> int:
         """Of the vectors."""
-        return int(self.middle.shape[-1])
+        return len(self.middle)
 
     def __len__(self) -> int:
-        return int(self.words.shape[-1])
+        return int(self.words.shape[1])
 
 
 def estimates(signs: Sequence[Signs], vector: Floats) -> NDArray[Any]:
-    """What the inner products of all these vectors with another one are, about: ``(kinds, n)``.
+    """What the inner products of all these vectors with another one are, about.
 
     Args:
         signs: One or more, of vectors of as many dimensions.
     """
     middles = np.array([one.middle for one in signs])
-    dimensions = middles.shape[-1]
+    dimensions = middles.shape[1]
     away = vector[:dimensions] - middles
-    asked = _words(away, np.zeros_like(away[0]))
+    asked = _words(away > 0)
     counts = [len(one) for one in signs]
     ends = np.cumsum(counts).tolist()
-    differ = np.empty((*signs[0].words.shape[:2], ends[-1]), np.uint64)
+    differ = np.empty((len(asked), ends[-1]), np.uint64)
     for number, (one, end) in enumerate(zip(signs, ends, strict=True)):
-        np.bitwise_xor(one.words, asked[..., number, None], out=differ[..., end - len(one) : end])
-    common = np.bitwise_count(differ).sum(axis=1, dtype=np.uint16)
+        np.bitwise_xor(one.words, asked[:, number, None], out=differ[:, end - len(one) : end])
+    common = np.bitwise_count(differ).sum(axis=0, dtype=np.intp)
     lengths = np.sqrt(np.vecdot(away, away)) * np.array([one.spread for one in signs])
     # Of each of those few: what two vectors of it are that differ in so many signs.
-    likeness = lengths[..., None] * _cosines(dimensions) + (middles @ vector[:dimensions])[..., None]
-    rows = np.arange(likeness[..., 0].size).reshape(likeness.shape[:2]) * (dimensions + 1)
-    estimated: NDArray[Any] = likeness.ravel()[common + np.repeat(rows.T, counts, axis=1)]
+    likeness = lengths[:, None] * _cosines(dimensions) + (middles @ vector[:dimensions])[:, None]
+    estimated: NDArray[Any] = likeness.ravel()[common + np.repeat(np.arange(len(signs)) * (dimensions + 1), counts)]
     return estimated
 
 
@@ -91,9 +90,8 @@ def _cosines(dimensions: int) -> Floats:
     return np.cos(np.linspace(0, np.pi, dimensions + 1, dtype=np.float32))
 
 
-def _words(vectors: Floats, middle: Floats) -> NDArray[np.uint64]:
-    bits = np.packbits(vectors > middle, axis=-1)
-    if missing := -bits.shape[-1] % (_BITS // 8):
-        bits = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, missing)])
-    words = np.ascontiguousarray(bits).view(np.uint64)
-    return np.ascontiguousarray(np.moveaxis(words, 0, -1))
+def _words(signs: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    bits = np.packbits(signs, axis=1)
+    if missing := -bits.shape[1] % (_BITS // 8):
+        bits = np.pad(bits, [(0, 0), (0, missing)])
+    return np.ascontiguousarray(np.ascontiguousarray(bits).view(np.uint64).T)
