@@ -289,7 +289,7 @@ def test_asking_with_raw_sql(world: World, graph: AskedGraph, attempt: str) -> N
         "SELECT * FROM neurigraph.pipeline_failures",
         "SELECT * FROM neurigraph.user_lexemes",
         "SELECT * FROM neurigraph.user_statistics",
-        "SELECT * FROM neurigraph.node_names",
+        "SELECT * FROM neurigraph.node_lexemes",
         "INSERT INTO neurigraph.permission_grants SELECT * FROM neurigraph.permission_grants",
         "UPDATE neurigraph.permission_grants SET revoked_at = NULL RETURNING 1",
         "UPDATE neurigraph.graph_index SET last_accessed_at = now() RETURNING 1",

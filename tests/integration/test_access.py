@@ -28,7 +28,7 @@ from neurigraph_pipelines.retrieval.open import open_file
 from neurigraph_pipelines.retrieval.search import Answer, Question, search
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import WordEmbedder, converse, ingest, messages, plain_adapters, rows, schemas_of
+from tests.support.memories import WordEmbedder, converse, evidence, ingest, messages, plain_adapters, rows, schemas_of
 from tests.support.shared_graph import SECRET_WORDS, SharedGraph, new_shared_graph
 from tests.support.two_users import NODE_TABLES
 
@@ -158,7 +158,7 @@ def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(quiet: Shared
         sources = tx.execute("SELECT external_id FROM neurigraph.sources").fetchall()
         assert len(sources) == 1
         for table in (
-            "users", "messages", "permission_grants", "warm_nodes", "node_names", "user_lexemes", "node_lexemes",
+            "users", "messages", "permission_grants", "warm_nodes", "user_lexemes", "node_lexemes",
             "storage_triggers", "pipeline_failures", "uploads", "node_candidates", "pending_embeddings", "user_changes",
         ):  # fmt: skip
             try:
@@ -239,12 +239,45 @@ def test_what_others_hold_changes_no_answer(graph: SharedGraph) -> None:
 def test_hidden_names_crowd_out_no_open_one(graph: SharedGraph) -> None:
     with graph.installation.database.owner() as tx:
         tx.execute(
-            """INSERT INTO neurigraph.node_names (user_id, node_id, key, gap, name)
-            SELECT %s, %s, 'contr ' || n, 0, 'contr ' || n FROM generate_series(10, 40) AS g (n)""",
-            [graph.owner.user_id, graph.node("Family")],
+            """UPDATE neurigraph.graph_index SET aliases = ARRAY(
+                SELECT 'contr ' || n FROM generate_series(10, 50) AS g (n)
+            ) WHERE node_id = %s""",
+            [graph.node("Family/Dave")],
         )
+    owners = asked(graph, graph.owners, "contr").anchors
+    assert [anchor["node_path"].rpartition("/")[2] for anchor in owners if anchor["reason"] == "name"] == ["Dave"]
     anchors = {anchor["node_path"]: anchor["reason"] for anchor in asked(graph, graph.personas, "contr").anchors}
     assert anchors["Legal/Contracts"] == "name"
+
+
+def test_nothing_that_is_sent_names_a_hidden_node(graph: SharedGraph) -> None:
+    """Not even for the process that asks: names, aliases, edges, parents, and what content and shells hold."""
+    with graph.installation.database.owner() as tx:
+        tx.execute(
+            "UPDATE neurigraph.graph_index SET aliases = ARRAY['known as ' || node_name] WHERE user_id = %s",
+            [graph.owner.user_id],
+        )
+    graph.grant("Work/Marketing")
+    said = ["contract", "dave", "trout", "zanzibar", "lawyer", "famili", "market", "acm", "legal", "work"]
+    shown = {"Work/Marketing", *OWN}
+    nodes = {path: graph.node(path) for path in seen(graph, graph.owners)}
+    sent = {}
+    for claims in (graph.owners, graph.personas):
+        row = evidence(graph.installation, claims, lexemes=said, stems=said)
+        assert row is not None
+        assert row["content"], "else nothing is seen to be left out"
+        assert row["words"]
+        assert row["edges"]
+        sent[claims] = row, repr({name: bytes(v).hex() if isinstance(v, bytes) else v for name, v in row.items()})
+    for path, node_id in nodes.items():
+        name = path.rpartition("/")[2] or graph.owner.slug
+        row, text = sent[graph.owners]
+        assert node_id.hex in text
+        assert name in row["node_names"]
+        row, text = sent[graph.personas]
+        assert (node_id.hex in text) is (path in shown), path
+        assert (name in row["node_names"]) is (path in shown), path
+        assert (f"known as {name}" in row["aliases"]) is (path in shown), path
 
 
 def test_no_path_leads_through_a_hidden_node(graph: SharedGraph) -> None:
@@ -266,9 +299,9 @@ def test_speakers_are_those_of_open_nodes(graph: SharedGraph) -> None:
                 "INSERT INTO neurigraph.node_lexemes (user_id, lexeme, node_id, passages) VALUES (%s, %s, %s, 1)",
                 [graph.owner.user_id, f"@{speaker}", graph.node(path)],
             )
-    with graph.installation.database.agent(graph.personas) as tx:
-        row = tx.execute("""SELECT data_version, speakers FROM neurigraph.evidence('{"lexemes": []}')""").fetchone()
-    assert row == {"data_version": None, "speakers": ["the lawyer"]}
+    row = evidence(graph.installation, graph.personas)
+    assert row is not None
+    assert (row["data_version"], row["speakers"]) == (None, ["the lawyer"])
 
 
 def test_absent_and_denied_are_one_error(quiet: SharedGraph) -> None:

@@ -154,7 +154,7 @@ def test_a_user_who_goes_leaves_no_word_behind(shared_installation: Installation
                 "DELETE FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth = %s", [user.user_id, depth]
             )
         tx.execute("DELETE FROM neurigraph.users WHERE user_id = %s", [user.user_id])
-    for table in ("user_lexemes", "node_lexemes", "node_statistics", "user_statistics", "node_names", "user_changes"):
+    for table in ("user_lexemes", "node_lexemes", "node_statistics", "user_statistics", "user_changes"):
         query = sql.SQL("SELECT 1 FROM neurigraph.{} WHERE user_id = %s").format(sql.Identifier(table))
         with here.database.owner() as tx:
             assert tx.execute(query, [user.user_id]).fetchall() == [], table

@@ -80,7 +80,7 @@ def test_everything_comes_back_and_answers_are_the_same(source: Source, installa
     assert all_rows(installation, source.user.user_id) == before
     assert [source.ask(installation, question) for question in QUESTIONS] == answers
     with installation.database.owner() as tx:
-        for table in ("user_statistics", "node_statistics", "user_lexemes", "node_lexemes", "node_names"):
+        for table in ("user_statistics", "node_statistics", "user_lexemes", "node_lexemes"):
             statement = f"SELECT row_to_json(t)::text AS line FROM neurigraph.{table} AS t WHERE user_id = %s"
             with source.here.database.owner() as other:
                 was = sorted(row["line"] for row in other.execute(statement, [source.user.user_id]))

@@ -29,6 +29,7 @@ from tests.support.memories import (
     START,
     WordEmbedder,
     converse,
+    evidence,
     ingest,
     messages,
     new_user,
@@ -152,13 +153,14 @@ def test_no_score_anchor_or_speaker_tells_of_it(world: Shared) -> None:
     assert world.ask(world.owner, SECRET_WORD).anchors != world.ask(world.owner, "qwertyuiop").anchors
     lexical = [message["explain"]["window_lexical"] for message in told.messages]
     assert set(lexical) == {0}
-    query = """SELECT speakers, centroids FROM neurigraph.evidence('{"lexemes": []}')"""
     for claims, speakers in ((world.owner, ["speaker of open talk", "speaker of secret talk"]), (world.friend, [])):
-        with world.here.database.agent(claims) as tx:
-            row = tx.execute(query).fetchone()
+        row = evidence(world.here, claims, lexemes=[SECRET_WORD, "tea"])
         assert row is not None
         assert row["speakers"] == speakers
         assert (row["centroids"] is not None) is (claims is world.owner), "a mean tells of what it is the mean of"
+        assert (row["content"] is not None) is (claims is world.owner)
+        assert row["occurrences"] == [1, 1], "as rare as each other for whoever may not know"
+        assert (row["corpus_passages"] == 1_000) is (claims is world.friend)
     set_privacy(world.here.database, world.owner, world.private_source, Privacy.SHARED)
     assert world.ask(world.friend, SECRET_WORD).anchors != nonsense.anchors
 

@@ -14,14 +14,13 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.lexemes import Lexer
-from neurigraph_pipelines.retrieval.search import Question, _as_json
+from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.integration.test_row_level_security import claim, sign
 from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world
 
-EVIDENCE = "SELECT * FROM neurigraph.evidence(%s)"
+EVIDENCE = statements("search")["evidence"]
 LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
 DEFINERS = ("evidence", "layers", "stage", "staged", "data_version")
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
@@ -30,7 +29,6 @@ OWNERS_TABLES = (
     "node_lexemes",
     "user_statistics",
     "node_statistics",
-    "node_names",
     "user_changes",
     "node_changes",
 )
@@ -41,9 +39,20 @@ def world(shared_installation: Installation) -> World:
     return new_world(shared_installation)
 
 
-def asked(world: World, /, **more: Any) -> Jsonb:
-    query = "I met Dave"
-    return Jsonb(_as_json(Question(query, limit=50), query, Lexer(), world.installation.embedder) | more)
+def asked(**more: Any) -> dict[str, Any]:
+    """A question as the database is asked it, first for what speaks for nodes, and then for what these hold."""
+    return {
+        "lexemes": ["meet", "dave"],
+        "stems": ["meet", "dave"],
+        "rare": {"meet": 1.0, "dave": 1.0},
+        "speaker": None,
+        "model": "words",
+        "dimensions": 512,
+        "limit": 50,
+        "candidates": 100,
+        "source_kinds": [],
+        "known_version": None,
+    } | more
 
 
 def bobs_nodes(world: World) -> list[UUID]:
@@ -61,13 +70,13 @@ def indexed(world: World) -> Iterator[None]:
         tx.execute("UPDATE neurigraph.node_statistics SET vector_index = NULL")
 
 
-def found(connection: psycopg.Connection[Any], question: Jsonb) -> Any:
+def found(connection: psycopg.Connection[Any], question: dict[str, Any]) -> Any:
     """All that a question is told, with all that can be read of the nodes it knows then; None where nothing opens."""
-    row = connection.execute(EVIDENCE, [question], binary=True).fetchone()
+    row = connection.execute(EVIDENCE, question, binary=True).fetchone()
     if row is None or row["node_ids"] is None:
         return None
     nodes = [UUID(bytes=bytes(row["node_ids"][start : start + 16])) for start in range(0, len(row["node_ids"]), 16)]
-    return row | {"nodes": nodes, "layers": connection.execute(LAYERS, [question, nodes]).fetchall()}
+    return row | {"nodes": nodes, "layers": connection.execute(LAYERS, [Jsonb(question), nodes]).fetchall()}
 
 
 def as_text(answer: Any) -> str:
@@ -79,14 +88,14 @@ def test_a_search_answers_from_the_askers_nodes_alone(world: World) -> None:
     payload = claim(world)
     bobs = {form for one in (world.bob.root_node_id, world.bob.user_id) for form in (str(one), one.hex)}
     with world.agent(payload, sign(payload)) as connection:
-        answer = found(connection, asked(world))
+        answer = found(connection, asked())
         text = as_text(answer)
         assert "Ana" in text
         assert world.alice.root_node_id.hex in text
         assert "I met Dave" not in text
         assert not any(one in text for one in bobs)
         of_bob = bobs_nodes(world)
-        assert connection.execute(LAYERS, [asked(world), of_bob]).fetchall() == []
+        assert connection.execute(LAYERS, [Jsonb(asked()), of_bob]).fetchall() == []
         assert connection.execute("SELECT * FROM neurigraph.stage(%s, 1800)", [of_bob]).fetchall() == []
 
 
@@ -105,11 +114,11 @@ def test_claims_that_open_nothing_find_nothing(world: World, changes: dict[str, 
     payload = claim(world, **changes)
     for signature in (sign(payload), None):
         with world.agent(payload, signature) as connection:
-            assert found(connection, asked(world)) is None
+            assert found(connection, asked()) is None
             (version,) = connection.execute("SELECT neurigraph.data_version() AS version").fetchall()
             assert version["version"] in (None, NOTHING)
             assert connection.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
-            assert connection.execute(LAYERS, [asked(world), [world.alice.root_node_id]]).fetchall() == []
+            assert connection.execute(LAYERS, [Jsonb(asked()), [world.alice.root_node_id]]).fetchall() == []
             assert (
                 connection.execute("SELECT * FROM neurigraph.stage(%s, 60)", [[world.alice.root_node_id]]).fetchall()
                 == []
@@ -121,7 +130,7 @@ def test_forged_claims_find_nothing(world: World) -> None:
     others = claim(world, user_id=str(world.bob.user_id))
     for said, signature in [(payload, None), (others, sign(payload)), (payload, "0" * 64), (None, None)]:
         with world.agent(said, signature) as connection:
-            assert found(connection, asked(world)) is None
+            assert found(connection, asked()) is None
             assert connection.execute("SELECT neurigraph.data_version() AS v").fetchone() == {"v": None}
 
 
@@ -133,10 +142,11 @@ def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> 
         for more in (
             {"asking": {"role": "user", "user_id": str(world.bob.user_id)}, "is_moving": True},
             {"schema_name": schema, "nodes": [str(world.bob.root_node_id)], "data_version": hostile},
-            {"query": hostile, "lexemes": [hostile, "", "\\", "'"], "speaker": hostile},
-            {"lexemes": [], "query": ""},
+            {"lexemes": [hostile, "", "\\", "'"], "stems": [hostile, "", "\\", "'"], "speaker": hostile},
+            {"rare": {hostile: 1.0, "'": "'", "": None}, "known_version": hostile},
+            {"lexemes": [], "stems": [], "rare": {}},
         ):
-            answer = found(connection, asked(world, **more))
+            answer = found(connection, asked(**more))
             assert "I met Dave" not in as_text(answer)
         assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
 
@@ -146,26 +156,26 @@ def test_filters_are_values_and_no_sql(world: World) -> None:
     payload = claim(world)
     hostile = "'; DROP TABLE neurigraph.users; -- %I %s $1 {}"
     with world.agent(payload, sign(payload)) as connection:
-        assert any(layer["passages"] for layer in found(connection, asked(world))["layers"])
-        for layer in found(connection, asked(world, speaker=hostile, lexemes=[hostile, "'"]))["layers"]:
+        assert any(layer["passages"] for layer in found(connection, asked())["layers"])
+        for layer in found(connection, asked(speaker=hostile, rare={hostile: 1.0, "'": 1.0}))["layers"]:
             assert layer["version"] is None or not layer["passages"], "what is read for one question is not kept"
         for field in ("at", "occurred_after", "occurred_before", "source_kinds"):
             value: Any = [hostile] if field == "source_kinds" else hostile
             with pytest.raises(psycopg.DataError), connection.transaction():
-                found(connection, asked(world, **{field: value}))
+                found(connection, asked(**{field: value}))
         assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
 
 
 def test_a_search_path_and_objects_of_the_asker_change_nothing(world: World) -> None:
     payload = claim(world)
     with world.agent(payload, sign(payload)) as connection:
-        plain = found(connection, asked(world))
-        for table in ("graph_index", "users", "user_lexemes", "node_names", "unnest"):
+        plain = found(connection, asked())
+        for table in ("graph_index", "users", "user_lexemes", "node_lexemes", "node_edges", "unnest"):
             connection.execute(sql.SQL("CREATE TEMP TABLE {} (a int)").format(sql.Identifier(table)))
         connection.execute("CREATE FUNCTION pg_temp.lower(text) RETURNS text LANGUAGE sql AS 'SELECT null::text'")
         connection.execute("CREATE FUNCTION pg_temp.claims() RETURNS jsonb LANGUAGE sql AS 'SELECT null::jsonb'")
         connection.execute("SET search_path = pg_temp, neurigraph, public, pg_catalog")
-        again = found(connection, asked(world))
+        again = found(connection, asked())
     assert plain["nodes"]
     assert again == plain
 
@@ -203,6 +213,6 @@ def test_every_definer_function_pins_its_search_path(world: World) -> None:
 def test_claims_are_checked_when_the_question_is_asked(world: World) -> None:
     payload = claim(world, exp=time.time() + 1.0)
     with world.agent(payload, sign(payload)) as connection:
-        assert found(connection, asked(world)) is not None
+        assert found(connection, asked()) is not None
         time.sleep(1.1)
-        assert found(connection, asked(world)) is None
+        assert found(connection, asked()) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -37,6 +38,12 @@ def ask(here: Installation, claims: Claims, text: str) -> int:
 
 
 def staged(here: Installation, claims: Claims) -> set[str]:
+    """Once all is done that answers left behind."""
+    here.database.settle()
+    return staged_by_now(here, claims)
+
+
+def staged_by_now(here: Installation, claims: Claims) -> set[str]:
     query = """SELECT g.node_name FROM neurigraph.warm_nodes AS w JOIN neurigraph.graph_index AS g USING (node_id)
     WHERE w.user_id = %s AND w.expires_at > now()"""
     return {row["node_name"] for row in rows(here, query, claims.user_id)}
@@ -105,9 +112,63 @@ def test_what_was_staged_is_brought_in_once(shared_installation: Installation, c
     assert is_awaited(here.database, claims)
 
 
+def test_an_answer_does_not_wait_for_what_it_leaves_behind(shared_installation: Installation, claims: Claims) -> None:
+    here = shared_installation
+    age = "UPDATE neurigraph.graph_index SET last_accessed_at = now() - interval '1 year' WHERE user_id = %s"
+    clocks = """SELECT node_name FROM neurigraph.graph_index
+    WHERE user_id = %s AND last_accessed_at BETWEEN now() - interval '1 minute' AND now()"""
+    with here.database.owner() as tx:
+        tx.execute(age, [claims.user_id])
+    with here.database.owner() as tx:
+        tx.execute("LOCK TABLE neurigraph.warm_nodes IN SHARE MODE")
+        assert ask(here, claims, "One") == 3
+        while not waiting(here):
+            time.sleep(0.01)
+        assert ask(here, claims, "Five") == 3, "nor does the next one"
+        assert staged_by_now(here, claims) == set()
+        assert rows(here, clocks, claims.user_id) == []
+    assert staged(here, claims) == set(CHAIN)
+    assert {row["node_name"] for row in rows(here, clocks, claims.user_id)} == {"One", "Five"}
+
+
+def test_whoever_closes_waits_for_what_answers_left_behind(shared_installation: Installation, claims: Claims) -> None:
+    here = shared_installation
+    closing = threading.Thread(target=here.close)
+    with here.database.owner() as tx:
+        tx.execute("LOCK TABLE neurigraph.warm_nodes IN SHARE MODE")
+        ask(here, claims, "One")
+        while not waiting(here):
+            time.sleep(0.01)
+        closing.start()
+        closing.join(0.2)
+        assert closing.is_alive()
+    closing.join(30)
+    assert staged_by_now(here, claims) == {"One", "Two", "Three"}
+
+
+def test_staging_that_fails_is_nobodys_error_and_tells_no_secret(
+    shared_installation: Installation, claims: Claims, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = shared_installation
+    with here.database.owner() as tx:
+        tx.execute("ALTER FUNCTION neurigraph.stage(uuid [], double precision) RENAME TO gone")
+    try:
+        assert ask(here, claims, "One") == 3
+        here.database.settle()
+    finally:
+        with here.database.owner() as tx:
+            tx.execute("ALTER FUNCTION neurigraph.gone(uuid [], double precision) RENAME TO stage")
+    (record,) = [record for record in caplog.records if record.name == "resources.postgres"]
+    assert record.getMessage() == "what was to be done in the background failed (UndefinedFunction)"
+    assert record.exc_info is None
+    assert ask(here, claims, "Five") == 3
+    assert staged(here, claims) == {"Three", "Four", "Five"}, "the next one is done"
+
+
 def test_an_unused_warming_expires_by_itself(shared_installation: Installation, claims: Claims) -> None:
     here = shared_installation
     ask(here, claims, "One")
+    here.database.settle()
     with here.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.warm_nodes SET expires_at = now() WHERE user_id = %s", [claims.user_id])
     assert staged(here, claims) == set()

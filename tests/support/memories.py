@@ -40,6 +40,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.model_rules import embed_text
 
@@ -128,6 +129,13 @@ def _step(name: str) -> NodeProposal:
 def plain_adapters(installation: Installation) -> Adapters:
     """The installation's database, objects and token counter, with the plain models."""
     return Adapters(installation.database, installation.objects, PlainModel(), WordEmbedder(), installation.tokens)
+
+
+def evidence(installation: Installation, claims: Claims, **asked: object) -> dict[str, Any] | None:
+    """What the database tells a process that searches; None where the claims open nothing."""
+    nothing = {"lexemes": [], "stems": [], "speaker": None, "dimensions": 96, "known_version": None}
+    found = installation.database.ask(claims, statements("search")["evidence"], nothing | asked, binary=True)
+    return found[0] if found else None
 
 
 def new_user(installation: Installation, slug: str | None = None) -> tuple[User, Claims]:

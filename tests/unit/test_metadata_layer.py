@@ -96,8 +96,12 @@ def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
     asked = ("zebra", "boat", "oil", "far")
     found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.of(asked)}
     first, third, last = layer.place[[0, 2, 4]].tolist()
-    assert found == {"boat": [[third, 2], [first, 4]], "oil": [[third, 3]], "far": [[last, 1]]}
-    assert [number for number, _ in layer.record_lexemes.of(asked)] == [1, 2]
+    of_first_record = [layer.places, 1]
+    assert found == {
+        "boat": [[third, 2], [first, 4], of_first_record],
+        "oil": [[third, 3], of_first_record],
+        "far": [[last, 1]],
+    }
 
 
 def test_lexemes_that_were_stored_with_accents_are_found_without() -> None:
@@ -109,7 +113,8 @@ def test_lexemes_that_were_stored_with_accents_are_found_without() -> None:
         | {"passages": passage(FIRST, 1, 1, 3), "lexemes": "fátima \u0301 rope", "frequencies": "1 1 1"}
     )
     assert [number for number, _ in marks.lexemes.of(("fatima", "\u0301", "rope", "fátima"))] == [0, 1, 2]
-    assert [(number, found.tolist()) for number, found in marks.record_lexemes.of(("óleo", "oleo"))] == [(1, [[0, 1]])]
+    found = [(number, occurrences.tolist()) for number, occurrences in marks.lexemes.of(("óleo", "oleo"))]
+    assert found == [(1, [[marks.places, 1]])]
 
 
 def test_what_a_score_is_made_of_is_said_where_it_is_asked_for(layer: MetadataLayer) -> None:
