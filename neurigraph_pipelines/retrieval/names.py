@@ -73,7 +73,7 @@ class Names:
         text = f" {' '.join(words)} "
         for phrase in _phrases(words, _KEY_WORDS):
             for name, number in self._nodes.get(phrase[:_KEY_LENGTH], ()):
-                if name == phrase or f" {name} " in text:
+                if f" {name} " in text:
                     scores[number] = EXACT
         return scores
 
@@ -95,7 +95,7 @@ class Names:
 
         Both are compared with a letter left out (deletion neighbourhoods: Garbe's SymSpell, 2012).
         """
-        for phrase in _phrases(words[: _MISSPELT_PLACES + _MISSPELT_WORDS - 1], _MISSPELT_WORDS):
+        for phrase in _phrases(words, _MISSPELT_WORDS, _MISSPELT_PLACES):
             if len(phrase) < _MISSPELT.start - 1 or len(phrase) >= _MISSPELT.stop:
                 continue
             for _, key in self._gaps.get(phrase, ()):  # a letter is missing
@@ -116,9 +116,9 @@ def _key(name: str) -> str:
     return " ".join(words[:_KEY_WORDS])[:_KEY_LENGTH]
 
 
-def _phrases(words: Sequence[str], most: int) -> Iterator[str]:
-    """Up to so many words that follow each other."""
-    for start in range(len(words)):
+def _phrases(words: Sequence[str], most: int, places: int | None = None) -> Iterator[str]:
+    """Up to so many words that follow each other; where the first must be among so many."""
+    for start in range(len(words))[:places]:
         phrase = words[start]
         yield phrase
         for word in words[start + 1 : start + most]:
