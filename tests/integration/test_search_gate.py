@@ -139,13 +139,14 @@ def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> 
     (schema, *_) = schemas_of(world.installation, world.bob).values()
     hostile = "'; DROP TABLE neurigraph.users; -- %I %s $1 {}"
     with world.agent(payload, sign(payload)) as connection:
-        for more in (
+        further: list[dict[str, Any]] = [
             {"asking": {"role": "user", "user_id": str(world.bob.user_id)}, "is_moving": True},
             {"schema_name": schema, "nodes": [str(world.bob.root_node_id)], "data_version": hostile},
             {"lexemes": [hostile, "", "\\", "'"], "stems": [hostile, "", "\\", "'"], "speaker": hostile},
             {"rare": {hostile: 1.0, "'": "'", "": None}, "known_version": hostile},
             {"lexemes": [], "stems": [], "rare": {}},
-        ):
+        ]
+        for more in further:
             answer = found(connection, asked(**more))
             assert "I met Dave" not in as_text(answer)
         assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}

@@ -107,6 +107,7 @@ class WordEmbedder:
     model = "words"
     max_tokens = 8_000
     prefix_trained = False
+    is_remote = False
 
     def __init__(self, dimensions: int = 96, fault: Exception | None = None, poison: str | None = None) -> None:
         self.dimensions = dimensions
@@ -133,7 +134,7 @@ def plain_adapters(installation: Installation) -> Adapters:
 
 def evidence(installation: Installation, claims: Claims, **asked: object) -> dict[str, Any] | None:
     """What the database tells a process that searches; None where the claims open nothing."""
-    nothing = {"lexemes": [], "stems": [], "speaker": None, "dimensions": 96, "known_version": None}
+    nothing: dict[str, object] = {"lexemes": [], "stems": [], "speaker": None, "dimensions": 96, "known_version": None}
     found = installation.database.ask(claims, statements("search")["evidence"], nothing | asked, binary=True)
     return found[0] if found else None
 

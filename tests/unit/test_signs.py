@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.retrieval.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.ranking import EXACT_PASSAGES, Asked, Ranked, rank
+from neurigraph_pipelines.retrieval.ranking import EXACT_PASSAGES, Asked, Likeness, Ranked, rank
 from neurigraph_pipelines.retrieval.signs import Signs, estimates
 from tests.unit.test_metadata_layer import NOTHING, passage
 
@@ -67,40 +67,41 @@ def asked(vector: NDArray[np.float32], **more: Any) -> Asked:
 
 
 def test_the_nearest_are_among_those_whose_estimate_is_highest(vectors: NDArray[np.float32]) -> None:
-    signs = Signs.of(vectors)
-    for question in vectors_of(30, 2)[:, 0]:
-        estimate, exact = estimates([signs], question), np.vecdot(vectors, question).T
-        assert np.corrcoef(estimate[0], exact[0])[0, 1] > 0.5
-        assert abs(np.mean(estimate - exact)) < 0.05
-        for kind in (0, 1):
-            likely = set(np.argsort(-estimate[kind])[:250].tolist())
-            assert len(likely.intersection(np.argsort(-exact[kind])[:10].tolist())) >= 9
+    for kind in (0, 1):
+        signs = Signs.of(vectors[:, kind])
+        for question in vectors_of(30, 2)[:, 0]:
+            estimate, exact = estimates([signs], question), np.vecdot(vectors[:, kind], question)
+            assert np.corrcoef(estimate, exact)[0, 1] > 0.5
+            assert abs(np.mean(estimate - exact)) < 0.05
+            likely = set(np.argsort(-estimate)[:250].tolist())
+            assert len(likely.intersection(np.argsort(-exact)[:10].tolist())) >= 9
 
 
 def test_signs_of_several_are_estimated_as_each_by_itself(vectors: NDArray[np.float32]) -> None:
     """Each from its own middle, with its own spread."""
-    parts = [Signs.of(part + shift) for part, shift in zip(np.split(vectors, [1, 700, 701]), range(4), strict=True)]
+    parts = np.split(vectors[:, 0], [1, 700, 701])
+    signs = [Signs.of(part + shift) for part, shift in zip(parts, range(4), strict=True)]
     question = vectors_of(1, 2)[0, 0]
-    together = estimates(parts, question)
-    assert together.tolist() == np.concatenate([estimates([part], question) for part in parts], axis=1).tolist()
-    assert together.shape == (2, len(vectors))
+    together = estimates(signs, question)
+    assert together == pytest.approx(np.concatenate([estimates([one], question) for one in signs]), abs=1e-6)
+    assert together.shape == (len(vectors),)
 
 
 def test_signs_grow_with_their_vectors(vectors: NDArray[np.float32]) -> None:
-    whole, stays = Signs.of(vectors), np.arange(len(vectors)) % 3 > 0
-    added = vectors_of(7, 3)
+    whole, stays = Signs.of(vectors[:, 0]), np.arange(len(vectors)) % 3 > 0
+    added = vectors_of(7, 3)[:, 0]
     grown = whole.joined(stays, added)
     assert grown is not None
-    question = added[2, 1]
-    assert estimates([grown], question)[:, :-7].tolist() == estimates([whole], question)[:, stays].tolist()
-    assert estimates([grown], question)[1, -5] == pytest.approx(1, abs=0.2)
-    order = np.argsort(added[:, 0, 0])
+    question = added[2]
+    assert estimates([grown], question)[:-7].tolist() == estimates([whole], question)[stays].tolist()
+    assert estimates([grown], question)[-5] == pytest.approx(1, abs=0.2)
+    order = np.argsort(added[:, 0])
     alone, reordered = (whole.joined(np.zeros_like(stays), some) for some in (added, added[order]))
     assert alone is not None
     assert reordered is not None
     assert alone.reordered(order).words.tolist() == reordered.words.tolist()
-    assert whole.joined(stays, np.zeros((2, 2, 0), np.float32)) is not None, "vectors that are pending are zeros"
-    assert whole.joined(stays, np.zeros((2, 2, DIMENSIONS + 1), np.float32)) is None, "a wider model has other signs"
+    assert whole.joined(stays, np.zeros((2, 0), np.float32)) is not None, "vectors that are pending are zeros"
+    assert whole.joined(stays, np.zeros((2, DIMENSIONS + 1), np.float32)) is None, "a wider model has other signs"
 
 
 def layer_of(vectors: NDArray[np.float32]) -> MetadataLayer:
@@ -154,6 +155,18 @@ def test_few_passages_are_all_compared(vectors: NDArray[np.float32]) -> None:
     for vector in vectors_of(10, 2)[:, 0]:
         _, messages = rank([few], [0.0], asked(vector))
         assert messages == compared([few], asked(vector))
+
+
+def test_what_was_compared_ahead_is_ranked_as_what_was_not(vectors: NDArray[np.float32]) -> None:
+    layers = [layer_of(vectors[start : start + 500]) for start in range(0, len(vectors), 500)]
+    for ahead in (layers[:2], layers[3:], layers):
+        for vector in vectors_of(10, 2)[:, 0]:
+            likeness = Likeness(vector)
+            likeness.look_up(ahead)
+            _, messages = rank(layers[:4], [0.0] * 4, asked(vector), likeness)
+            exact = compared(layers[:4], asked(vector))
+            assert len({(one.node, one.row) for one in messages} & {(one.node, one.row) for one in exact}) >= 9
+            assert [one.score for one in messages] == pytest.approx([one.score for one in exact], abs=0.02)
 
 
 def test_signs_of_a_layer_that_grows(vectors: NDArray[np.float32]) -> None:
