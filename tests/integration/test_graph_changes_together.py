@@ -29,6 +29,7 @@ from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
+from tests.support.database_between import DatabaseBetween
 from tests.support.graphs import Graph, new_graph
 from tests.support.pausing_change import CHANGES, MOMENTS
 
@@ -151,22 +152,16 @@ def test_nobody_waits_for_ever_and_nothing_is_lost(installation: Installation) -
     graph.check()
 
 
-class HeldDatabase:
+class HeldDatabase(DatabaseBetween):
     """Keeps transactions of the owner open, with all their work done, until it may go on."""
 
     def __init__(self, inner: Database) -> None:
-        self._inner = inner
-        self.pipeline, self.agent, self.ask, self.maintenance = (
-            inner.pipeline,
-            inner.agent,
-            inner.ask,
-            inner.maintenance,
-        )
+        super().__init__(inner)
         self.reached, self.go_on = threading.Event(), threading.Event()
 
     @contextmanager
     def owner(self) -> Iterator[Transaction]:
-        with self._inner.owner() as tx:
+        with self.inner.owner() as tx:
             yield tx
             self.reached.set()
             assert self.go_on.wait(60)

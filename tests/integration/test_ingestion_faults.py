@@ -20,6 +20,7 @@ from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transact
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from resources.object_store_local import LocalObjectStore
+from tests.support.database_between import DatabaseBetween
 from tests.support.memories import (
     PlainModel,
     converse,
@@ -223,15 +224,14 @@ def test_an_object_that_reads_back_differently_is_not_taken_for_stored(
 # The database
 
 
-class CutDatabase:
+class CutDatabase(DatabaseBetween):
     """A database whose connection the administrator cuts in the transaction that stores a record, once."""
 
     def __init__(self, inner: Database, administrator_url: str, moment: str) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.url = administrator_url
         self.moment = moment
         self.cuts = 0
-        self.owner, self.agent, self.ask, self.maintenance = inner.owner, inner.agent, inner.ask, inner.maintenance
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
         return self._pipeline()

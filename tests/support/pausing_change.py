@@ -17,27 +17,23 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Transaction
 from resources.postgres import PostgresDatabase
+from tests.support.database_between import DatabaseBetween
 from tests.support.pausing_run import Moments
 
 CHANGES = ("move", "move-node", "merge", "split")
 MOMENTS = ("transaction open", "transaction committed")
 
 
-class PausingDatabase:
+class PausingDatabase(DatabaseBetween):
     """Pauses in transactions of the owner."""
 
     def __init__(self, inner: Database, moments: Moments) -> None:
-        self._inner, self._moments = inner, moments
-        self.pipeline, self.agent, self.ask, self.maintenance = (
-            inner.pipeline,
-            inner.agent,
-            inner.ask,
-            inner.maintenance,
-        )
+        super().__init__(inner)
+        self._moments = moments
 
     @contextmanager
     def owner(self) -> Iterator[Transaction]:
-        with self._inner.owner() as tx:
+        with self.inner.owner() as tx:
             yield tx
             self._moments.come("transaction open")
         self._moments.come("transaction committed")

@@ -29,6 +29,7 @@ from neurigraph_pipelines.settings import Settings
 from resources.object_store_local import LocalObjectStore
 from resources.postgres import PostgresDatabase
 from resources.tokenizer import EstimatedCounter
+from tests.support.database_between import DatabaseBetween
 from tests.support.memories import PlainModel, WordEmbedder
 
 MOMENTS = (
@@ -112,18 +113,18 @@ class PausingStore:
         self._moments.come("object removed")
 
 
-class PausingDatabase:
+class PausingDatabase(DatabaseBetween):
     """Pauses in transactions of the pipeline and the owner that write to a table."""
 
     def __init__(self, inner: Database, moments: Moments, table: str) -> None:
-        self._inner, self._moments, self._table = inner, moments, table
-        self.agent, self.ask, self.maintenance = inner.agent, inner.ask, inner.maintenance
+        super().__init__(inner)
+        self._moments, self._table = moments, table
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
-        return self._pausing(self._inner.pipeline())
+        return self._pausing(super().pipeline())
 
     def owner(self) -> AbstractContextManager[Transaction]:
-        return self._pausing(self._inner.owner())
+        return self._pausing(super().owner())
 
     @contextmanager
     def _pausing(self, transaction: AbstractContextManager[Transaction]) -> Iterator[Transaction]:
