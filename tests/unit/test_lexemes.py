@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.lexemes import MAX_FREQUENCY, MAX_LEXEME_LENGTH, Lexer
+from neurigraph_pipelines.lexemes import MAX_FREQUENCY, MAX_LEXEME_LENGTH, Lexer, name_words, plain
 
 LEXER = Lexer()
 anything = st.text(st.characters(), max_size=400)
@@ -110,3 +110,43 @@ def test_megabytes_of_one_character_take_linear_time(unit: str) -> None:
     quarter = seconds(500_000)
     # Quadratic work would take sixteen times as long; a busy machine may take twice its due.
     assert seconds(2_000_000) < 8 * quarter + 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Dave", ["dave"]),
+        ("  New   York\t", ["new", "york"]),
+        ("New-York, N.Y.", ["new", "york", "n", "y"]),
+        ("O'Brien’s", ["o", "brien", "s"]),
+        ("snake_case", ["snake", "case"]),
+        ("C++ & C#", ["c", "c"]),
+        ("José JOSE\u0301", ["jose", "jose"]),
+        ("Łódź İzmir Ærø", ["lodz", "izmir", "æro"]),
+        ("Ｔｏｋｙｏ ﬁsh ²", ["tokyo", "fish", "2"]),
+        ("東京 タワー", ["東京", "タワー"]),
+        ("हिन्दी नमस्ते", ["हिन्दी", "नमस्ते"]),
+        ("مُحَمَّد", ["محمد"]),
+        ("a🎉b", ["a", "b"]),
+        ("x\0y\ud800z", ["x", "y", "z"]),
+        ("", []),
+        ("... 🎉 \u0301", []),
+    ],
+)
+def test_the_words_of_a_name(name: str, expected: list[str]) -> None:
+    assert name_words(name) == expected
+
+
+@given(anything)
+def test_the_words_of_any_name_are_words_of_names(text: str) -> None:
+    words = name_words(text)
+    assert all(words)
+    assert name_words(" ".join(words)) == words
+
+
+@pytest.mark.parametrize(
+    ("stem", "expected"),
+    [("boat", "boat"), ("café", "cafe"), ("ıłøđ", "ilod"), ("\u0301", "\u0301"), ("東京", "東京"), ("", "")],
+)
+def test_a_stem_is_compared_without_accents_unless_it_is_nothing_else(stem: str, expected: str) -> None:
+    assert plain(stem) == expected

@@ -1,0 +1,141 @@
+"""The shells of a graph, from what the database sends of it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neurigraph_pipelines.retrieval.names import EXACT
+from neurigraph_pipelines.retrieval.shells import Shells
+
+ROOT_ONLY = (("bob", None),)
+FEW = (*ROOT_ONLY, ("Family", ""), ("Dave", "Davy\nthe tall one"), ("Work", ""), ("Rome", ""))
+
+
+def id_of(number: int) -> UUID:
+    return UUID(int=number + 1)
+
+
+def row_of(
+    nodes: Sequence[tuple[str, str | None]] = FEW,
+    edges: Sequence[tuple[int, int]] = (),
+    parents: Sequence[int] | None = None,
+    version: str = "1",
+) -> dict[str, Any]:
+    """Nodes by name and aliases; the root is above all of them where nothing else is said."""
+    above = parents if parents is not None else [0] * len(nodes)
+    return {
+        "data_version": version,
+        "model": "words",
+        "corpus_passages": 7,
+        "corpus_lexemes": 70,
+        "speakers": ["dave"],
+        "node_ids": b"".join(id_of(number).bytes for number in range(len(nodes))),
+        "parents": b"".join(id_of(number).bytes for number in above),
+        "node_names": [name for name, _ in nodes],
+        "aliases": [aliases for _, aliases in nodes],
+        "counts": struct.pack(">iii", 2, 10, 0) * len(nodes),
+        "versions": ["7" for _ in nodes],
+        "centroids": b"".join(b"\0\2\0\0" + struct.pack(">ee", 1.0, number) for number in range(len(nodes))),
+        "edges": b"".join(id_of(end).bytes for edge in edges for end in edge) or None,
+    }
+
+
+def test_an_edge_is_one_from_both_of_its_ends() -> None:
+    shells = Shells(row_of(edges=[(1, 2), (3, 1)]))
+    assert [shells.beside(number) for number in range(5)] == [[], [2, 3], [1], [1], []]
+
+
+def test_two_steps_and_no_third() -> None:
+    chain = Shells(row_of(edges=[(0, 1), (2, 1), (2, 3), (4, 3)]))
+    assert [chain.around([0], steps) for steps in range(5)] == [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}]
+    assert chain.around([4, 0], 1) == {0, 1, 3, 4}
+    assert chain.around([], 2) == set()
+
+
+def test_a_cycle_ends() -> None:
+    cycle = Shells(row_of(edges=[(0, 1), (1, 2), (2, 0), (1, 0), (3, 3)]))
+    assert cycle.around([0], 9) == {0, 1, 2}
+    assert cycle.around([3], 2) == {3}
+
+
+def test_an_edge_to_a_node_that_is_not_told_of_is_none() -> None:
+    shells = Shells(row_of(edges=[(1, 17), (17, 2), (3, 4)]))
+    assert shells.around(range(3), 2) == {0, 1, 2}
+    assert shells.beside(3) == [4]
+
+
+@given(edges=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
+def test_any_edges(edges: list[tuple[int, int]]) -> None:
+    shells = Shells(row_of(edges=edges))
+    known = [(one, other) for one, other in edges if one < len(FEW) and other < len(FEW)]
+    for number in range(len(FEW)):
+        beside = [other for one, other in known if one == number] + [one for one, other in known if other == number]
+        assert sorted(shells.beside(number)) == sorted(beside)
+
+
+def test_names_are_taken_over_where_they_are_the_same() -> None:
+    before = Shells(row_of())
+    assert before.names.named("bob and Davy, the tall one", []) == {2: EXACT}, "nobody calls a root by its name"
+    same = Shells(row_of(edges=[(1, 2)], version="2"), before)
+    assert same.names is before.names
+    assert same.data_version == "2"
+    renamed = Shells(row_of([*FEW[:2], ("Peter", "Davy"), *FEW[3:]], version="3"), same)
+    assert renamed.names.named("Peter, or Dave", []) == {2: EXACT}
+    assert renamed.names.named("Dave", []) == {}
+    assert renamed.path(2) == "bob/Peter"
+    fewer = Shells(row_of(FEW[:2], version="4"), renamed)
+    assert fewer.names.named("Peter, Davy, Rome and Family", []) == {1: EXACT}
+
+
+def test_an_alias_that_moves_to_another_node_leads_there() -> None:
+    before = Shells(row_of())
+    nodes = [*FEW[:2], ("Dave", "the tall one"), ("Work", "Davy"), FEW[4]]
+    assert Shells(row_of(nodes), before).names.named("Davy", []) == {3: EXACT}
+
+
+def test_where_a_node_stands() -> None:
+    shells = Shells(row_of(parents=[0, 0, 1, 3, 2]))
+    assert len(shells) == len(FEW)
+    assert [shells.path(number) for number in range(5)] == [
+        "bob",
+        "bob/Family",
+        "bob/Family/Dave",
+        "Work",
+        "bob/Family/Dave/Rome",
+    ]
+    assert [shells.node_id(number) for number in (0, 4)] == [str(id_of(0)), str(id_of(4))]
+    assert shells.below(1).tolist() == [False, True, True, False, True]
+    assert [shells.number(id_of(number)) for number in (0, 4, 5)] == [0, 4, None]
+    assert shells.number(UUID(int=0)) is None
+    assert shells.speakers == ["dave"]
+    assert (shells.corpus_passages, shells.corpus_lexemes, shells.model) == (7, 70, "words")
+
+
+def test_likeness_of_centroids() -> None:
+    shells = Shells(row_of())
+    like = shells.likeness(np.array([0.0, 3.0, 0.0], np.float32), 50)
+    assert like == pytest.approx([number / np.hypot(1, number) for number in range(5)], abs=1e-3)
+    assert np.isnan(shells.likeness(np.zeros(3, np.float32), 50)).all()
+
+
+def test_a_graph_without_nodes() -> None:
+    empty = Shells(dict.fromkeys(row_of()) | {"corpus_passages": 0, "corpus_lexemes": 0})
+    assert len(empty) == 0
+    assert empty.around([], 2) == set()
+    assert empty.number(id_of(0)) is None
+    assert empty.names.named("bob", ["bob"]) == {}
+    assert (empty.size, empty.speakers, empty.model) == (0, [], None)
+
+
+def test_what_takes_more_room_says_so() -> None:
+    few, many = Shells(row_of()), Shells(row_of(FEW * 100))
+    assert few.size > len(FEW) * 1_000
+    assert many.size == 100 * few.size
