@@ -46,6 +46,7 @@ class TimedEmbedder:
         self.model = embedder.model
         self.dimensions = embedder.dimensions
         self.prefix_trained = embedder.prefix_trained
+        self.is_remote = embedder.is_remote
         self.max_tokens = embedder.max_tokens
         self.seconds = 0.0
         self.texts = 0

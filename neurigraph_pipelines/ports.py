@@ -148,6 +148,11 @@ class Embedder(Protocol):
         ...
 
     @property
+    def is_remote(self) -> bool:
+        """True when embedding waits for a network: nothing that others need is held meanwhile."""
+        ...
+
+    @property
     def max_tokens(self) -> int:
         """Longest text in tokens that is embedded without being cut."""
         ...

@@ -65,6 +65,7 @@ class MiniLmEmbedder:
     model = "minilm-l6-v2"
     dimensions = DIMENSIONS
     prefix_trained = False
+    is_remote = False
     max_tokens = MAX_POSITIONS
 
     def __init__(self, cache_dir: Path, threads: int = 1) -> None:

@@ -159,6 +159,11 @@ class OpenAiEmbedder:
         """True for models that can be asked for fewer dimensions, which is the same training."""
         return self._known is not None and self._known.shortened
 
+    @property
+    def is_remote(self) -> bool:
+        """Always: every question goes to the provider."""
+        return True
+
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
         """Embed ``texts`` in order.
 

@@ -82,6 +82,7 @@ class SyntheticEmbedder:
     model = MODEL
     dimensions = DIMENSIONS
     prefix_trained = False
+    is_remote = False
     max_tokens = 1_000
 
     def __init__(self, questions: Sequence[Asked]) -> None:

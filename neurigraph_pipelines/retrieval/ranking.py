@@ -52,7 +52,7 @@ FADING = (7.0, 90.0)
 """Days after which what lies outside of a period counts a third as much: half the period's length within these bounds,
 since one without a beginning, as in "before the move", would take decades."""
 
-EXACT_PASSAGES = 1_500
+EXACT_PASSAGES = 2_000
 """So many are all compared with a question; of more, their signs first."""
 
 COMPARED = 150
@@ -61,7 +61,7 @@ scaled. With real embeddings 300 do (see ``signs``); with mere noise around one 
 
 SIGNALS = ("window_lexical", "dense", "window_dense")
 BOOSTS = ("speaker", "user", "period")
-_MIX = np.array([WEIGHTS[name] for name in SIGNALS])
+_MIX = np.array([[WEIGHTS[name]] for name in SIGNALS])
 _LEAST = np.array([0.0, NEAR, NEAR])
 _DAY = 86_400.0
 _STEPS = np.array(list(WINDOW_WEIGHTS))
@@ -129,53 +129,7 @@ def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
     return np.log1p((np.maximum(passages - counts, 0) + 0.5) / (counts + 0.5))
 
 
-class Likeness:
-    """How near passages and their windows are to a question, of each layer worked out once.
-
-    Of few passages these are cosines; of many, estimates where there are signs.
-
-    Args:
-        vector: Of the question, as wide as those of passages; None where nothing can be compared.
-    """
-
-    def __init__(self, vector: Floats | None) -> None:
-        self._vector = vector.astype(np.float32) if vector is not None else None
-        self._known: dict[MetadataLayer, tuple[NDArray[Any], bool]] = {}
-
-    def of(self, layers: Sequence[MetadataLayer]) -> NDArray[Any]:
-        """``(2, passages)`` of all of them, one after another."""
-        missing = [layer for layer in layers if layer not in self._known]
-        are_few = sum(layer.passages for layer in missing) <= EXACT_PASSAGES
-        alike: dict[int, list[MetadataLayer]] = defaultdict(list)
-        for layer in missing:
-            if self._vector is None:
-                self._known[layer] = np.zeros((2, layer.passages)), True
-            elif are_few or layer.signs is None:
-                self._known[layer] = self.exact(layer, slice(None)), True
-            else:
-                alike[layer.signs.dimensions].append(layer)
-        for some in alike.values():
-            assert self._vector is not None
-            estimated = estimates([layer.signs for layer in some if layer.signs is not None], self._vector)
-            firsts, _ = _firsts(layer.passages for layer in some)
-            for layer, first in zip(some, firsts, strict=True):
-                mean = estimated[first : first + layer.passages]
-                self._known[layer] = np.broadcast_to(mean, (2, layer.passages)), False
-        return np.concatenate([self._known[layer][0] for layer in layers], axis=1)
-
-    def is_exact(self, layer: MetadataLayer) -> bool:
-        """Whether what is known of a layer are cosines."""
-        return self._known[layer][1]
-
-    def exact(self, layer: MetadataLayer, rows: Any) -> NDArray[Any]:
-        """Cosines of some passages of a layer."""
-        assert self._vector is not None
-        return _products(layer.passage_vectors[rows], self._vector).T
-
-
-def rank(
-    layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked, likeness: Likeness | None = None
-) -> tuple[list[Ranked], list[Ranked]]:
+def rank(layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked) -> tuple[list[Ranked], list[Ranked]]:
     """The best records and the best messages of some nodes, best first.
 
     A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its window,
@@ -186,11 +140,8 @@ def rank(
 
     Args:
         boosts: Of each layer: how surely the question names its node, 0 to 1.
-        likeness: Of the question, as far as it is known already.
     """
-    if not layers:
-        return [], []
-    return _Ranking(layers, boosts, asked, likeness or Likeness(asked.passage_vector)).best()
+    return _Ranking(layers, boosts, asked).best() if layers else ([], [])
 
 
 class _Ranking:
@@ -200,12 +151,9 @@ class _Ranking:
     thousand rows it is the number of steps that takes the time.
     """
 
-    def __init__(
-        self, layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked, likeness: Likeness
-    ) -> None:
+    def __init__(self, layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked) -> None:
         self.layers = layers
         self.asked = asked
-        self.likeness = likeness
         self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
         self.first_record, self.records = _firsts(layer.records for layer in layers)
         self.first_place, self.places = _firsts(layer.places for layer in layers)
@@ -218,6 +166,8 @@ class _Ranking:
         self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in layers])
         self.period = WEIGHTS["period"] * self._nearness_to_periods() if asked.periods else None
         self.rarity = np.fromiter(asked.lexemes.values(), np.float64)
+        vector = asked.passage_vector if asked.passage_vector is not None else np.zeros(0)
+        self.vector: Floats = vector.astype(np.float32)  # empty where nothing can be compared
 
     def best(self) -> tuple[list[Ranked], list[Ranked]]:
         known = self._known_records()
@@ -226,9 +176,12 @@ class _Ranking:
         self.ranked = _both(self.eligible, shown[self.record] if shown is not None else None)
         self.boosts = self._boosts()
         self._look_up()
-        found = np.concatenate((self._lexical()[None], self.likeness.of(self.layers)))
+        found = np.empty((len(SIGNALS), self.passages))
+        found[0] = self._lexical()
+        estimated = self._compare(found)
         signals, score = self._mixed(found)
-        if self._compare_the_likeliest(found, signals, score):
+        if estimated:
+            self._compare_the_likeliest(found, signals, score, estimated)
             signals, score = self._mixed(found)
         parts = {}
         if self.asked.explain:
@@ -239,7 +192,7 @@ class _Ranking:
     def _mixed(self, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """The signals of all passages, each in 0..1, and their scores."""
         signals = _scaled(found, self.eligible, _LEAST)
-        score = _MIX @ signals
+        score: NDArray[Any] = (_MIX * signals).sum(axis=0)
         for boost in self.boosts.values():
             score += boost
         if self.ranked is not None:
@@ -258,23 +211,42 @@ class _Ranking:
             boosts["period"] = self.period[self.record]
         return boosts
 
-    def _compare_the_likeliest(self, found: NDArray[Any], signals: NDArray[Any], score: NDArray[Any]) -> bool:
-        """Put cosines in the place of estimates for all that may be found; says whether there were any.
+    def _compare(self, found: NDArray[Any]) -> list[int]:
+        """Put cosines of passages and of their windows in place, of many an estimate for both; says of which layers."""
+        found[1:] = 0
+        alike: dict[int, list[int]] = defaultdict(list)
+        for number, (layer, first) in enumerate(zip(self.layers, self.first_passage, strict=True)):
+            if not len(self.vector):
+                continue
+            if layer.signs is not None and self.passages > EXACT_PASSAGES:
+                alike[layer.signs.dimensions].append(number)
+            else:
+                found[1:, first : first + layer.passages] = _products(layer.passage_vectors, self.vector).T
+        for numbers in alike.values():
+            estimated = estimates([signs for n in numbers if (signs := self.layers[n].signs)], self.vector)
+            begin = 0
+            for number in numbers:
+                first, passages = self.first_passage[number], self.layers[number].passages
+                found[1:, first : first + passages] = estimated[begin : begin + passages]
+                begin += passages
+        return [number for numbers in alike.values() for number in numbers]
+
+    def _compare_the_likeliest(
+        self, found: NDArray[Any], signals: NDArray[Any], score: NDArray[Any], estimated: Sequence[int]
+    ) -> None:
+        """Put cosines in the place of estimates for all that may be found.
 
         Among them are the best by each signal, by which it is scaled.
         """
-        if all(map(self.likeness.is_exact, self.layers)):
-            return False
         likely = score >= _least(score, COMPARED + 2 * self.asked.message_limit)
-        for signal in signals[1:]:
-            likely |= signal >= max(_least(signal, COMPARED // 6), sys.float_info.min)
+        likely |= signals[1] >= max(_least(signals[1], COMPARED // 6), sys.float_info.min)
         rows = np.flatnonzero(likely)
-        ends = np.searchsorted(rows, [*self.first_passage[1:], self.passages]).tolist()
-        for layer, first, begin, end in zip(self.layers, self.first_passage, [0, *ends], ends, strict=False):
-            if begin < end and not self.likeness.is_exact(layer):
-                these = rows[begin:end]
-                found[1:, these] = self.likeness.exact(layer, these - first)
-        return True
+        ends = np.searchsorted(rows, [*self.first_passage, self.passages]).tolist()
+        for number in estimated:
+            these = rows[ends[number] : ends[number + 1]]
+            if len(these):
+                vectors = self.layers[number].passage_vectors[these - self.first_passage[number]]
+                found[1:, these] = _products(vectors, self.vector).T
 
     def _best_records(self, passage_score: NDArray[Any], shown: NDArray[Any] | None) -> list[Ranked]:
         passage = np.full(self.records, -np.inf)

@@ -31,7 +31,7 @@ from neurigraph_pipelines.retrieval.anchors import Anchor, Bounds, Leads, choose
 from neurigraph_pipelines.retrieval.cache import AnswerCache
 from neurigraph_pipelines.retrieval.layers import LayerCache, MetadataLayer, read_layers
 from neurigraph_pipelines.retrieval.postings import Floats
-from neurigraph_pipelines.retrieval.ranking import Asked, Likeness, Ranked, rank, rarities
+from neurigraph_pipelines.retrieval.ranking import Asked, Ranked, rank, rarities
 from neurigraph_pipelines.retrieval.shells import Shells
 from neurigraph_pipelines.retrieval.speakers import role_asked, speakers_named, without_names
 from neurigraph_pipelines.settings import Settings
@@ -189,15 +189,16 @@ class _Search:
 
     def _answer(self) -> tuple[Answer, str | None]:
         """The answer, and the version of the data for as long as which it may be kept."""
-        past = self._kept.shells.get(self._graph) if self._settings.layer_cache_mb else None
-        # Most often nothing has changed since, and where the shells lead is known before the database answers.
-        meant = self._meant(past) if past and past.data_version is not None else None
+        before = self._kept.shells.get(self._graph) if self._settings.layer_cache_mb else None
+        past = before if before and before.data_version is not None else None
+        meant, leads = self._meant(past) if past and self._embedder.is_remote else None, None
         with self._database.asking(self._claims, _QUERIES["evidence"], self._known(past), binary=True) as rows:
-            leads = self._leads(past, meant) if past and meant is not None else None
-            if past and meant is not None and leads is not None and leads.are_few:
-                self._look_ahead(past, meant, leads)
+            # Most often nothing has changed since, and what follows from the shells is known before it answers.
+            if past:
+                meant = meant or self._meant(past)
+                leads = self._leads(past, meant)
             evidence = next(iter(rows()), None)
-        shells = self._shells(past, evidence)
+        shells = self._shells(before, evidence)
         if self._question.node_id is not None and (shells is None or shells.number(self._question.node_id) is None):
             raise NotFoundError
         if evidence is None or not shells:
@@ -225,7 +226,6 @@ class _Search:
             [layers[anchor.node_id] for anchor in searched],
             [anchor.boost for anchor in searched],
             self._as_ranked(shells, meant, evidence["said_by"], weights),
-            meant.likeness,
         )
         nodes = [_Searched(anchor, layers[anchor.node_id]) for anchor in searched]
         answer = Answer(
@@ -266,8 +266,7 @@ class _Search:
         named = speakers_named(self._query, shells.speakers, self._lexer)
         vectors = _embed(self._embedder, without_names(self._query, set().union(*named.values())))
         compared = vectors if shells.model == self._embedder.model else None
-        likeness = Likeness(compared[1] if compared is not None else None)
-        return _Meant(list(named), vectors is not None, compared, likeness)
+        return _Meant(list(named), vectors is not None, compared)
 
     def _bounds(self, shells: Shells) -> Bounds:
         node_id = self._question.node_id
@@ -281,14 +280,6 @@ class _Search:
     def _leads(self, shells: Shells, meant: _Meant) -> Leads:
         route = meant.compared[1] if meant.compared is not None else None
         return lead(shells, self._query, self._lexemes, route, self._bounds(shells))
-
-    def _look_ahead(self, shells: Shells, meant: _Meant, leads: Leads) -> None:
-        """Compare with what will be searched for all that is known, as far as it is in memory."""
-        layers = self._kept.layers
-        anchors = choose(shells, leads, None, None, self._bounds(shells))
-        likely = [layers.get(one.node_id, one.version, shells.model) for one in anchors if one.version is not None]
-        if any(likely):
-            meant.likeness.of([layer for layer in likely if layer is not None])
 
     def _as_json(self, rare: Mapping[str, float]) -> dict[str, Any]:
         """The question as ``neurigraph.layers`` takes it, with the words by which passages may be looked up."""
@@ -352,13 +343,11 @@ class _Meant:
         speakers: Whom it is about.
         is_embedded: Whether it has vectors.
         compared: These, where they can be compared with those in use.
-        likeness: With passages, as far as it is known.
     """
 
     speakers: list[str]
     is_embedded: bool
     compared: tuple[Floats, Floats] | None
-    likeness: Likeness
 
 
 class _Searched:

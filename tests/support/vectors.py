@@ -32,6 +32,7 @@ class NamedEmbedder:
     """
 
     prefix_trained = False
+    is_remote = False
     max_tokens = 1_000_000
 
     def __init__(self, model: str, dimensions: int = 256) -> None:

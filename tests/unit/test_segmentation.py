@@ -161,6 +161,7 @@ class Close:
     model = "close"
     dimensions = 4
     prefix_trained = False
+    is_remote = False
     max_tokens = 1_000
 
     def __init__(self, *, reachable: bool) -> None:
