@@ -31,17 +31,17 @@ LIMIT = 10
 WARM_UP = 40
 ASKED = 100
 
-_METHOD = f"""A graph of one user, made of vectors around topics ({DIMENSIONS} dimensions) and of words by Zipf's law; the same memories
-with the same vectors in one table of pgvector with one HNSW index, and in each peer, in databases of their own on
-the same server. All look the vectors of questions up: embedding is in nobody's time. {WARM_UP} questions to warm up, then
-{ASKED} others, asked of each in turns, in an order drawn anew each time, for {LIMIT} memories of that user (ours: {LIMIT}
-records and {LIMIT} messages, answers not kept), timed around the search call in the process that makes it. Ours stands
-here twice: after each question was asked once before, so that its nodes are in memory unless they do not fit; and,
-after all turns, with nothing kept in memory, so that every question reads its nodes. *Found* is the share of
-questions whose message is among the {LIMIT}: a fast answer that misses it is worth little. Peers run in environments of
-their own with an HNSW index, their default; their first {BY_API:,} memories are added through their own calls (*add*), the
-others copied into their tables and the index built again, since row by row would take hours. mem0 runs without
-spaCy's models: less work than with them. All tables are vacuumed and analysed."""
+_METHOD = f"""A graph of one user, made of vectors around topics ({DIMENSIONS} dimensions) and of words by Zipf's law;
+the same memories with the same vectors in one table of pgvector with one HNSW index, and in each peer, in databases
+of their own on the same server. All look the vectors of questions up: embedding is in nobody's time. {WARM_UP}
+questions to warm up, then {ASKED} others, asked of each in turns, in an order drawn anew each time, for {LIMIT}
+memories of that user (ours: {LIMIT} records and {LIMIT} messages, answers not kept), timed around the search call in
+the process that makes it. Ours stands here twice: after each question was asked once before, so that its nodes are in
+memory unless they do not fit; and, after all turns, with nothing kept in memory, so that every question reads its
+nodes. *Found* is the share of questions whose message is among the {LIMIT}: a fast answer that misses it is worth
+little. Peers run in environments of their own with an HNSW index, their default; their first {BY_API:,} memories are
+added through their own calls (*add*), the others copied into their tables and the index built again, since row by row
+would take hours. mem0 runs without spaCy's models: less work than with them. All tables are vacuumed and analysed."""
 
 
 @dataclass(slots=True)
