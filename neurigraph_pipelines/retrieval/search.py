@@ -204,7 +204,7 @@ class _Search:
         if evidence is None or not shells:
             return Answer(), None
         if shells is not past or meant is None or leads is None:
-            meant = self._meant(shells)
+            meant = self._meant(shells, meant)
             leads = self._leads(shells, meant)
         weights = rarities(evidence["occurrences"], shells.corpus_passages)
         anchors = choose(shells, leads, evidence, weights, self._bounds(shells))
@@ -232,13 +232,13 @@ class _Search:
             [nodes[one.node].hit(one, self._question.explain) for one in records],
             [nodes[one.node].message(one, self._question.explain) for one in messages],
             [node.anchor for node in nodes[:ANCHORS_SHOWN]],
-            notes=_notes(self._embedder.model, shells.model, meant.is_embedded),
+            notes=_notes(self._embedder.model, shells.model, meant.vectors is not None),
         )
         _put_back(self._database, self._claims, answer.hits, self._question)
         found_in = dict.fromkeys(searched[one.node] for one in records)
         answer = replace(answer, warmed=self._stage(shells, list(found_in)[:NODES_WARMED]))
         # Only the owner's answers have a version: a grant ends with the next question, and nothing says when.
-        return answer, shells.data_version if meant.is_embedded else None
+        return answer, shells.data_version if meant.vectors is not None else None
 
     def _known(self, past: Shells | None) -> dict[str, Any]:
         """The question as ``neurigraph.evidence`` takes it."""
@@ -262,11 +262,11 @@ class _Search:
         self._kept.shells.put(self._graph, shells, most, shells.size)
         return shells
 
-    def _meant(self, shells: Shells) -> _Meant:
+    def _meant(self, shells: Shells, before: _Meant | None = None) -> _Meant:
         named = speakers_named(self._query, shells.speakers, self._lexer)
-        vectors = _embed(self._embedder, without_names(self._query, set().union(*named.values())))
-        compared = vectors if shells.model == self._embedder.model else None
-        return _Meant(list(named), vectors is not None, compared)
+        text = without_names(self._query, set().union(*named.values()))
+        vectors = before.vectors if before is not None and before.text == text else _embed(self._embedder, text)
+        return _Meant(list(named), text, vectors, vectors if shells.model == self._embedder.model else None)
 
     def _bounds(self, shells: Shells) -> Bounds:
         node_id = self._question.node_id
@@ -341,12 +341,14 @@ class _Meant:
 
     Attributes:
         speakers: Whom it is about.
-        is_embedded: Whether it has vectors.
+        text: What is embedded of it.
+        vectors: Of that; None where the embedder gave none.
         compared: These, where they can be compared with those in use.
     """
 
     speakers: list[str]
-    is_embedded: bool
+    text: str
+    vectors: tuple[Floats, Floats] | None
     compared: tuple[Floats, Floats] | None
 
 
