@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
-from psycopg import sql
+from psycopg import Connection, sql
 
+from neurigraph_pipelines.errors import NodeGoneError
 from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import new_user
 
 SESSION = sql.SQL("SELECT pg_backend_pid() AS pid, txid_current_if_assigned() IS NOT NULL AS writes")
 
@@ -61,3 +66,153 @@ def test_transactions_and_questions_share_connections(installation: Installation
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+# While the server works
+
+
+LOCKED = sql.SQL("SELECT 7 AS seven FROM pg_advisory_xact_lock(7)")
+
+
+@contextmanager
+def holding(installation: Installation, statement: str) -> Iterator[Connection]:
+    """A transaction of somebody else who has a lock."""
+    with psycopg.connect(installation.administrator_url) as somebody:
+        somebody.execute(statement)
+        yield somebody
+
+
+def wait_until_locked(installation: Installation, sessions: int = 1) -> None:
+    """Until so many sessions of the faces wait for a lock."""
+    query = """SELECT count(*) FROM pg_stat_activity
+    WHERE usename = 'neurigraph_agent' AND datname = current_database() AND wait_event_type = 'Lock'"""
+    with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
+        until = time.monotonic() + 60
+        while connection.execute(query).fetchone() != (sessions,):
+            assert time.monotonic() < until, "nobody waits"
+            time.sleep(0.01)
+
+
+def test_whoever_asks_may_work_while_the_server_does(installation: Installation) -> None:
+    with (
+        holding(installation, "SELECT pg_advisory_xact_lock(7)") as somebody,
+        installation.database.asking(None, LOCKED, {}) as answer,
+    ):
+        wait_until_locked(installation)
+        somebody.commit()
+        assert answer() == [{"seven": 7}]
+
+
+def test_two_may_be_asked_at_once(installation: Installation) -> None:
+    database = installation.database
+    user, claims = new_user(installation)
+    query = sql.SQL("SELECT slug FROM pg_advisory_xact_lock(%(key)s) LEFT JOIN neurigraph.users ON true")
+    with (
+        holding(installation, "SELECT pg_advisory_xact_lock(7), pg_advisory_xact_lock(8)") as somebody,
+        database.asking(claims, query, {"key": 7}) as answer,
+        database.asking(None, query, {"key": 8}) as nobodys,
+    ):
+        wait_until_locked(installation, 2)
+        somebody.commit()
+        assert nobodys() == [{"slug": None}], "each with its own claims"
+        assert answer() == [{"slug": user.slug}]
+
+
+def test_what_fails_fails_where_it_is_asked_for(installation: Installation) -> None:
+    database = installation.database
+    (before,) = database.ask(None, SESSION, {})
+    with (
+        pytest.raises(psycopg.errors.DivisionByZero),
+        database.asking(None, sql.SQL("SELECT 1 / %(by)s"), {"by": 0}) as answer,
+    ):
+        answer()
+    with pytest.raises(KeyError), database.asking(None, SESSION, {}):
+        raise KeyError
+    gone = sql.SQL("SELECT * FROM a_node_that_is_gone.passages")
+    with pytest.raises(NodeGoneError), database.asking(None, gone, {}) as answer:
+        answer()
+    with pytest.raises(psycopg.errors.UndefinedTable), database.asking(None, sql.SQL("TABLE neurigraph.x"), {}) as rows:
+        rows()
+    assert database.ask(None, SESSION, {}) == [before], "the connection is as good as before"
+
+
+def test_nobody_need_ask_for_the_rows(installation: Installation) -> None:
+    with installation.database.asking(None, SESSION, {}):
+        pass
+    assert len(installation.database.ask(None, SESSION, {})) == 1
+
+
+# In the background
+
+
+NOTE = sql.SQL("INSERT INTO notes (number) VALUES (%(number)s) RETURNING number")
+
+
+@pytest.fixture
+def noted(installation: Installation) -> Installation:
+    """One in which faces may note numbers."""
+    installation.database.ask(None, SESSION, {})
+    with psycopg.connect(installation.administrator_url) as administrator:
+        administrator.execute("CREATE TABLE public.notes (at serial, number integer)")
+        administrator.execute("GRANT ALL ON public.notes, public.notes_at_seq TO neurigraph_agent")
+    return installation
+
+
+def notes(installation: Installation) -> list[int]:
+    return [row["number"] for row in installation.database.ask(None, sql.SQL("SELECT * FROM notes ORDER BY at"), {})]
+
+
+def test_what_is_handed_over_is_done_one_after_another(noted: Installation) -> None:
+    noted.database.settle()
+    for number in range(30):
+        noted.database.later(None, NOTE, {"number": number})
+    noted.database.settle()
+    assert notes(noted) == list(range(30))
+
+
+def test_whoever_hands_over_waits_for_nobody_and_too_much_is_dropped(noted: Installation) -> None:
+    with holding(noted, "LOCK TABLE notes IN SHARE MODE"):
+        for number in range(150):
+            noted.database.later(None, NOTE, {"number": number})
+        wait_until_locked(noted)
+        assert notes(noted) == []
+    noted.database.settle()
+    assert notes(noted) == list(range(100))
+    noted.database.later(None, NOTE, {"number": 150})
+    noted.database.settle()
+    assert notes(noted)[-1] == 150
+
+
+def test_what_fails_in_the_background_is_logged_and_keeps_nothing_up(
+    noted: Installation, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, claims = new_user(noted)
+    for secret in ("hunter2", "\0"):
+        noted.database.later(claims, sql.SQL("SELECT %(word)s::integer"), {"word": secret})
+    noted.database.later(claims, sql.SQL("SELECT FROM a_node_that_is_gone.passages"), {})
+    noted.database.later(claims, NOTE, {"number": 1})
+    noted.database.settle()
+    assert notes(noted) == [1]
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    failed = "what was to be done in the background failed"
+    assert told == [f"{failed} (InvalidTextRepresentation)", f"{failed} (DataError)", f"{failed} (NodeGoneError)"]
+    assert "hunter2" not in caplog.text
+
+
+def test_a_database_is_closed_once_nothing_is_left_to_do(noted: Installation) -> None:
+    database = noted.database
+    closing = threading.Thread(target=database.close)
+    with holding(noted, "LOCK TABLE notes IN SHARE MODE"):
+        for number in range(3):
+            database.later(None, NOTE, {"number": number})
+        wait_until_locked(noted)
+        closing.start()
+        closing.join(0.2)
+        assert closing.is_alive()
+    closing.join(30)
+    assert notes(noted) == [0, 1, 2]
+    database.later(None, NOTE, {"number": 3})
+    database.settle()
+    assert notes(noted)[-1] == 3, "it may be used again"
+    database.close()
+    database.close()
