@@ -38,17 +38,11 @@ CREATE OR REPLACE FUNCTION neurigraph.claims() RETURNS jsonb LANGUAGE sql STABLE
 CREATE OR REPLACE FUNCTION neurigraph.visible_nodes(asking jsonb) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g WHERE g.user_id = (asking ->> 'user_id')::uuid $$;
-CREATE OR REPLACE FUNCTION neurigraph_private.told_names(owner uuid) RETURNS SETOF neurigraph.node_names
-LANGUAGE sql STABLE AS $$ SELECT n.* FROM neurigraph.node_names AS n WHERE n.user_id = owner $$;
-CREATE OR REPLACE FUNCTION neurigraph_private.told_edges(owner uuid) RETURNS SETOF neurigraph.node_edges
-LANGUAGE sql STABLE AS $$ SELECT e.* FROM neurigraph.node_edges AS e WHERE e.user_id = owner $$;
-CREATE OR REPLACE FUNCTION neurigraph_private.corpus(owner uuid) RETURNS TABLE (passages bigint, lexemes bigint)
-LANGUAGE sql STABLE ROWS 1 AS $$
-    SELECT s.passages, s.lexemes FROM neurigraph.user_statistics AS s WHERE s.user_id = owner $$;
-CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(owner uuid, word text) RETURNS bigint
-LANGUAGE sql STABLE AS $$
-    SELECT u.passages FROM neurigraph.user_lexemes AS u WHERE u.user_id = owner AND u.lexeme = word $$;
-CREATE OR REPLACE FUNCTION neurigraph.hidden_sources() RETURNS uuid []
+CREATE OR REPLACE FUNCTION neurigraph_private.told_nodes(asking jsonb) RETURNS uuid []
+LANGUAGE sql STABLE AS $$ SELECT NULL::uuid [] $$;
+CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_told(asking jsonb) RETURNS boolean
+LANGUAGE sql STABLE AS $$ SELECT true $$;
+CREATE OR REPLACE FUNCTION neurigraph_private.hidden_sources(asking jsonb) RETURNS uuid []
 LANGUAGE sql STABLE AS $$ SELECT '{}'::uuid [] $$;
 DO $$
 DECLARE
