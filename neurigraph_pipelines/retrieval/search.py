@@ -7,6 +7,7 @@ in memory, and what they hold is ranked there; both are read before only where t
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -51,8 +52,9 @@ CANDIDATES = 100
 _LOOKED_UP = 2_000
 """Passages of an indexed node that hold a word by which they are looked up, about."""
 
-_STAGED = 5_000
-"""Entries of what is kept by asker and node."""
+_STAGED, _STAGED_SHARE = 5_000, 0.1
+"""Entries of what is kept by asker and node, and for which share of the time for which nodes stay staged: no write is
+needed more often."""
 
 _SHELLS = 1 / 8
 """Beside the layers so much of their room is taken by shells."""
@@ -117,7 +119,7 @@ class Kept:
         answers: By asker and question, with the version of the data that they were given from.
         layers: Of nodes.
         shells: By asker.
-        staged: By asker, version of the data and node: that it was staged a moment ago.
+        staged: By asker, version of the data, node and span of time: that it was staged then.
         awaited: For whom something was staged that was not brought into memory since.
     """
 
@@ -125,7 +127,7 @@ class Kept:
         self.answers: AnswerCache[tuple[str, Answer]] = AnswerCache()
         self.layers = LayerCache()
         self.shells: AnswerCache[Shells] = AnswerCache(math.inf)
-        self.staged: AnswerCache[bool] = AnswerCache()
+        self.staged: AnswerCache[bool] = AnswerCache(math.inf)
         self.awaited: set[Claims] = set()
 
 
@@ -322,13 +324,12 @@ class _Search:
 
     def _stage(self, shells: Shells, targets: Sequence[Anchor]) -> int:
         """Have what lies around nodes staged, unless it was a moment ago; says how many nodes that are."""
-        staged = [(self._claims, shells.data_version, target.number) for target in targets]
+        seconds = self._settings.warming_ttl_minutes * 60
+        span = time.monotonic() // (seconds * _STAGED_SHARE)
+        staged = [(self._claims, shells.data_version, target.number, span) for target in targets]
         if targets and (shells.data_version is None or not all(map(self._kept.staged.get, staged))):
             self._kept.awaited.add(self._claims)
-            parameters = {
-                "targets": [target.node_id for target in targets],
-                "seconds": self._settings.warming_ttl_minutes * 60,
-            }
+            parameters = {"targets": [target.node_id for target in targets], "seconds": seconds}
             self._database.later(self._claims, _QUERIES["stage"], parameters)
             for one in staged:
                 self._kept.staged.put(one, True, _STAGED)
