@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.retrieval.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.ranking import EXACT_PASSAGES, Asked, Likeness, Ranked, rank
+from neurigraph_pipelines.retrieval.ranking import EXACT_PASSAGES, Asked, Ranked, rank
 from neurigraph_pipelines.retrieval.signs import Signs, estimates
 from tests.unit.test_metadata_layer import NOTHING, passage
 
@@ -155,18 +155,6 @@ def test_few_passages_are_all_compared(vectors: NDArray[np.float32]) -> None:
     for vector in vectors_of(10, 2)[:, 0]:
         _, messages = rank([few], [0.0], asked(vector))
         assert messages == compared([few], asked(vector))
-
-
-def test_what_was_compared_ahead_is_ranked_as_what_was_not(vectors: NDArray[np.float32]) -> None:
-    layers = [layer_of(vectors[start : start + 500]) for start in range(0, len(vectors), 500)]
-    for ahead in (layers[:2], layers[3:], layers):
-        for vector in vectors_of(10, 2)[:, 0]:
-            likeness = Likeness(vector)
-            likeness.look_up(ahead)
-            _, messages = rank(layers[:4], [0.0] * 4, asked(vector), likeness)
-            exact = compared(layers[:4], asked(vector))
-            assert len({(one.node, one.row) for one in messages} & {(one.node, one.row) for one in exact}) >= 9
-            assert [one.score for one in messages] == pytest.approx([one.score for one in exact], abs=0.02)
 
 
 def test_signs_of_a_layer_that_grows(vectors: NDArray[np.float32]) -> None:
