@@ -157,9 +157,10 @@ def without_marks(text: str) -> str:
 
 def name_words(text: str) -> list[str]:
     """The words of a text as names are compared: without case, width, accents and punctuation."""
-    if not text.isascii():
-        text = without_marks(unicodedata.normalize("NFKC", text).lower())
-    return _NAME_WORD.findall(text.lower())
+    if text.isascii():
+        return _NAME_WORD.findall(text.lower())
+    words = map(without_marks, _NAME_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    return [word for word in words if word]
 
 
 def window_lengths(counts: Sequence[int]) -> list[float]:
