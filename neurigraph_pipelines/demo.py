@@ -18,7 +18,8 @@ from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.local_stack import PROJECT_ROOT, LocalStack, StackError
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.retrieval.question import Answer, Question
+from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.wiring import Installation
 
 USER = "bob"

@@ -28,7 +28,7 @@ from neurigraph_pipelines.model import (
     SourceKind,
     SubjectType,
 )
-from neurigraph_pipelines.retrieval.search import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.retrieval.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.sharing import MAX_LABEL_LENGTH, MAX_NODE_SUMMARY_LENGTH, MAX_SUBJECT_LENGTH
 
 MAX_MESSAGES = 1_000

@@ -13,7 +13,7 @@ from neurigraph_pipelines.cli.session import installed, opened
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.navigation import TreeNode
-    from neurigraph_pipelines.retrieval.search import Answer
+    from neurigraph_pipelines.retrieval.question import Answer
 
 commands = typer.Typer()
 

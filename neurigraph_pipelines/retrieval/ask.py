@@ -22,7 +22,7 @@ from neurigraph_pipelines.ports import Adapters, LanguageModel, Reranker, TokenC
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.find import checked, find, reranked
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.search import Answer, Question
+from neurigraph_pipelines.retrieval.question import Answer, Question
 from neurigraph_pipelines.settings import Settings
 
 HITS = 50

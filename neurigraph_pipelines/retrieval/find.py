@@ -14,7 +14,8 @@ from neurigraph_pipelines.ingestion.hygiene import FIRST_YEAR, LAST_YEAR, MAX_NA
 from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.model import Claims, Period
 from neurigraph_pipelines.ports import Database, Embedder, Reranker
-from neurigraph_pipelines.retrieval.search import MAX_QUERY_CHARACTERS, Answer, Question, search
+from neurigraph_pipelines.retrieval.question import MAX_QUERY_CHARACTERS, Answer, Question
+from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.retrieval.time_phrases import event_phrases, period_around, time_phrases
 from neurigraph_pipelines.settings import Settings
 

@@ -6,41 +6,36 @@ in memory, and what they hold is ranked there; both are read before only where t
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
-from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.exclusion import looking_again
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
-from neurigraph_pipelines.ingestion.hygiene import clean_text
 from neurigraph_pipelines.lexemes import WINDOW_LENGTH, Lexer, plain
-from neurigraph_pipelines.model import Claims, SourceKind
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Embedder
 from neurigraph_pipelines.retrieval.anchors import Anchor, Bounds, Leads, choose, lead
-from neurigraph_pipelines.retrieval.cache import AnswerCache
-from neurigraph_pipelines.retrieval.layers import LayerCache, MetadataLayer, read_layers
+from neurigraph_pipelines.retrieval.kept import kept_of
+from neurigraph_pipelines.retrieval.layers import MetadataLayer, read_layers
 from neurigraph_pipelines.retrieval.postings import Floats
+from neurigraph_pipelines.retrieval.question import Answer, Question
 from neurigraph_pipelines.retrieval.ranking import Asked, Ranked, rank, rarities
 from neurigraph_pipelines.retrieval.shells import Shells
 from neurigraph_pipelines.retrieval.speakers import role_asked, speakers_named, without_names
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
-MAX_QUERY_CHARACTERS = 4_000
-MAX_LIMIT = 200
-MAX_MESSAGE_LIMIT = 1_000
 MAX_QUERY_LEXEMES = 64
 ANCHORS_SHOWN = 10
 NODES_WARMED, STEPS_WARMED = 5, 2
@@ -60,83 +55,6 @@ _SHELLS = 1 / 8
 """Beside the layers so much of their room is taken by shells."""
 
 _QUERIES = statements("search")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked.
-
-    Attributes:
-        limit: Most records.
-        message_limit: Most single messages.
-        node_id: Search only this node and what lies below it.
-        at: Only what was known at this moment, shown with the title and summary that it had then.
-        explain: Return every component of the scores.
-        occurred_after: Only what happened then or later.
-        occurred_before: Only what happened before then.
-        source_kinds: Only what came from sources of these kinds; none named means all.
-        speaker: Only messages of whoever bears this name, in any case, and the records that hold one.
-        periods: Stretches of time, start included and end not, that the question names: what happened in one of them
-            counts more, and nothing is left out.
-        include_superseded: Also memories that newer ones took the place of.
-    """
-
-    query: str
-    limit: int = 10
-    message_limit: int = 50
-    node_id: UUID | None = None
-    at: datetime | None = None
-    explain: bool = False
-    occurred_after: datetime | None = None
-    occurred_before: datetime | None = None
-    source_kinds: tuple[SourceKind, ...] = ()
-    speaker: str | None = None
-    periods: tuple[tuple[datetime, datetime], ...] = ()
-    include_superseded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What phase one found, as plain values in the shape that the HTTP API gives them.
-
-    Attributes:
-        notes: What the answer had to do without, one sentence each.
-        periods: The stretches of time that were read out of the question's words.
-    """
-
-    hits: list[dict[str, Any]] = field(default_factory=list)
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    anchors: list[dict[str, Any]] = field(default_factory=list)
-    warmed: int = 0
-    notes: list[str] = field(default_factory=list)
-    periods: list[dict[str, Any]] = field(default_factory=list)
-
-
-class Kept:
-    """What a process keeps between the questions to one database; threads may share it.
-
-    Attributes:
-        answers: By asker and question, with the version of the data that they were given from.
-        layers: Of nodes.
-        shells: By asker.
-        staged: By asker, version of the data, node and span of time: that it was staged then.
-        awaited: For whom something was staged that was not brought into memory since.
-    """
-
-    def __init__(self) -> None:
-        self.answers: AnswerCache[tuple[str, Answer]] = AnswerCache()
-        self.layers = LayerCache()
-        self.shells: AnswerCache[Shells] = AnswerCache(math.inf)
-        self.staged: AnswerCache[bool] = AnswerCache(math.inf)
-        self.awaited: set[Claims] = set()
-
-
-_KEPT: WeakKeyDictionary[Database, Kept] = WeakKeyDictionary()
-
-
-def kept_of(database: Database) -> Kept:
-    """What this process keeps of a database."""
-    return _KEPT.setdefault(database, Kept())
 
 
 @looking_again
@@ -166,7 +84,7 @@ class _Search:
         self._settings = settings
         self._claims = claims
         self._question = question
-        self._query = _checked(question)
+        self._query = question.cleaned()
         self._lexer = Lexer(settings.language)
         self._stems = list(dict.fromkeys(self._lexer.stems(self._query)))[:MAX_QUERY_LEXEMES]
         self._lexemes = list(dict.fromkeys(map(plain, self._stems)))
@@ -247,7 +165,7 @@ class _Search:
         return {
             "lexemes": self._lexemes,
             "stems": self._stems,
-            "speaker": _speaker(self._question),
+            "speaker": self._question.cleaned_speaker(),
             "dimensions": self._embedder.dimensions,
             "known_version": past.data_version if past is not None else None,
         }
@@ -296,7 +214,7 @@ class _Search:
             "occurred_after": _moment(question.occurred_after),
             "occurred_before": _moment(question.occurred_before),
             "source_kinds": [kind.value for kind in question.source_kinds],
-            "speaker": _speaker(question),
+            "speaker": question.cleaned_speaker(),
             "candidates": CANDIDATES,
         }
 
@@ -414,10 +332,6 @@ def _moment(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment is not None else None
 
 
-def _speaker(question: Question) -> str | None:
-    return clean_text(question.speaker, "repair")[0] if question.speaker is not None else None
-
-
 def _rare(lexemes: Sequence[str], occurrences: Sequence[int], weights: NDArray[Any]) -> dict[str, float]:
     """Those lexemes by which passages can be looked up: the rarest, as long as few hold them."""
     rare, before = {}, 0
@@ -426,19 +340,6 @@ def _rare(lexemes: Sequence[str], occurrences: Sequence[int], weights: NDArray[A
             rare[lexeme] = weight
         before += passages
     return rare
-
-
-def _checked(question: Question) -> str:
-    query = clean_text(question.query, "repair")[0].strip()
-    if not query:
-        raise InvalidInputError("the query is empty")
-    if len(query) > MAX_QUERY_CHARACTERS:
-        raise InvalidInputError(f"the query has {len(query):,} characters and the limit is {MAX_QUERY_CHARACTERS:,}")
-    if not 1 <= question.limit <= MAX_LIMIT:
-        raise InvalidInputError(f"limit lies between 1 and {MAX_LIMIT}")
-    if not 0 <= question.message_limit <= MAX_MESSAGE_LIMIT:
-        raise InvalidInputError(f"message_limit lies between 0 and {MAX_MESSAGE_LIMIT}")
-    return query
 
 
 def _embed(embedder: Embedder, query: str) -> tuple[Floats, Floats] | None:

@@ -12,8 +12,8 @@ from psycopg import Error
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.retrieval.kept import kept_of
 from neurigraph_pipelines.retrieval.layers import read_layers
-from neurigraph_pipelines.retrieval.search import kept_of
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 

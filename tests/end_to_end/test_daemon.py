@@ -17,7 +17,8 @@ from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.local_stack import LocalStack
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.retrieval.question import Question
+from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.dagster_stack import graphql
 from tests.support.embedded_server import new_home

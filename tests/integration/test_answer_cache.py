@@ -13,7 +13,8 @@ from psycopg import sql
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.cache import AnswerCache
-from neurigraph_pipelines.retrieval.search import Answer, Question, search
+from neurigraph_pipelines.retrieval.question import Answer, Question
+from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, schemas_of
 

@@ -39,7 +39,8 @@ from neurigraph_pipelines.model import (
     Segment,
 )
 from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.retrieval.question import Question
+from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.wiring import Installation
 from resources.language_model_offline import OfflineLanguageModel
 from tests.unit.test_segmentation import FISHING, LAUNCH

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
 from neurigraph_pipelines.retrieval.find import find
-from neurigraph_pipelines.retrieval.search import Answer, Question
+from neurigraph_pipelines.retrieval.question import Answer, Question
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.provider_retries import UNUSABLE_RETRIES

@@ -25,7 +25,8 @@ from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted, res
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Keywords, Privacy, Segment, Summary
 from neurigraph_pipelines.ports import Adapters, LanguageModel
-from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.retrieval.question import Question
+from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
 from tests.conftest import ROOT

@@ -27,7 +27,8 @@ from neurigraph_pipelines.ingestion import drops
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.search import Question, search
+from neurigraph_pipelines.retrieval.question import Question
+from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.drop_folder import DropFolder

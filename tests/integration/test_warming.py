@@ -12,7 +12,9 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.search import Question, kept_of, search
+from neurigraph_pipelines.retrieval.kept import kept_of
+from neurigraph_pipelines.retrieval.question import Question
+from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.retrieval.warming import bring_in, is_awaited
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
