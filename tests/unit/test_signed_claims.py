@@ -1,0 +1,49 @@
+"""Claims as a process signs them for the database, which checks them (`test_row_level_security`)."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from uuid import uuid4
+
+from neurigraph_pipelines.access import CLAIMS_LIFETIME_SECONDS, Secret
+from neurigraph_pipelines.model import Claims
+
+KEEPS = 10
+
+
+def test_claims_are_signed_for_five_minutes_and_not_anew_for_every_question() -> None:
+    secret, claims = Secret("one secret"), Claims("somebody", "persona", uuid4())
+    signed = set()
+    started = int(time.time())
+    for _ in range(100):
+        payload, signature = secret.sign(claims)
+        signed.add((payload, signature))
+        stated = json.loads(payload)
+        assert stated["exp"] > time.time() + CLAIMS_LIFETIME_SECONDS - KEEPS - 1
+        assert stated["exp"] <= time.time() + CLAIMS_LIFETIME_SECONDS
+    assert len(signed) <= 2 + (time.time() - started) / KEEPS
+    assert {name: stated[name] for name in ("sub", "role", "user_id")} == {
+        "sub": "somebody",
+        "role": "persona",
+        "user_id": str(claims.user_id),
+    }
+
+
+def test_nobody_is_given_the_signature_of_another() -> None:
+    one, other = Secret("one secret"), Secret("another secret")
+    claims = Claims("somebody", "persona", uuid4())
+    others = [replace(claims, sub="else"), replace(claims, role="user"), replace(claims, user_id=uuid4())]
+    for _ in range(2):
+        signatures = {secret.sign(each)[1] for secret in (one, other) for each in (claims, *others)}
+        assert len(signatures) == 8
+        for each in (claims, *others):
+            assert json.loads(one.sign(each)[0])["sub"] == each.sub
+
+
+def test_more_askers_than_are_kept_are_all_signed_for() -> None:
+    secret = Secret("one secret")
+    askers = [Claims(f"asker {number}", "third_party", uuid4()) for number in range(1_500)]
+    assert len({secret.sign(claims)[1] for claims in askers}) == len(askers)
+    assert json.loads(secret.sign(askers[0])[0])["sub"] == "asker 0"
