@@ -18,10 +18,18 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS, without_marks
+from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.postings import GONE, Floats, Numbers, Postings
+from neurigraph_pipelines.retrieval.sent import (
+    distinct_lexemes,
+    numbers_of,
+    plain_lexemes,
+    rows_of,
+    sent_vectors,
+    written_ids,
+)
 from neurigraph_pipelines.retrieval.signs import Signs
 from neurigraph_pipelines.statements import statements
 
@@ -129,7 +137,7 @@ class MetadataLayer:
             columns = _joined(before[0]._records, before[1], columns)
         self._records: Columns = columns
         self.records = len(columns["id"])
-        self.record_ids = _written(columns["id"])
+        self.record_ids = written_ids(columns["id"])
         self.occurred, self.created = columns["occurred"], columns["created"]
         self.source_kinds = columns["source_kinds"]
         self.vectors: Floats = columns["vectors"]
@@ -142,7 +150,7 @@ class MetadataLayer:
         sent = np.frombuffer(row["passages"] or b"", _PASSAGE)
         vectors = sent_vectors(row["vectors"], ">f2", 2 * len(sent))
         columns: Columns = {
-            "record": _rows_of(sent["record"], self._records["id"]),
+            "record": rows_of(sent["record"], self._records["id"]),
             "seq": sent["seq"].astype(np.intp),
             "first_message": sent["first_message"].astype(np.intp),
             "window_length": sent["window_length"].astype(np.float32),
@@ -194,13 +202,13 @@ class MetadataLayer:
             moved = np.full(layer.places, GONE)
             moved[staying] = self.place[: len(staying)]  # those that stay come first
             past = (layer.lexemes, np.concatenate((moved, np.where(stays, self.places + records, GONE))))
-        said = [_distinct(text) for text in row["record_lexemes"] or ()]
+        said = [distinct_lexemes(text) for text in row["record_lexemes"] or ()]
         of_records = self.places + np.repeat(first + np.arange(len(said)), [len(text.split()) for text in said])
         count = int(counts.sum())
         self.lexemes: Postings = Postings(
-            " ".join((_plain(row["lexemes"] or "", count), *said)),
+            " ".join((plain_lexemes(row["lexemes"] or "", count), *said)),
             np.concatenate((np.repeat(places, counts), of_records)),
-            np.concatenate((_counted(row["frequencies"] or "", count), np.ones_like(of_records))),
+            np.concatenate((numbers_of(row["frequencies"] or "", count), np.ones_like(of_records))),
             past,
         )
 
@@ -345,61 +353,9 @@ def read_layers(
     return found
 
 
-def sent_vectors(sent: bytes | None, kind: str, count: int) -> Floats:
-    """``(count, dimensions)`` of vectors as they are sent, each after four bytes of head; without zeros at the end."""
-    width = (len(sent) // count - 4) // np.dtype(kind).itemsize if sent else 0
-    numbers = np.frombuffer(sent or b"", np.dtype([("head", "V4"), ("vector", kind, width)]))["vector"]
-    if not numbers[:, -1:].any():
-        used = np.flatnonzero(numbers.view(kind.replace("f", "u")).any(axis=0))
-        numbers = numbers[:, : used[-1] + 1 if len(used) else 0]
-    return numbers.astype(np.float32)
-
-
 def _mixed(vectors: Floats) -> Floats:
     """``(passages, dimensions)``: of each passage the mean of its own vector and that of its window."""
     return (vectors[:, 0] + vectors[:, 1]) * np.float32(0.5)
-
-
-def _distinct(lexemes: str) -> str:
-    """The lexemes of one record without accents, as questions are asked."""
-    return lexemes if lexemes.isascii() else " ".join(dict.fromkeys(without_marks(lexemes).split()))
-
-
-def _plain(lexemes: str, count: int) -> str:
-    """``count`` lexemes without accents; one that consists of nothing else stays as it is."""
-    if lexemes.isascii():
-        return lexemes
-    plain = without_marks(lexemes)
-    if len(plain.split()) == count:
-        return plain
-    return " ".join(without_marks(lexeme) or lexeme for lexeme in lexemes.split())
-
-
-def _counted(text: str, count: int) -> Numbers:
-    """Numbers that are sent as text, with a space between any two."""
-    if len(text) == 2 * count - 1:  # of one digit each
-        return (np.frombuffer(text.encode(), np.uint8)[::2] - ord("0")).astype(np.intp)
-    return np.fromstring(text, np.intp, sep=" ")
-
-
-def _written(ids: NDArray[Any]) -> list[str]:
-    """Ids as they are written."""
-    text = ids.tobytes().hex()
-    return [
-        f"{text[at : at + 8]}-{text[at + 8 : at + 12]}-{text[at + 12 : at + 16]}-{text[at + 16 : at + 20]}-"
-        f"{text[at + 20 : at + 32]}"
-        for at in range(0, len(text), 32)
-    ]
-
-
-def _rows_of(ids: NDArray[Any], known: NDArray[Any]) -> Numbers:
-    """Where ids stand among those that are known; looked up once for all that follow each other."""
-    if not len(ids):
-        return np.zeros(0, np.intp)
-    rows = {one.tobytes(): row for row, one in enumerate(known)}
-    halves = ids.copy().view(np.uint64).reshape(-1, 2)
-    begins = np.concatenate(([0], np.flatnonzero((halves[1:] != halves[:-1]).any(axis=1)) + 1))
-    return np.repeat([rows[ids[begin].tobytes()] for begin in begins], np.diff(begins, append=len(ids)))
 
 
 def _moved(stays: NDArray[np.bool_]) -> Numbers:

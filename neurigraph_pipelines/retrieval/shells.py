@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.graph.navigation import shown_path
-from neurigraph_pipelines.retrieval.layers import sent_vectors
 from neurigraph_pipelines.retrieval.names import Names
 from neurigraph_pipelines.retrieval.postings import Floats, Numbers
+from neurigraph_pipelines.retrieval.sent import sent_vectors
 from neurigraph_pipelines.retrieval.signs import Signs, estimates
 
 _COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4"), ("is_indexed", ">i4")])
