@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +12,7 @@ from psycopg import Connection, sql
 
 from neurigraph_pipelines.errors import NodeGoneError
 from neurigraph_pipelines.wiring import Installation
+from tests.support.locks import wait_until_locked
 from tests.support.memories import new_user
 
 SESSION = sql.SQL("SELECT pg_backend_pid() AS pid, txid_current_if_assigned() IS NOT NULL AS writes")
@@ -80,17 +80,6 @@ def holding(installation: Installation, statement: str) -> Iterator[Connection]:
     with psycopg.connect(installation.administrator_url) as somebody:
         somebody.execute(statement)
         yield somebody
-
-
-def wait_until_locked(installation: Installation, sessions: int = 1) -> None:
-    """Until so many sessions of the faces wait for a lock."""
-    query = """SELECT count(*) FROM pg_stat_activity
-    WHERE usename = 'neurigraph_agent' AND datname = current_database() AND wait_event_type = 'Lock'"""
-    with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
-        until = time.monotonic() + 60
-        while connection.execute(query).fetchone() != (sessions,):
-            assert time.monotonic() < until, "nobody waits"
-            time.sleep(0.01)
 
 
 def test_whoever_asks_may_work_while_the_server_does(installation: Installation) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
-import psycopg
 import pytest
 
 from neurigraph_pipelines.model import Claims
@@ -18,6 +15,7 @@ from neurigraph_pipelines.retrieval.search import search
 from neurigraph_pipelines.retrieval.warming import bring_in, is_awaited
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
+from tests.support.locks import wait_until_locked
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
 
 CHAIN = ("One", "Two", "Three", "Four", "Five")
@@ -124,8 +122,7 @@ def test_an_answer_does_not_wait_for_what_it_leaves_behind(shared_installation: 
     with here.database.owner() as tx:
         tx.execute("LOCK TABLE neurigraph.warm_nodes IN SHARE MODE")
         assert ask(here, claims, "One") == 3
-        while not waiting(here):
-            time.sleep(0.01)
+        wait_until_locked(here)
         assert ask(here, claims, "Five") == 3, "nor does the next one"
         assert staged_by_now(here, claims) == set()
         assert rows(here, clocks, claims.user_id) == []
@@ -139,8 +136,7 @@ def test_whoever_closes_waits_for_what_answers_left_behind(shared_installation: 
     with here.database.owner() as tx:
         tx.execute("LOCK TABLE neurigraph.warm_nodes IN SHARE MODE")
         ask(here, claims, "One")
-        while not waiting(here):
-            time.sleep(0.01)
+        wait_until_locked(here)
         closing.start()
         closing.join(0.2)
         assert closing.is_alive()
@@ -183,27 +179,13 @@ def test_a_node_that_goes_while_it_is_staged_is_nobodys_error(
     shared_installation: Installation, claims: Claims
 ) -> None:
     here = shared_installation
-    with ThreadPoolExecutor(1) as pool:
-        with here.database.owner() as tx:
-            tx.execute(statements("erasure")["begin_erasing"])
-            tx.execute(
-                "DELETE FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Three'", [claims.user_id]
-            )
-            asking = pool.submit(ask, here, claims, "One")
-            while not asking.done() and not waiting(here):
-                time.sleep(0.01)
-        assert asking.result(30) == 3, "what was there when it was asked"
+    with here.database.owner() as tx:
+        tx.execute(statements("erasure")["begin_erasing"])
+        tx.execute("DELETE FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Three'", [claims.user_id])
+        assert ask(here, claims, "One") == 3, "what was there when it was asked"
+        wait_until_locked(here)
     assert staged(here, claims) == set()
     assert ask(here, claims, "Two") == 2
-
-
-def waiting(here: Installation) -> int:
-    """How many sessions of the faces wait for another one."""
-    query = """SELECT count(*) AS n FROM pg_stat_activity
-    WHERE usename = 'neurigraph_agent' AND datname = current_database() AND wait_event_type = 'Lock'"""
-    with psycopg.connect(here.administrator_url, autocommit=True) as connection:
-        (found,) = connection.execute(query).fetchone() or (0,)
-    return int(found)
 
 
 def test_warming_is_nobodys_error(shared_installation: Installation, claims: Claims) -> None:
