@@ -86,10 +86,13 @@ class Database(Protocol):
         """
         ...
 
-    def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> None:
+    def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> bool:
         """Have a statement of ``ask`` run in the background, after those that were handed over before.
 
-        Nobody waits for its rows, and what keeps it from its work is logged. Where too many are waiting it is dropped.
+        Nobody waits for its rows, and what keeps it from its work is logged.
+
+        Returns:
+            Whether it was taken: not where too many are waiting.
         """
         ...
 

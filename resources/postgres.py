@@ -137,8 +137,8 @@ class PostgresDatabase:
                 self._set_claims(connection, claims)
             yield connection.execute(statement, parameters, binary=binary).fetchall
 
-    def later(self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]) -> None:
-        """Have a statement of ``ask`` run in the background, after those that were handed over before."""
+    def later(self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]) -> bool:
+        """Have a statement of ``ask`` run in the background, after those before it; says whether it was taken."""
 
         def run() -> None:
             try:
@@ -148,10 +148,12 @@ class PostgresDatabase:
 
         with self._opening:
             self._waiting = [one for one in self._waiting if not one.done()]
-            if len(self._waiting) < _MOST_WAITING:
-                if self._background is None:
-                    self._background = ThreadPoolExecutor(1, "neurigraph-database")
-                self._waiting.append(self._background.submit(run))
+            if len(self._waiting) >= _MOST_WAITING:
+                return False
+            if self._background is None:
+                self._background = ThreadPoolExecutor(1, "neurigraph-database")
+            self._waiting.append(self._background.submit(run))
+            return True
 
     def settle(self) -> None:
         """Wait until all that was handed over for ``later`` is done."""

@@ -248,9 +248,9 @@ class _Search:
         if targets and (shells.data_version is None or not all(map(self._kept.staged.get, staged))):
             self._kept.awaited.add(self._claims)
             parameters = {"targets": [target.node_id for target in targets], "seconds": seconds}
-            self._database.later(self._claims, _QUERIES["stage"], parameters)
-            for one in staged:
-                self._kept.staged.put(one, True, _STAGED)
+            if self._database.later(self._claims, _QUERIES["stage"], parameters):
+                for one in staged:
+                    self._kept.staged.put(one, True, _STAGED)
         return len(shells.around([target.number for target in targets], STEPS_WARMED))
 
 

@@ -161,13 +161,13 @@ def test_what_is_handed_over_is_done_one_after_another(noted: Installation) -> N
 
 def test_whoever_hands_over_waits_for_nobody_and_too_much_is_dropped(noted: Installation) -> None:
     with holding(noted, "LOCK TABLE notes IN SHARE MODE"):
-        for number in range(150):
-            noted.database.later(None, NOTE, {"number": number})
+        taken = [noted.database.later(None, NOTE, {"number": number}) for number in range(150)]
         wait_until_locked(noted)
         assert notes(noted) == []
     noted.database.settle()
+    assert taken == [True] * 100 + [False] * 50
     assert notes(noted) == list(range(100))
-    noted.database.later(None, NOTE, {"number": 150})
+    assert noted.database.later(None, NOTE, {"number": 150})
     noted.database.settle()
     assert notes(noted)[-1] == 150
 

@@ -51,8 +51,8 @@ class DatabaseBetween:
     ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
         return self.inner.asking(claims, statement, parameters, binary=binary)
 
-    def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> None:
-        self.inner.later(claims, statement, parameters)
+    def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> bool:
+        return self.inner.later(claims, statement, parameters)
 
     def settle(self) -> None:
         self.inner.settle()
