@@ -11,7 +11,7 @@ import select
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -26,6 +26,7 @@ from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError, Nod
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+from resources.round_trip import Statement, TripConnection
 
 # Where the vector extension may live: created by us in public, by Supabase in extensions.
 _SEARCH_PATH = "neurigraph,public,extensions"
@@ -61,7 +62,7 @@ class PostgresDatabase:
         self._pool_size = pool_size
         self._statement_timeout = statement_timeout
         self._pool_wait = pool_wait
-        self._pools: dict[str, ConnectionPool[Connection[dict[str, Any]]]] = {}
+        self._pools: dict[str, ConnectionPool[TripConnection]] = {}
         self._opening = threading.Lock()
         self._background: ThreadPoolExecutor | None = None
         self._waiting: list[Future[None]] = []
@@ -94,7 +95,7 @@ class PostgresDatabase:
         with self._transaction("neurigraph_agent") as connection:
             if claims is not None:
                 with connection.pipeline():  # the transaction begins in the same trip
-                    self._set_claims(connection, claims)
+                    connection.execute(_QUERIES["set_claims"], self._signed(claims))
             yield connection
 
     def ask(
@@ -131,11 +132,11 @@ class PostgresDatabase:
         binary: bool = False,
     ) -> Iterator[Callable[[], list[dict[str, Any]]]]:
         """``ask`` under way: calling what is given waits for the rows."""
-        # Until a pipeline ends, its statements are one transaction, without two more to begin and to end it.
-        with self._connection("neurigraph_agent", autocommit=True) as connection, connection.pipeline():
-            if claims is not None:
-                self._set_claims(connection, claims)
-            yield connection.execute(statement, parameters, binary=binary).fetchall
+        statements: list[Statement] = [(statement, parameters)]
+        if claims is not None:
+            statements.insert(0, (_QUERIES["set_claims"], self._signed(claims)))
+        with self._transaction("neurigraph_agent") as connection, connection.trip(statements, binary=binary) as rows:
+            yield rows
 
     def later(self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]) -> bool:
         """Have a statement of ``ask`` run in the background, after those before it; says whether it was taken."""
@@ -172,18 +173,14 @@ class PostgresDatabase:
         for pool in pools:
             pool.close()
 
-    def _set_claims(self, connection: Transaction, claims: Claims) -> None:
+    def _signed(self, claims: Claims) -> dict[str, str]:
         payload, signature = self._secret.sign(claims)
-        connection.execute(_QUERIES["set_claims"], {"payload": payload, "signature": signature})
-
-    def _transaction(self, role: str) -> AbstractContextManager[Connection[dict[str, Any]]]:
-        return self._connection(role, autocommit=False)
+        return {"payload": payload, "signature": signature}
 
     @contextmanager
-    def _connection(self, role: str, *, autocommit: bool) -> Iterator[Connection[dict[str, Any]]]:
+    def _transaction(self, role: str) -> Iterator[TripConnection]:
         try:
             with self._pool(role).connection() as connection:
-                connection.autocommit = autocommit
                 yield connection
         except PoolTimeout as error:
             raise TransientError("the database gave no connection in time", retry_after=1.0) from error
@@ -193,13 +190,13 @@ class PostgresDatabase:
                 raise
             raise NodeGoneError(f"a node was dropped meanwhile ({type(error).__name__}: {missing})") from error
 
-    def _pool(self, role: str) -> ConnectionPool[Connection[dict[str, Any]]]:
+    def _pool(self, role: str) -> ConnectionPool[TripConnection]:
         with self._opening:
             if role not in self._pools:
                 self._pools[role] = self._open(role)
             return self._pools[role]
 
-    def _open(self, role: str) -> ConnectionPool[Connection[dict[str, Any]]]:
+    def _open(self, role: str) -> ConnectionPool[TripConnection]:
         url = url_for_role(self._url, role, self._secret)
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
         if role == "neurigraph_agent":
@@ -215,7 +212,7 @@ class PostgresDatabase:
             ) from error
         return ConnectionPool(
             url,
-            connection_class=Connection[dict[str, Any]],
+            connection_class=TripConnection,
             kwargs=keywords,
             min_size=0,
             max_size=self._pool_size,

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS
@@ -55,6 +54,7 @@ _PASSAGE = np.dtype(
     ]
 )
 _BYTES_OF_PASSAGE = 200
+_ALL = {"question": Jsonb({}), "embedding": None}
 _QUERIES = statements("search")
 
 
@@ -308,8 +308,7 @@ def read_layers(
     claims: Claims,
     versions: Mapping[str, str | None],
     model: str | None,
-    question: Mapping[str, Any],
-    embedding: HalfVector | None = None,
+    candidates: Callable[[], Mapping[str, Any]] = lambda: _ALL,
 ) -> dict[str, MetadataLayer]:
     """The layers of nodes, from memory where they are kept as they are now, the others in one trip to the database.
 
@@ -317,8 +316,8 @@ def read_layers(
         most: Bytes that may be kept; with 0 nothing is, and nothing is taken from what was.
         versions: Of each node the version that is in force; None where nothing may be kept.
         model: Whose vectors are in use.
-        question: As ``neurigraph.layers`` takes it: of a node with vector indexes only its candidates are read.
-        embedding: Of the question, for the same.
+        candidates: Gives the ``question`` and its ``embedding`` as ``neurigraph.layers`` takes them, for of a node with
+            vector indexes only its candidates are read; called where anything is read.
 
     Returns:
         By node. One that vanished since its version was asked for is not among them; one whose user moved to another
@@ -334,10 +333,9 @@ def read_layers(
             missing[node_id] = cache.past(node_id, model) if most and version is not None else None
     while missing:
         parameters = {
-            "question": Jsonb(question),
+            **candidates(),
             "nodes": list(missing),
             "horizons": [past.horizon if past is not None else None for past in missing.values()],
-            "embedding": embedding,
         }
         before, missing = missing, {}
         for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 from pgvector import HalfVector
+from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.exclusion import looking_again
@@ -55,6 +57,7 @@ _SHELLS = 1 / 8
 """Beside the layers so much of their room is taken by shells."""
 
 _QUERIES = statements("search")
+_lexer_of = cache(Lexer)
 
 
 @looking_again
@@ -85,7 +88,7 @@ class _Search:
         self._claims = claims
         self._question = question
         self._query = question.cleaned()
-        self._lexer = Lexer(settings.language)
+        self._lexer = _lexer_of(settings.language)
         self._stems = list(dict.fromkeys(self._lexer.stems(self._query)))[:MAX_QUERY_LEXEMES]
         self._lexemes = list(dict.fromkeys(map(plain, self._stems)))
         self._kept = kept_of(database)
@@ -135,8 +138,7 @@ class _Search:
             self._claims,
             {anchor.node_id: anchor.version for anchor in anchors},
             shells.model,
-            self._as_json(_rare(self._lexemes, evidence["occurrences"], weights)),
-            HalfVector(meant.compared[1]) if meant.compared is not None else None,
+            lambda: self._candidates(_rare(self._lexemes, evidence["occurrences"], weights), meant),
         )
         if any(layer.model != shells.model for layer in layers.values()):  # the user has moved to another one since
             return self._answer()
@@ -163,8 +165,8 @@ class _Search:
     def _known(self, past: Shells | None) -> dict[str, Any]:
         """The question as ``neurigraph.evidence`` takes it."""
         return {
-            "lexemes": self._lexemes,
-            "stems": self._stems,
+            "lexemes": " ".join(self._lexemes),
+            "stems": " ".join(self._stems),
             "speaker": self._question.cleaned_speaker(),
             "dimensions": self._embedder.dimensions,
             "known_version": past.data_version if past is not None else None,
@@ -201,10 +203,10 @@ class _Search:
         route = meant.compared[1] if meant.compared is not None else None
         return lead(shells, self._query, self._lexemes, route, self._bounds(shells))
 
-    def _as_json(self, rare: Mapping[str, float]) -> dict[str, Any]:
+    def _candidates(self, rare: Mapping[str, float], meant: _Meant) -> dict[str, Any]:
         """The question as ``neurigraph.layers`` takes it, with the words by which passages may be looked up."""
         question = self._question
-        return {
+        told = {
             "stems": self._stems,
             "rare": rare,
             "model": self._embedder.model,
@@ -216,6 +218,10 @@ class _Search:
             "source_kinds": [kind.value for kind in question.source_kinds],
             "speaker": question.cleaned_speaker(),
             "candidates": CANDIDATES,
+        }
+        return {
+            "question": Jsonb(told),
+            "embedding": HalfVector(meant.compared[1]) if meant.compared is not None else None,
         }
 
     def _as_ranked(self, shells: Shells, meant: _Meant, said_by: str | None, weights: NDArray[Any]) -> Asked:

@@ -42,5 +42,5 @@ def bring_in(database: Database, settings: Settings, claims: Claims) -> int:
         if nodes:
             kept, most = kept_of(database).layers, settings.layer_cache_mb * 1_000_000
             versions = {node["node_id"]: node["version"] for node in nodes}
-            return len(read_layers(database, kept, most, claims, versions, nodes[0]["model"], {}))
+            return len(read_layers(database, kept, most, claims, versions, nodes[0]["model"]))
     return 0

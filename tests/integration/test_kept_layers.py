@@ -67,8 +67,8 @@ class Reader:
             ).fetchall()
         versions: dict[str, str | None] = {row["node_id"]: row["version"] for row in known}
         model = known[0]["embedding_model"]
-        question = {"model": model, "dimensions": 16}
-        return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, question)
+        asked = {"question": Jsonb({"model": model, "dimensions": 16}), "embedding": None}
+        return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, lambda: asked)
 
     def must_be_up_to_date(self) -> None:
         kept = {node_id: content_of(layer) for node_id, layer in self.read(self.cache).items()}

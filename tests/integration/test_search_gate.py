@@ -14,13 +14,14 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.integration.test_row_level_security import claim, sign
 from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world
 
-EVIDENCE = statements("search")["evidence"]
+EVIDENCE = (
+    "SELECT * FROM neurigraph.evidence(%(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s, %(known_version)s)"
+)
 LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
 DEFINERS = ("evidence", "layers", "stage", "staged", "data_version")
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()

@@ -132,10 +132,18 @@ def plain_adapters(installation: Installation) -> Adapters:
     return Adapters(installation.database, installation.objects, PlainModel(), WordEmbedder(), installation.tokens)
 
 
-def evidence(installation: Installation, claims: Claims, **asked: object) -> dict[str, Any] | None:
+def evidence(
+    installation: Installation, claims: Claims, lexemes: Sequence[str] = (), stems: Sequence[str] = ()
+) -> dict[str, Any] | None:
     """What the database tells a process that searches; None where the claims open nothing."""
-    nothing: dict[str, object] = {"lexemes": [], "stems": [], "speaker": None, "dimensions": 96, "known_version": None}
-    found = installation.database.ask(claims, statements("search")["evidence"], nothing | asked, binary=True)
+    asked = {
+        "lexemes": " ".join(lexemes),
+        "stems": " ".join(stems),
+        "speaker": None,
+        "dimensions": 96,
+        "known_version": None,
+    }
+    found = installation.database.ask(claims, statements("search")["evidence"], asked, binary=True)
     return found[0] if found else None
 
 
