@@ -12,6 +12,7 @@ import select
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -23,19 +24,25 @@ from psycopg.pq.abc import PGconn, PGresult
 Statement = tuple[sql.SQL | sql.Composed, Mapping[str, object]]
 """With its parameters by name."""
 
-_Names = dict[tuple[bytes, tuple[int, ...]], bytes]
-"""What is prepared on a connection, by its text and the types of its parameters."""
+_Prepared = tuple[bytes, tuple[int, ...]]
+"""A statement: its text and the types of its parameters."""
 
 _MOST_PREPARED = 100
 _PLACEHOLDER = re.compile(rb"%\((\w+)\)s|%%")
 
 
 class TripConnection(psycopg.Connection[dict[str, Any]]):
-    """A connection that can be asked in one trip, too; statements are prepared the first time."""
+    """A connection that can be asked in one trip, too; statements are prepared the first time.
+
+    Attributes:
+        prepared: What is prepared, and what it is called there.
+        names: For more of them.
+    """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self._names: _Names = {}
+        self.prepared: dict[_Prepared, bytes] = {}
+        self.names = (b"trip_%d" % number for number in count())
 
     @contextmanager
     def trip(self, statements: Sequence[Statement], *, binary: bool) -> Iterator[Callable[[], list[dict[str, Any]]]]:
@@ -47,8 +54,7 @@ class TripConnection(psycopg.Connection[dict[str, Any]]):
         Raises:
             psycopg.Error: A statement failed, or the connection; raised at the end where nobody asked for rows.
         """
-        written = [(statement.as_bytes(self), parameters) for statement, parameters in statements]
-        trip = _Trip(self.pgconn, adapt.Transformer(self), self._names, written, binary)
+        trip = _Trip(self, statements, binary)
         trip.send()
         try:
             yield trip.rows
@@ -60,19 +66,13 @@ class TripConnection(psycopg.Connection[dict[str, Any]]):
 
 
 class _Trip:
-    def __init__(
-        self,
-        pgconn: PGconn,
-        adapting: Transformer,
-        names: _Names,
-        statements: Sequence[tuple[bytes, Mapping[str, object]]],
-        binary: bool,
-    ) -> None:
-        self._pgconn = pgconn
-        self._adapting = adapting
-        self._names = names
+    def __init__(self, connection: TripConnection, statements: Sequence[Statement], binary: bool) -> None:
+        self._connection = connection
+        self._pgconn = connection.pgconn
+        self._adapting: Transformer = adapt.Transformer(connection)
         self._format = pq.Format.BINARY if binary else pq.Format.TEXT
-        self._calls = [self._call(statement, parameters) for statement, parameters in statements]
+        self._calls = [self._call(statement.as_bytes(connection), parameters) for statement, parameters in statements]
+        self._sent: list[tuple[_Prepared, bytes] | None] = []
         self._is_over = False
 
     def _call(
@@ -86,16 +86,20 @@ class _Trip:
 
     def send(self) -> None:
         pgconn = self._pgconn
+        prepared = self._connection.prepared
+        self._sent.clear()
         pgconn.enter_pipeline_mode()
         for query, types, values, formats in self._calls:
-            name = self._names.get((query, types))
-            if name is None and len(self._names) < _MOST_PREPARED:
-                name = self._names[query, types] = b"trip_%d" % len(self._names)
+            name = prepared.get((query, types))
+            if name is None and len(prepared) < _MOST_PREPARED:
+                name = next(self._connection.names)
                 pgconn.send_prepare(name, query, types)
+                self._sent.append(((query, types), name))
             if name is None:
                 pgconn.send_query_params(query, values, types, formats, self._format)
             else:
                 pgconn.send_query_prepared(name, values, formats, self._format)
+            self._sent.append(None)
         pgconn.pipeline_sync()
         while pgconn.flush():
             # The server may wait for room to answer in before it takes more.
@@ -116,7 +120,7 @@ class _Trip:
         try:
             return self._result()
         except InvalidSqlStatementName:  # psycopg has dropped all that was prepared, which it does after a rollback
-            self._names.clear()
+            self._connection.prepared.clear()
             self.send()
             return self._result()
 
@@ -129,9 +133,11 @@ class _Trip:
                 raise psycopg.OperationalError(self._pgconn.get_error_message())
         self._pgconn.exit_pipeline_mode()
         self._is_over = True
-        for result in results:
+        for sent, result in zip(self._sent, results, strict=True):
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 raise error_from_result(result)
+            if sent is not None:
+                self._connection.prepared[sent[0]] = sent[1]
         return results[-1]
 
     def _next(self) -> PGresult | None:

@@ -37,4 +37,5 @@ _KEPT: WeakKeyDictionary[Database, Kept] = WeakKeyDictionary()
 
 def kept_of(database: Database) -> Kept:
     """What this process keeps of a database."""
-    return _KEPT.setdefault(database, Kept())
+    kept = _KEPT.get(database)
+    return kept if kept is not None else _KEPT.setdefault(database, Kept())
