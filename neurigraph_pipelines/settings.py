@@ -337,7 +337,7 @@ class Settings(BaseSettings):
         default=5_000,
         ge=100,
         description="Passages of a graph that is searched as a whole, about 0.5 µs each in memory; of larger ones "
-        "a third as many are compared, in the nodes for which most speaks.",
+        "a fifth as many are compared, in the nodes for which most speaks.",
     )
 
     reranker: Literal["none", "auto", "cohere", "voyage", "compatible"] = Field(
