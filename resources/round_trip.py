@@ -58,10 +58,11 @@ class TripConnection(psycopg.Connection[dict[str, Any]]):
         trip.send()
         try:
             yield trip.rows
-        except BaseException:
+        except Exception:
             with suppress(psycopg.Error):
                 trip.end()
             raise
+        # Whoever is interrupted waits for nothing; a pool closes a connection that is given back at work.
         trip.end()
 
 

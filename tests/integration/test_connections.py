@@ -131,6 +131,15 @@ def test_nobody_need_ask_for_the_rows(installation: Installation) -> None:
     assert len(installation.database.ask(None, SESSION, {})) == 1
 
 
+def test_whoever_is_interrupted_waits_for_nothing(installation: Installation) -> None:
+    database = installation.database
+    with holding(installation, "SELECT pg_advisory_xact_lock(7)"):
+        with pytest.raises(KeyboardInterrupt), database.asking(None, LOCKED, {}):
+            raise KeyboardInterrupt
+        assert len(database.ask(None, SESSION, {})) == 1
+    assert database.ask(None, LOCKED, {}) == [{"seven": 7}]
+
+
 # In the background
 
 

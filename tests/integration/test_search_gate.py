@@ -19,9 +19,7 @@ from tests.integration.test_row_level_security import claim, sign
 from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world
 
-EVIDENCE = (
-    "SELECT * FROM neurigraph.evidence(%(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s, %(known_version)s)"
-)
+EVIDENCE = "SELECT * FROM neurigraph.evidence(%(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s, %(known_version)s)"
 LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
 DEFINERS = ("evidence", "layers", "stage", "staged", "data_version")
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
