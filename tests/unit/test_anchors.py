@@ -190,11 +190,11 @@ def test_of_very_many_nodes_the_nearest_are_found_by_an_estimate() -> None:
     assert len(nearest) == 5
 
 
-def test_of_what_does_not_fit_a_third_is_searched() -> None:
+def test_of_what_does_not_fit_a_fifth_is_searched() -> None:
     nodes = [Node("root", records=0), *(Node(f"n{i}", records=10, passages=100) for i in range(30))]
-    bounds = Bounds(within=None, nodes=50, passages=900, records=10)
-    assert len(places(shells_of(nodes, corpus=900), Said(), bounds)) == 9
-    assert len(places(shells_of(nodes, corpus=901), Said(), bounds)) == 3
+    bounds = Bounds(within=None, nodes=50, passages=1_500, records=10)
+    assert len(places(shells_of(nodes, corpus=1_500), Said(), bounds)) == 15
+    assert len(places(shells_of(nodes, corpus=1_501), Said(), bounds)) == 3
     indexed = shells_of([Node("root", 0), *(Node(f"n{i}", 10, 50_000, is_indexed=True) for i in range(30))])
     bounds = Bounds(within=None, nodes=50, passages=4 * INDEXED_COST, records=10)
     assert len(places(indexed, Said(), bounds)) == 4

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -322,7 +323,8 @@ def test_a_zip_that_declares_less_than_it_holds_delivers_no_more(tmp_path: Path)
 
 
 def test_damage_inside_a_zip_keeps_what_comes_before(tmp_path: Path) -> None:
-    conversations = [exports.chatgpt_dialogue(n, words=os.urandom(4_000).hex()) for n in range(50)]
+    # Not drawn anew each time: some damage still unpacks into what looks like a conversation.
+    conversations = [exports.chatgpt_dialogue(n, words=Random(n).randbytes(4_000).hex()) for n in range(50)]
     packed = bytearray(
         _zip(tmp_path / "x.zip", {"conversations.json": json.dumps(conversations).encode()}).read_bytes()
     )
@@ -338,6 +340,7 @@ def test_damage_inside_a_zip_keeps_what_comes_before(tmp_path: Path) -> None:
 _MEASURE = """
 import resource, sys
 from pathlib import Path
+from random import Random
 from neurigraph_pipelines.ingestion.imports import read_conversations
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
