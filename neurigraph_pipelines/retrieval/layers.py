@@ -88,7 +88,8 @@ class MetadataLayer:
         role: Of each passage, as in ``ROLES``.
         is_eligible: Of each passage; others stand only in the windows of those.
         are_eligible: Whether all are.
-        passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``.
+        passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``; zeros where it
+            is not eligible.
         signs: Of the means of each passage's two vectors, once they were taken.
         lexemes: Of the passages, by place; and, from the row ``places`` on, of the records' titles, summaries and
             keywords.
@@ -148,17 +149,22 @@ class MetadataLayer:
 
     def _take_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
         sent = np.frombuffer(row["passages"] or b"", _PASSAGE)
-        vectors = sent_vectors(row["vectors"], ">f2", 2 * len(sent))
+        is_eligible = sent["is_eligible"].astype(bool)
+        vectors = sent_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
+        vectors = vectors.reshape(-1, 2, vectors.shape[1])
+        if len(vectors) < len(sent):
+            told, vectors = vectors, np.zeros((len(sent), *vectors.shape[1:]), np.float32)
+            vectors[is_eligible] = told
         columns: Columns = {
             "record": rows_of(sent["record"], self._records["id"]),
             "seq": sent["seq"].astype(np.intp),
             "first_message": sent["first_message"].astype(np.intp),
             "window_length": sent["window_length"].astype(np.float32),
             "role": sent["role"].astype(np.int8),
-            "is_eligible": sent["is_eligible"].astype(bool),
+            "is_eligible": is_eligible,
             "authors": np.array(row["authors"] or (), object),
             "external_ids": np.array(row["external_ids"] or (), object),
-            "vectors": vectors.reshape(len(sent), 2, vectors.shape[1]),
+            "vectors": vectors,
         }
         first, signs = 0, None
         if before is not None:

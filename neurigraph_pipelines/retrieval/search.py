@@ -44,9 +44,9 @@ NODES_WARMED, STEPS_WARMED = 5, 2
 """Nodes of the best hits whose neighbourhood is staged, and how many edges far: no third layer."""
 
 CANDIDATES = 100
-"""Passages that a big node contributes by each of its two vectors; by words it is twice as many."""
+"""Passages that a big node contributes by each of its two vectors; by words it is five times as many."""
 
-_LOOKED_UP = 2_000
+_LOOKED_UP = 4_000
 """Passages of an indexed node that hold a word by which they are looked up, about."""
 
 _STAGED, _STAGED_SHARE = 5_000, 0.1
@@ -342,7 +342,7 @@ def _rare(lexemes: Sequence[str], occurrences: Sequence[int], weights: NDArray[A
     """Those lexemes by which passages can be looked up: the rarest, as long as few hold them."""
     rare, before = {}, 0
     for passages, lexeme, weight in sorted(zip(occurrences, lexemes, weights.tolist(), strict=True)):
-        if passages and before < _LOOKED_UP and passages < 10 * _LOOKED_UP:
+        if passages and before < _LOOKED_UP and passages < 5 * _LOOKED_UP:
             rare[lexeme] = weight
         before += passages
     return rare

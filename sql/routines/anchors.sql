@@ -119,7 +119,12 @@ BEGIN
         (
             SELECT string_agg(int4send(r.place) || uuid_send(n.node_id) || int4send(n.passages), '')
             FROM rare AS r
-            INNER JOIN neurigraph.node_lexemes AS n ON n.user_id = owner AND r.lexeme = n.lexeme
+            -- Not planned as one join: before the tables were analysed, all words of the owner would be read.
+            CROSS JOIN LATERAL (
+                SELECT l.node_id, l.passages FROM neurigraph.node_lexemes AS l
+                WHERE l.user_id = owner AND l.lexeme = r.lexeme
+                OFFSET 0
+            ) AS n
             -- A word that stands almost everywhere speaks for no node, and its nodes are many.
             WHERE r.till < 4000 AND are_told AND (told IS NULL OR n.node_id = ANY(told))
         )

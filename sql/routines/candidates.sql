@@ -55,7 +55,7 @@ BEGIN
                 SELECT w.record_id, w.seq FROM windows AS w
                 GROUP BY w.record_id, w.seq
                 ORDER BY sum($3[w.place] * w.frequency / (w.frequency + 0.9)) DESC
-                LIMIT 2 * $4
+                LIMIT 5 * $4
             )
             UNION
             (

@@ -86,7 +86,8 @@ $$;
 
 -- One node as a process holds it. `records` and `passages` are rows of fixed width, in one order with the arrays and
 -- vectors beside them; `shown` is what a hit says of its record, but for what its source is called elsewhere; of each
--- passage there are two vectors, its own and that of its window. One of another model than the one in use is zeros.
+-- passage that may be found there are two vectors, its own and that of its window. One of another model than the one in
+-- use is zeros.
 -- Only of a node that is whole there is a version: what is read for one question is not kept. Of what is kept the next
 -- reader tells the `horizon`, from which on transactions were not all over when it was read; then `present` says what
 -- is there, and only records with changes come along.
@@ -240,7 +241,7 @@ BEGIN
                 string_agg(
                     coalesce(%8$I.halfvec_send(%8$I.subvector(%6$s, 1, $8)), $9)
                     || coalesce(%8$I.halfvec_send(%8$I.subvector(%7$s, 1, $8)), $9), ''
-                ),
+                ) FILTER (WHERE %9$s),
                 string_agg(array_to_string(p.lexemes, ' '), ' '),
                 string_agg(array_to_string(p.frequencies, ' '), ' ')
             FROM %1$I.passages AS p
@@ -257,7 +258,8 @@ BEGIN
             CASE WHEN node.is_indexed THEN 'k.is_eligible::integer' ELSE '1' END,
             neurigraph_private.vector_in_use('embedding', 'p', node.ddl),
             neurigraph_private.vector_in_use('window_embedding', 'p', node.ddl),
-            vectors_home
+            vectors_home,
+            CASE WHEN node.is_indexed THEN 'k.is_eligible' ELSE 'true' END
         ) INTO passages, authors, external_ids, vectors, lexemes, frequencies
         USING
             found.ids, found.sources, node.model, found.models, found.next_models,

@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
+from benchmarks.retrieval.synthetic import make_graph
 from neurigraph_pipelines.graph.provisioning import User, resolve_path, upgrade_nodes
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
+from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.corpus import counted, held
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_adapters, rows, schemas_of
@@ -181,3 +183,25 @@ def test_a_node_from_before_is_counted_when_it_is_brought_up_to_date(shared_inst
     assert upgrade_nodes(here.database) >= 1
     assert counted(here, user) == held(here, user)
     assert counted(here, user)["lexemes"] == {"boat": 2, "oil": 1, "@dave": 1}
+
+
+def test_a_question_reads_its_own_words_only_though_nobody_has_analysed_the_tables(installation: Installation) -> None:
+    tables = ("node_lexemes", "user_lexemes")
+    with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
+        for table in tables:
+            connection.execute(
+                sql.SQL("ALTER TABLE neurigraph.{} SET (autovacuum_enabled = off)").format(sql.Identifier(table))
+            )
+    graph = make_graph(installation, "unanalysed", 400, 1, questions=1)
+    words = graph.questions[0].text.split()
+    asked = {"lexemes": " ".join(words), "stems": "", "speaker": None, "dimensions": 512, "known_version": None}
+    with installation.database.agent(graph.claims) as tx:
+        assert any(row["content"] for row in tx.execute(statements("search")["evidence"], asked).fetchall())
+        read = tx.execute(
+            "SELECT relname, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_xact_user_tables "
+            "WHERE relname = ANY(%s)",
+            [list(tables)],
+        ).fetchall()
+    assert {row["relname"]: 0 < row["rows"] <= len(words) for row in read} == dict.fromkeys(tables, True)
+    known = rows(installation, "SELECT count(*) AS lexemes FROM neurigraph.node_lexemes")[0]["lexemes"]
+    assert known > 50 * len(words)
