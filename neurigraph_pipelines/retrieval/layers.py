@@ -151,7 +151,7 @@ class MetadataLayer:
         sent = np.frombuffer(row["passages"] or b"", _PASSAGE)
         is_eligible = sent["is_eligible"].astype(bool)
         vectors = sent_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
-        vectors = vectors.reshape(-1, 2, vectors.shape[1])
+        vectors = vectors.reshape(len(vectors) // 2, 2, vectors.shape[1])
         if len(vectors) < len(sent):
             told, vectors = vectors, np.zeros((len(sent), *vectors.shape[1:]), np.float32)
             vectors[is_eligible] = told

@@ -55,7 +55,7 @@ since one without a beginning, as in "before the move", would take decades."""
 EXACT_PASSAGES = 2_000
 """So many are all compared with a question; of more, their signs first."""
 
-COMPARED = 150
+COMPARED = 300
 """So many passages that an estimate puts first are compared exactly, and two for each message that is wanted, with the
 likeliest, by which all are scaled. Recall stays as it is when all are compared (ADR 0019)."""
 
