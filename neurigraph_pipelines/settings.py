@@ -315,7 +315,7 @@ class Settings(BaseSettings):
     vector_index_passages: int = Field(
         default=50_000,
         ge=100,
-        description="Passages from which a node's vectors are indexed and a question reads candidates, about 50 ms; "
+        description="Passages from which a node's vectors are indexed and a question reads candidates, about 100 ms; "
         "below, it is ranked as a whole in memory, about 0.1 µs a passage, and read as a whole when it is first asked "
         "about, about 15 µs a passage, of which after a write to it 4.",
     )
