@@ -75,6 +75,7 @@ class MetadataLayer:
         source_kinds: Of each record.
         vectors: Of each record, ``(records, dimensions)``; zeros where there is none of the model.
         has_vector: Of each record.
+        lengths: Of each record, the lexemes of its passages.
         passages: How many.
         record: Of each passage, the row of its record.
         seq: Of each passage, its number in its record.
@@ -217,6 +218,7 @@ class MetadataLayer:
             np.concatenate((numbers_of(row["frequencies"] or "", count), np.ones_like(of_records))),
             past,
         )
+        self.lengths = np.bincount(self.record, self.lexemes.totals(self.places)[self.place], minlength=self.records)
 
     def _arrange(self) -> None:
         """Columns that follow from others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import compress, count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,11 @@ class Postings:
                 begin, end = self._starts.item(number), self._starts.item(number + 1)
                 found.append((asked, self._occurrences[begin:end]))
         return found
+
+    def totals(self, rows: int) -> NDArray[Any]:
+        """Of each of the first rows, how often anything occurs there."""
+        row, frequency = self._occurrences.T
+        return np.bincount(row, frequency, minlength=rows)[:rows]
 
     @property
     def size(self) -> int:

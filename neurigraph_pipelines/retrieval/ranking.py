@@ -32,15 +32,16 @@ WEIGHTS = {
     "speaker": 0.15,
     "user": 0.07,
     "period": 0.45,
-    "best_passage": 0.70,
-    "summary_dense": 0.15,
-    "summary_lexical": 0.15,
-    "name": 0.15,
+    "best_passage": 0.55,
+    "segment_lexical": 0.21,
+    "summary_dense": 0.12,
+    "summary_lexical": 0.12,
+    "name": 0.10,
 }
 """The mix of signals, each in 0..1; fitted on LoCoMo and QMSum, on a plateau where 30 % more or less of any changes
 little. The first three make a message's score, the next three are added where a message is said by somebody whom the
-question is about, or by the user, or in a time that the question names. A record's score is a mix of its best message
-and of its summary; ``name`` is added to the records of a node that the question names."""
+question is about, or by the user, or in a time that the question names. A record's score is a mix of its best message,
+of all that was said in it, and of its summary; ``name`` is added to the records of a node that the question names."""
 
 K1, B = 0.9, 0.75
 """Of BM25 (Robertson and Zaragoza, 2009): how soon another occurrence counts no more, and how much length does."""
@@ -63,6 +64,7 @@ SIGNALS = ("window_lexical", "dense", "window_dense")
 BOOSTS = ("speaker", "user", "period")
 _MIX = np.array([[WEIGHTS[name]] for name in SIGNALS])
 _LEAST = np.array([0.0, NEAR, NEAR])
+_LEAST_OF_RECORDS = np.array([NEAR, 0.0, 0.0])
 _DAY = 86_400.0
 _STEPS = np.array(list(WINDOW_WEIGHTS))
 _STEP_WEIGHTS = np.array(list(WINDOW_WEIGHTS.values()))
@@ -136,7 +138,8 @@ def rank(layers: Sequence[MetadataLayer], boosts: Sequence[float], asked: Asked)
     in which what was said around it counts less with its distance, and what was said before counts more than what came
     after, because an answer is found by its question; the cosine of the message; and the cosine of its window. Added to
     that are bounded boosts, never filters: for who the question asks about, for the user's own words, for the time that
-    the question names. A record's score is a mix of its best message and of its summary.
+    the question names. A record's score is a mix of its best message, of BM25 of all that was said in it, and of its
+    summary.
 
     Args:
         boosts: Of each layer: how surely the question names its node, 0 to 1.
@@ -253,14 +256,16 @@ class _Ranking:
         np.maximum.at(passage, self.record, passage_score)
         if self.asked.speaker is not None:
             shown = _both(shown, np.isfinite(passage))
-        found = np.zeros((2, self.records))
+        found = np.zeros((3, self.records))
         if self.asked.vector is not None:
             vector = self.asked.vector.astype(np.float32)
             np.concatenate([_products(layer.vectors, vector) for layer in self.layers], out=found[0])
         found[1] = self._summary_lexical()
-        dense, lexical = _scaled(found, shown, _LEAST[1::-1])
+        found[2] = self._segment_lexical()
+        dense, lexical, segment = _scaled(found, shown, _LEAST_OF_RECORDS)
         score = (
             WEIGHTS["best_passage"] * np.maximum(passage, 0.0)
+            + WEIGHTS["segment_lexical"] * segment
             + WEIGHTS["summary_dense"] * dense
             + WEIGHTS["summary_lexical"] * lexical
             + self.boost
@@ -274,6 +279,7 @@ class _Ranking:
             compared = np.concatenate([layer.has_vector for layer in self.layers]) & (self.asked.vector is not None)
             parts = {
                 "passage": passage,
+                "segment_lexical": found[2],
                 "summary_dense": np.where(compared, found[0], np.nan),
                 "summary_lexical": found[1],
                 "boost": self.boost,
@@ -370,12 +376,23 @@ class _Ranking:
         )
         cell = np.flatnonzero(windows > 0)
         lexeme, place = np.divmod(cell, self.places)
-        length = np.concatenate([layer.window_length for layer in self.layers])[place]
-        frequency = windows[cell]
-        penalty = K1 * (1 - B + B * length / self.asked.mean_length)
-        scores = self.rarity[lexeme] * frequency * (K1 + 1) / (frequency + penalty)
+        length = np.concatenate([layer.window_length for layer in self.layers])[place] / self.asked.mean_length
+        scores = _bm25(self.rarity[lexeme], windows[cell], length)
         lexical: NDArray[Any] = np.bincount(place, scores, minlength=self.places)[self.place]
         return lexical
+
+    def _segment_lexical(self) -> NDArray[Any]:
+        """BM25 of all that was said in each record, beside the mean length of those that are searched."""
+        cell, frequency = self.said
+        lexeme, place = np.divmod(cell, self.places)
+        record = np.zeros(self.places, np.intp)
+        record[self.place] = self.record
+        segments = np.bincount(lexeme * self.records + record[place], frequency)
+        cell = np.flatnonzero(segments)
+        lexeme, in_record = np.divmod(cell, self.records)
+        length = np.concatenate([layer.lengths for layer in self.layers])
+        scores = _bm25(self.rarity[lexeme], segments[cell], length[in_record] * self.records / max(length.sum(), 1.0))
+        return np.bincount(in_record, scores, minlength=self.records)
 
     def _summary_lexical(self) -> NDArray[Any]:
         """How much of the question's rarity stands in the titles, summaries and keywords of the records."""
@@ -414,6 +431,12 @@ def _both(one: NDArray[Any] | None, other: NDArray[Any] | None) -> NDArray[Any] 
         return other if one is None else one
     both: NDArray[Any] = one & other
     return both
+
+
+def _bm25(rarity: NDArray[Any], frequency: NDArray[Any], length: NDArray[Any]) -> NDArray[Any]:
+    """What occurrences are worth in texts of such lengths, of which 1 is the mean."""
+    worth: NDArray[Any] = rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
+    return worth
 
 
 def _products(vectors: Floats, vector: Floats) -> NDArray[Any]:

@@ -97,7 +97,7 @@ def test_a_walk_from_import_to_stats(home_env: dict[str, str], user: str, talk: 
     found = ask(home_env, "search", "How many trout?", "--user", user, "--limit", "1", "--explain")
     (hit,) = found["hits"]
     assert hit["title"]
-    assert set(hit["explain"]) == {"passage", "summary_dense", "summary_lexical", "boost", "period"}
+    assert set(hit["explain"]) == {"passage", "segment_lexical", "summary_dense", "summary_lexical", "boost", "period"}
 
     record_id, file_id = hit["record_id"], hit["file"]["file_id"]
     for identifier in (record_id, file_id):

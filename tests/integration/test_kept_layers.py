@@ -85,6 +85,7 @@ def content_of(layer: MetadataLayer) -> dict[str, Any]:
             layer.shown(row),
             trimmed(layer.vectors[row].tolist()),
             bool(layer.has_vector[row]),
+            int(layer.lengths[row]),
             occurring(layer.lexemes, layer.places + row),
         )
         for row in range(layer.records)

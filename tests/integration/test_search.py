@@ -169,7 +169,7 @@ def test_every_component_of_a_score_is_told(memory: Memory) -> None:
     answer = memory.ask("Where does Dave live?", explain=True)
     for hit in answer.hits:
         parts = hit["explain"]
-        assert set(parts) == {"passage", "summary_dense", "summary_lexical", "boost", "period"}
+        assert set(parts) == {"passage", "segment_lexical", "summary_dense", "summary_lexical", "boost", "period"}
     assert answer.hits[0]["explain"]["boost"] > 0
     assert answer.hits[-1]["explain"]["boost"] == 0
     signals = ("window_lexical", "dense", "window_dense")

@@ -1,4 +1,4 @@
-"""The ranking in SQL beside a slow and obvious one in Python, over the same passages."""
+"""The ranking beside a slow and obvious one in Python, over the same passages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -58,11 +59,21 @@ class Reference:
             (weight, (record, seq + step)) for step, weight in WINDOW_WEIGHTS.items() if (record, seq + step) in self.at
         ]
         length = sum(weight * self.at[near]["lexeme_count"] for weight, near in around)
-        score = 0.0
-        for lexeme in lexemes:
-            frequency = sum(weight * self.counts[near][lexeme] for weight, near in around)
-            score += self.rarity(lexeme) * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length / self.mean))
-        return score
+        return sum(
+            self.bm25(lexeme, sum(weight * self.counts[near][lexeme] for weight, near in around), length / self.mean)
+            for lexeme in lexemes
+        )
+
+    def segment(self, record: Any, lexemes: list[str]) -> float:
+        lengths = Counter[Any]()
+        for passage in self.passages:
+            lengths[passage["record_id"]] += passage["lexeme_count"]
+        length = lengths[record] / (sum(lengths.values()) / len(lengths))
+        said = [counts for (one, _), counts in self.counts.items() if one == record]
+        return sum(self.bm25(lexeme, sum(counts[lexeme] for counts in said), length) for lexeme in lexemes)
+
+    def bm25(self, lexeme: str, frequency: float, length: float) -> float:
+        return self.rarity(lexeme) * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
 
     def lexical(self, lexemes: list[str]) -> dict[tuple[Any, int], float]:
         scores = {key: self.window(key, lexemes) for key in self.at}
@@ -108,6 +119,20 @@ def test_messages_are_ranked_as_the_formula_says(shared_installation: Installati
     lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
     bm25 = {(str(record), seq): score for (record, seq), score in reference.lexical(lexemes).items()}
     assert lexical == pytest.approx(bm25, abs=1e-5)
+    for hit in answer.hits:
+        parts = hit["explain"]
+        assert parts["segment_lexical"] == pytest.approx(reference.segment(UUID(hit["record_id"]), lexemes), abs=1e-5)
+        assert parts["passage"] == pytest.approx(
+            max(score for (record, _), score in expected.items() if str(record) == hit["record_id"]), abs=2e-4
+        )
+        shares = {"segment_lexical": 0.0, "summary_dense": 0.3, "summary_lexical": 0.0}
+        scaled = {
+            part: max(parts[part], 0) / (max(least, *(one["explain"][part] for one in answer.hits)) or 1)
+            for part, least in shares.items()
+        }
+        score = WEIGHTS["best_passage"] * parts["passage"] + sum(WEIGHTS[part] * of for part, of in scaled.items())
+        assert hit["score"] == pytest.approx(score + parts["boost"], abs=1e-5)
+    assert [hit["score"] for hit in answer.hits] == sorted((hit["score"] for hit in answer.hits), reverse=True)
     found = {(message["record_id"], message["seq"]): message["score"] for message in answer.messages}
     assert found == pytest.approx({(str(record), seq): score for (record, seq), score in expected.items()}, abs=2e-4)
     assert [m["score"] for m in answer.messages] == sorted(found.values(), reverse=True)
