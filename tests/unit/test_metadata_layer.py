@@ -131,6 +131,20 @@ def test_what_a_score_is_made_of_is_said_where_it_is_asked_for(layer: MetadataLa
     assert all(not one.parts for one in records + messages)
 
 
+def test_a_segment_is_as_long_as_it_is_beside_those_that_have_a_part(layer: MetadataLayer) -> None:
+    assert layer.lengths.tolist() == [4, 6]
+    asked = Asked({"boat": 1.0}, mean_length=10.0, limit=10, message_limit=3, explain=True, include_superseded=True)
+
+    def bm25(frequency: float, length: float) -> float:
+        return frequency * 1.9 / (frequency + 0.9 * (0.25 + 0.75 * length))
+
+    def segments(asked: Asked) -> dict[int, float | None]:
+        return {one.row: one.parts["segment_lexical"] for one in rank([layer], [0.0], asked)[0]}
+
+    assert segments(asked) == pytest.approx({0: bm25(4, 4 / 5), 1: bm25(2, 6 / 5)})
+    assert segments(replace(asked, source_kinds=("conversation",))) == pytest.approx({0: bm25(4, 1)})
+
+
 def test_what_is_said_of_records(layer: MetadataLayer) -> None:
     assert layer.record_ids == [str(FIRST), str(SECOND)]
     assert layer.shown(0) == {"title": "one", "source": {"external_id": "talk"}}
