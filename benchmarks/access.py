@@ -15,8 +15,8 @@ from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject, grant
 from neurigraph_pipelines.wiring import Installation
 

@@ -21,8 +21,8 @@ import psycopg
 
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.embedded_postgres import EmbeddedPostgres, ServerLease
-from resources.postgres import ensure_database
+from resources.postgres.database import ensure_database
+from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 _FOREIGN_SETTINGS = ("NEURIGRAPH_", "OPENAI_", "VOYAGE_", "DAGSTER_")

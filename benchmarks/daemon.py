@@ -18,10 +18,10 @@ from benchmarks.report import Section, number, percentile, spread, table
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.local_stack import LocalStack
 from neurigraph_pipelines.model import Claims, SourceKind
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.wiring import Installation
 
 ONE_BY_ONE = 5

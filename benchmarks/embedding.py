@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from neurigraph_pipelines.errors import ConfigurationError
-from resources.embedder_minilm import MiniLmEmbedder, model_folder, open_session, read_weights
-from resources.minilm_graph import build_graph
-from resources.token_estimate import estimate_tokens
-from resources.tokenizer import TiktokenCounter
+from resources.minilm.embedder import MiniLmEmbedder, model_folder, open_session, read_weights
+from resources.minilm.graph import build_graph
+from resources.tokens.estimate import estimate_tokens
+from resources.tokens.tokenizer import TiktokenCounter
 
 REPEATS = 5
 SHORT_MESSAGES = 200
@@ -40,7 +40,7 @@ import pathlib, sys, time
 def resident():
     status = pathlib.Path("/proc/self/status").read_text()
     return next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS"))
-from resources.embedder_minilm import MiniLmEmbedder
+from resources.minilm.embedder import MiniLmEmbedder
 before = resident()
 started = time.perf_counter()
 embedder = MiniLmEmbedder(pathlib.Path(sys.argv[1]))

@@ -22,7 +22,7 @@ from neurigraph_pipelines.model import Claims, NewConversation
 from neurigraph_pipelines.ports import Adapters, Embedder
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.language_model_offline import OfflineLanguageModel
+from resources.offline.language_model import OfflineLanguageModel
 
 BATCHES = {1: 10, 10: 4, 100: 2}
 """How many batches of each size are measured."""

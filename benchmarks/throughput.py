@@ -30,7 +30,7 @@ from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
-from resources.language_model_openai import OpenAiLanguageModel
+from resources.providers.language_model import OpenAiLanguageModel
 from tests.support.model_clients import TALK, make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider
 from tests.support.process_memory import resident

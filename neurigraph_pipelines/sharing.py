@@ -18,10 +18,10 @@ from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.graph.provisioning import provision_node
-from neurigraph_pipelines.ingestion.hygiene import clean_text, utc
 from neurigraph_pipelines.model import Claims, ConceptKind, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text, utc
 
 MAX_LABEL_LENGTH = 300
 MAX_SUBJECT_LENGTH = 300

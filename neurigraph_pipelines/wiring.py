@@ -34,8 +34,8 @@ from neurigraph_pipelines.ports import (
     TokenVerifier,
 )
 from neurigraph_pipelines.settings import Settings
-from resources.embedded_postgres import EmbeddedPostgres, ServerLease
-from resources.postgres import PostgresDatabase, ensure_database, url_for_role
+from resources.postgres.database import PostgresDatabase, ensure_database, url_for_role
+from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from neurigraph_pipelines.ingestion.uploads import Uploads
-    from resources.provider_retries import ProviderClient
-    from resources.s3_bucket import S3Bucket
+    from resources.providers.retries import ProviderClient
+    from resources.storage.s3_bucket import S3Bucket
     from resources.webhook import Webhook
 
 _SECRET_FILE = "secret"  # noqa: S105 - the name of a file
@@ -166,7 +166,7 @@ class Installation:
         settings = self.settings
         location = settings.objects_url
         if location is not None and location.startswith("s3://"):
-            from resources.object_store_s3 import S3ObjectStore
+            from resources.storage.s3 import S3ObjectStore
 
             return S3ObjectStore(
                 self._bucket(location),
@@ -177,12 +177,12 @@ class Installation:
             )
         if location is not None and "://" in location and not location.startswith("file://"):
             raise ConfigurationError(f"NEURIGRAPH_OBJECTS_URL is {location!r}: name a folder, or s3://bucket/prefix")
-        from resources.object_store_local import LocalObjectStore
+        from resources.storage.local import LocalObjectStore
 
         return LocalObjectStore(Path(location.removeprefix("file://")) if location else self.home / "objects")
 
     def _bucket(self, url: str) -> S3Bucket:
-        from resources.s3_bucket import S3Access, S3Bucket
+        from resources.storage.s3_bucket import S3Access, S3Bucket
 
         settings = self.settings
         secret = settings.s3_secret_access_key
@@ -204,7 +204,7 @@ class Installation:
     @cached_property
     def tokens(self) -> TokenCounter:
         """The token counter: tiktoken where its encoding is at hand, else an estimate."""
-        from resources.tokenizer import token_counter
+        from resources.tokens.tokenizer import token_counter
 
         return token_counter(
             self.settings.token_encoding,
@@ -220,10 +220,10 @@ class Installation:
         if chosen == "auto":
             chosen = "openai" if settings.openai_api_key else "voyage" if settings.voyage_api_key else "minilm"
         if chosen == "minilm":
-            from resources.embedder_minilm import MiniLmEmbedder
+            from resources.minilm.embedder import MiniLmEmbedder
 
             return MiniLmEmbedder(self.home / "models", settings.minilm_threads)
-        from resources.embedder_openai import OpenAiEmbedder
+        from resources.providers.embedder import OpenAiEmbedder
 
         if chosen == "voyage":
             client = self._client("Voyage AI", settings.voyage_api_key, "VOYAGE_API_KEY", settings.voyage_base_url)
@@ -240,10 +240,10 @@ class Installation:
         if chosen == "auto":
             chosen = "openai" if settings.openai_api_key else "offline"
         if chosen == "offline":
-            from resources.language_model_offline import OfflineLanguageModel
+            from resources.offline.language_model import OfflineLanguageModel
 
             return OfflineLanguageModel(self.embedder, settings.language)
-        from resources.language_model_openai import OpenAiLanguageModel
+        from resources.providers.language_model import OpenAiLanguageModel
 
         return OpenAiLanguageModel(settings.openai_model, self._openai, self.tokens, settings.model_context_tokens)
 
@@ -258,7 +258,7 @@ class Installation:
             return None
         from pydantic import SecretStr
 
-        from resources.reranker_http import COHERE_BASE_URL, COHERE_MODEL, VOYAGE_MODEL, HttpReranker
+        from resources.providers.reranker import COHERE_BASE_URL, COHERE_MODEL, VOYAGE_MODEL, HttpReranker
 
         service, key, variable, base_url, model = {
             "cohere": ("Cohere", settings.cohere_api_key, "COHERE_API_KEY", COHERE_BASE_URL, COHERE_MODEL),
@@ -281,8 +281,8 @@ class Installation:
     def _client(
         self, service: str, key: SecretStr | None, variable: str, base_url: str | None, timeout: float | None = None
     ) -> ProviderClient:
-        from resources.provider_pace import Pace
-        from resources.provider_retries import ProviderClient
+        from resources.providers.pace import Pace
+        from resources.providers.retries import ProviderClient
 
         if key is None:
             raise ConfigurationError(f"{service} was chosen and has no key: set {variable}")
@@ -319,7 +319,7 @@ class Installation:
     @cached_property
     def text_extractor(self) -> TextExtractor:
         """Reads uploaded files, each in a process of its own."""
-        from resources.text_extractor import SubprocessExtractor
+        from resources.extractors.text_extractor import SubprocessExtractor
 
         settings = self.settings
         return SubprocessExtractor(
@@ -333,12 +333,12 @@ class Installation:
         if url is None:
             return None
         if url.startswith("s3://"):
-            from resources.drop_s3 import DropS3
+            from resources.storage.drop_s3 import DropS3
 
             return DropS3(self._bucket(url))
         if "://" in url and not url.startswith("file://"):
             raise ConfigurationError(f"NEURIGRAPH_DROP_URL is {url!r}: name a folder, or s3://bucket/prefix")
-        from resources.drop_folder import DropFolder
+        from resources.storage.drop_folder import DropFolder
 
         return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.drop_settle_seconds)
 

@@ -19,7 +19,7 @@ from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.migrations import migrate
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.embedded_postgres import EmbeddedPostgres, ServerLease
+from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 
 # Where CI starts us in the background it is ignored, and so it would be in every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

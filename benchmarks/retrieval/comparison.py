@@ -19,8 +19,8 @@ from benchmarks.retrieval.peer_process import BY_API
 from benchmarks.retrieval.peers import PEERS, PeerUnavailableError, RunningPeer, hand_over, start
 from benchmarks.retrieval.synthetic import DIMENSIONS, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 

@@ -13,11 +13,11 @@ from benchmarks.report import Section, percentile, spread, table
 from benchmarks.retrieval.synthetic import MODEL, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
-from neurigraph_pipelines.retrieval.kept import kept_of
-from neurigraph_pipelines.retrieval.question import Answer, Question
-from neurigraph_pipelines.retrieval.ranking import EXACT_PASSAGES
-from neurigraph_pipelines.retrieval.search import search
-from neurigraph_pipelines.retrieval.warming import bring_in
+from neurigraph_pipelines.retrieval.index.caches import kept_of
+from neurigraph_pipelines.retrieval.query.prefetch import bring_in
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.ranking import EXACT_PASSAGES
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 

@@ -20,8 +20,8 @@ from pgvector.psycopg import register_vector
 from psycopg import sql
 
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
-from neurigraph_pipelines.lexemes import window_lengths
 from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
+from neurigraph_pipelines.text.lexemes import window_lengths
 from neurigraph_pipelines.wiring import Installation
 
 MODEL = "synthetic"

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
-from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
@@ -28,8 +27,9 @@ from neurigraph_pipelines.model import (
     SourceKind,
     SubjectType,
 )
-from neurigraph_pipelines.retrieval.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.sharing import MAX_LABEL_LENGTH, MAX_NODE_SUMMARY_LENGTH, MAX_SUBJECT_LENGTH
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 
 MAX_MESSAGES = 1_000
 """Most messages in one request."""

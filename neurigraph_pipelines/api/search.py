@@ -11,8 +11,8 @@ from neurigraph_pipelines.api import requests, responses
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.retrieval import ask as phase_two
-from neurigraph_pipelines.retrieval.find import find
-from neurigraph_pipelines.retrieval.warming import bring_in, is_awaited
+from neurigraph_pipelines.retrieval.query.find import find
+from neurigraph_pipelines.retrieval.query.prefetch import bring_in, is_awaited
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 

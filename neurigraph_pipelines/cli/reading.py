@@ -19,7 +19,7 @@ from neurigraph_pipelines.model import SourceKind
 if TYPE_CHECKING:
     from neurigraph_pipelines.model import Claims
     from neurigraph_pipelines.retrieval.open import OpenedFile, OpenedMessage
-    from neurigraph_pipelines.retrieval.question import Question
+    from neurigraph_pipelines.retrieval.query.question import Question
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
@@ -60,7 +60,7 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Ask a question; no file is opened for it."""
-    from neurigraph_pipelines.retrieval.find import find
+    from neurigraph_pipelines.retrieval.query.find import find
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -133,7 +133,7 @@ def _question(
     include_superseded: bool,
 ) -> Question:
     """What the options of ``search`` and ``ask`` say together."""
-    from neurigraph_pipelines.retrieval.question import Question
+    from neurigraph_pipelines.retrieval.query.question import Question
 
     return Question(
         argument(query),

@@ -139,7 +139,7 @@ def moment(option: str, text: str | None) -> datetime | None:
 
 def argument(text: str) -> str:
     """An argument as a database takes it: bytes that are no UTF-8 arrive as lone surrogates."""
-    from neurigraph_pipelines.ingestion.hygiene import clean_text
+    from neurigraph_pipelines.text.hygiene import clean_text
 
     return clean_text(text, "repair")[0]
 

@@ -13,7 +13,7 @@ from neurigraph_pipelines.cli.session import installed, opened
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.navigation import TreeNode
-    from neurigraph_pipelines.retrieval.question import Answer
+    from neurigraph_pipelines.retrieval.query.question import Answer
 
 commands = typer.Typer()
 
@@ -23,7 +23,7 @@ _WATCH_SECONDS = 1.0
 @commands.command()
 def up(as_json: Json = False) -> None:
     """Run everything until interrupted: Postgres, Dagster's daemon and UI, and the HTTP API."""
-    from neurigraph_pipelines.local_stack import LocalStack
+    from neurigraph_pipelines.stack.processes import LocalStack
 
     output = Output(as_json)
     with opened() as installation:
@@ -51,8 +51,8 @@ def up(as_json: Json = False) -> None:
 @commands.command()
 def demo(as_json: Json = False) -> None:
     """Remember sample conversations through a real Dagster, show the tree and three questions, and stop everything."""
-    from neurigraph_pipelines import demo as demonstration
     from neurigraph_pipelines.cli import views
+    from neurigraph_pipelines.stack import demo as demonstration
 
     output = Output(as_json)
     shown: dict[str, Any] = {"answers": []}

@@ -49,7 +49,7 @@ def import_file(
     """
     from neurigraph_pipelines.graph.provisioning import ensure_user
     from neurigraph_pipelines.ingestion import importing
-    from neurigraph_pipelines.ingestion.choosing import DOCUMENT, choose_format
+    from neurigraph_pipelines.ingestion.import_format import DOCUMENT, choose_format
     from neurigraph_pipelines.ingestion.imports.source import content_size
     from neurigraph_pipelines.model import Claims, Privacy
     from neurigraph_pipelines.portability.archive import is_export

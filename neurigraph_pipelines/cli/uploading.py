@@ -107,7 +107,7 @@ def import_document(path: Path, user: str, output: Output, private: bool) -> Non
 
 def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> None:
     """Take in what lies in the drop place, and read what waits, telling of every file that cannot be."""
-    from neurigraph_pipelines.ingestion import drops
+    from neurigraph_pipelines.ingestion import drop_intake as drops
 
     if installation.drop_place is not None and user_id is None:
         for taken in drops.take_in(installation.database, installation.drop_place, installation.uploads):

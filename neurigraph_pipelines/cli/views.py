@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.history import Delta
 from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.retrieval.ask import Reply
-from neurigraph_pipelines.retrieval.question import Answer
+from neurigraph_pipelines.retrieval.query.question import Answer
 
 EXCERPT_CHARACTERS = 300
 MESSAGES_SHOWN = 5

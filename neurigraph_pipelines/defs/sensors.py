@@ -10,7 +10,8 @@ import dagster as dg
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.upload_job import upload_job
-from neurigraph_pipelines.ingestion import drops, triggers
+from neurigraph_pipelines.ingestion import drop_intake as drops
+from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import DETECTORS
 from neurigraph_pipelines.model import TriggerType
 

@@ -10,8 +10,8 @@ import dagster as dg
 from neurigraph_pipelines.defs.ingestion_job import RUN_TAGS
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
-from neurigraph_pipelines.ingestion import drops
-from neurigraph_pipelines.ingestion.drops import Taken
+from neurigraph_pipelines.ingestion import drop_intake as drops
+from neurigraph_pipelines.ingestion.drop_intake import Taken
 from neurigraph_pipelines.ingestion.uploads import Read
 
 

@@ -22,12 +22,12 @@ from neurigraph_pipelines.erasure.journal import (
 from neurigraph_pipelines.erasure.receipts import Erasure, Receipt, Subject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.erasure.rows import RowsEraser, nodes_below
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
-from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import Lexer
 
 NODES_AT_ONCE = 20
 """Nodes of one transaction: dropping one takes some seventy locks, of 6,400 that a server has by default."""

@@ -17,14 +17,14 @@ from psycopg import sql
 from neurigraph_pipelines.erasure.journal import Entry, entries_of_file, note_objects
 from neurigraph_pipelines.erasure.receipts import Erasure, SubjectKind, add_to_receipt
 from neurigraph_pipelines.erasure.traces import Traces
-from neurigraph_pipelines.graph.exclusion import take_graph, take_rows
+from neurigraph_pipelines.graph.locks import take_graph, take_rows
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.history import authored
-from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import SourceKind
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import Lexer
 
 _QUERIES = statements("erasure")
 

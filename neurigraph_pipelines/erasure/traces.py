@@ -11,9 +11,9 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.shell import definition_in, rebuild_shell
-from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import Lexer
 
 _QUERIES = statements("erasure")
 

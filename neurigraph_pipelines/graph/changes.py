@@ -15,7 +15,7 @@ from uuid import UUID
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.graph import candidates
-from neurigraph_pipelines.graph.exclusion import take_graph
+from neurigraph_pipelines.graph.locks import take_graph
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.model import Claims, NodeType

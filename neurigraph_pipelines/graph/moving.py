@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.changes import (
     refuse_taken_name,
     require_owner_of,
 )
-from neurigraph_pipelines.graph.exclusion import take_rows
+from neurigraph_pipelines.graph.locks import take_rows
 from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.graph.provisioning import resolve_path, upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell

@@ -16,7 +16,7 @@ from psycopg import sql
 from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import naming
-from neurigraph_pipelines.graph.exclusion import hold_graph, take_graph
+from neurigraph_pipelines.graph.locks import hold_graph, take_graph
 from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction

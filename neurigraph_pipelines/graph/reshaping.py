@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.changes import (
     refuse_taken_name,
     require_owner_of,
 )
-from neurigraph_pipelines.graph.exclusion import take_rows
+from neurigraph_pipelines.graph.locks import take_rows
 from neurigraph_pipelines.graph.moving import Chosen, carry, records_of
 from neurigraph_pipelines.graph.naming import checked_name, name_key
 from neurigraph_pipelines.graph.provisioning import upgrade_node

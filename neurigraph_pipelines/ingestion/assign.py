@@ -16,7 +16,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.entities import OutlineIndex, grown
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.ingestion.decision import Decision
+from neurigraph_pipelines.ingestion.placement_rules import Decision
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.model import (
     ConceptKind,

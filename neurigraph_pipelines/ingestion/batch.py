@@ -16,10 +16,10 @@ from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.ingestion.commit import commit
-from neurigraph_pipelines.ingestion.confinement import assign_confined, writable
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.embed import embed
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
+from neurigraph_pipelines.ingestion.persona_filing import assign_confined, writable
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.model import ItemFailure

@@ -18,15 +18,15 @@ from psycopg import OperationalError, sql
 
 from neurigraph_pipelines.graph.candidates import remember, settle
 from neurigraph_pipelines.graph.edges import write_edges
-from neurigraph_pipelines.graph.exclusion import hold_graph
+from neurigraph_pipelines.graph.locks import hold_graph
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.history import append_delta, pipeline_author
 from neurigraph_pipelines.ingestion import triggers
-from neurigraph_pipelines.ingestion.confinement import require_writable
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import UserModels, hold_models
+from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
     BatchResult,
@@ -41,7 +41,6 @@ from neurigraph_pipelines.ingestion.records import (
     failure_of,
 )
 from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, remove, write_original, write_transcript
-from neurigraph_pipelines.lexemes import Lexer, window_lengths
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import hold
 from neurigraph_pipelines.model import (
@@ -57,6 +56,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.ports import Adapters, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import Lexer, window_lengths
 
 STEP = "commit"
 

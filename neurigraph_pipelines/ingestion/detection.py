@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from neurigraph_pipelines.ingestion.clean_breaks import Chunk, Sizes, Turn, tile
+from neurigraph_pipelines.ingestion.segmentation import Chunk, Sizes, Turn, tile
 from neurigraph_pipelines.model import Role, SourceKind, TriggerType
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.settings import Settings

@@ -17,7 +17,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.graph.exclusion import hold_graph
+from neurigraph_pipelines.graph.locks import hold_graph
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import set_centroid
 from neurigraph_pipelines.history import authored, pipeline_author

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neurigraph_pipelines.ingestion.media_types import MediaType
 from neurigraph_pipelines.model import Extraction, NewMessage, Role
+from neurigraph_pipelines.text.media_types import MediaType
 
 DESCRIPTION = "file"
 """External id of the message that describes a file."""

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
-from neurigraph_pipelines.ingestion.places import Place
+from neurigraph_pipelines.ingestion.record_locations import Place
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.ports import Adapters

@@ -14,12 +14,12 @@ from pathlib import Path
 import psycopg
 
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError
-from neurigraph_pipelines.ingestion.hygiene import validate_message
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.inbox import AppendResult, Inbox
 from neurigraph_pipelines.model import Claims, ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
 from neurigraph_pipelines.ports import Database, Redactor, TokenCounter
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.text.hygiene import validate_message
 
 Reject = Callable[[RejectedItem], None]
 

@@ -16,12 +16,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.ingestion.hygiene import clean_text, utc, validate_message
 from neurigraph_pipelines.ingestion.redaction import redact_message
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Privacy, Role, SourceKind
 from neurigraph_pipelines.ports import Database, Redactor, TokenCounter, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text, utc, validate_message
 
 MAX_TITLE_LENGTH = 500
 MAX_EXTERNAL_ID_LENGTH = 300

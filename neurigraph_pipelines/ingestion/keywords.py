@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neurigraph_pipelines.ingestion.each_record import each_record
+from neurigraph_pipelines.ingestion.map_records import each_record
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
 from neurigraph_pipelines.model import Keywords, Segment
 from neurigraph_pipelines.ports import Adapters, LanguageModel

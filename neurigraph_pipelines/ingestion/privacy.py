@@ -9,7 +9,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.errors import ConflictError, NotFoundError
-from neurigraph_pipelines.graph.exclusion import take_graph
+from neurigraph_pipelines.graph.locks import take_graph
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind

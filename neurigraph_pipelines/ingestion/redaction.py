@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS
 from neurigraph_pipelines.model import NewMessage
 from neurigraph_pipelines.ports import Redactor
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 
 
 def redact_message(redactor: Redactor, message: NewMessage) -> tuple[NewMessage, Counter[str]]:

@@ -26,13 +26,13 @@ from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.history import authored, pipeline_author
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
 from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, hold_models
-from neurigraph_pipelines.ingestion.places import Place, hold, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import Place, hold, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
-from neurigraph_pipelines.ingestion.transcript import Passage, read_messages
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
-from neurigraph_pipelines.lifecycle.stored_text import passage_text
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.stored_text import passage_text
+from neurigraph_pipelines.text.transcript import Passage, read_messages
 
 _QUERIES = statements("embeddings")
 

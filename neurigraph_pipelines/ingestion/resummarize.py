@@ -17,19 +17,19 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.errors import ConflictError, NeurigraphError, NotFoundError, TransientError
 from neurigraph_pipelines.history import pipeline_author
-from neurigraph_pipelines.ingestion.embed import to_record_vector
 from neurigraph_pipelines.ingestion.keywords import keywords_of
-from neurigraph_pipelines.ingestion.places import hold, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import hold, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.revision import Revision, checked, lock_words, replace_words
 from neurigraph_pipelines.ingestion.summarize import summary_of
-from neurigraph_pipelines.ingestion.transcript import read_messages
 from neurigraph_pipelines.ingestion.triggers import ref_of
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.model import Segment
 from neurigraph_pipelines.ports import Adapters, Redactor, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.transcript import read_messages
+from neurigraph_pipelines.text.vectors import to_record_vector
 
 _DOWN_AFTER = 3
 """Records in a row that a provider has no answer for: one of them may be to blame itself, three are not."""

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NeurigraphError, NotFoundError
-from neurigraph_pipelines.graph.exclusion import take_graph
+from neurigraph_pipelines.graph.locks import take_graph
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.history import author_of, authored
-from neurigraph_pipelines.ingestion.hygiene import clean_text
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
-from neurigraph_pipelines.ingestion.places import Place, hold, locate
+from neurigraph_pipelines.ingestion.record_locations import Place, hold, locate
 from neurigraph_pipelines.model import RECORD_DIMENSIONS, Claims
 from neurigraph_pipelines.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -207,7 +207,7 @@ def _require_unchanged(tx: Transaction, record_id: UUID, expected_delta: UUID | 
 
 
 def _embedded(embedder: Embedder, summary: str) -> NDArray[np.float32] | None:
-    from neurigraph_pipelines.ingestion.embed import to_record_vector  # with numpy behind it
+    from neurigraph_pipelines.text.vectors import to_record_vector  # with numpy behind it
 
     try:
         return to_record_vector(embedder.embed([summary])[0])

@@ -12,12 +12,12 @@ from typing import Any, Literal
 from uuid import UUID
 
 from neurigraph_pipelines.errors import DamagedObjectError
-from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
-from neurigraph_pipelines.ingestion.transcript import Layout, TranscriptWriter
 from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
-from neurigraph_pipelines.lifecycle.stored_text import packed, unpacked
 from neurigraph_pipelines.model import Segment, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
+from neurigraph_pipelines.text.stored_text import packed, unpacked
+from neurigraph_pipelines.text.transcript import Layout, TranscriptWriter
 
 
 @dataclass(frozen=True, slots=True)

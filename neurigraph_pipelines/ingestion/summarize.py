@@ -6,7 +6,7 @@ Which words a summary is made of is the language model's affair; this checks tha
 from __future__ import annotations
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.ingestion.each_record import each_record
+from neurigraph_pipelines.ingestion.map_records import each_record
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized
 from neurigraph_pipelines.model import Segment, SegmentRef, Summary
 from neurigraph_pipelines.ports import Adapters, LanguageModel

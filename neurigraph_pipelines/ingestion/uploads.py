@@ -18,15 +18,15 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
-from neurigraph_pipelines.ingestion.hygiene import clean_text
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
-from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind, StoredObject
 from neurigraph_pipelines.ports import Database, ObjectStore, Redactor, TextExtractor, TokenCounter, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 
 STEP = "read_uploads"
 """What an upload that cannot be read failed at."""

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access import require_write
 from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.graph.exclusion import looking_again
+from neurigraph_pipelines.graph.locks import looking_again
 from neurigraph_pipelines.lifecycle import dormancy, transitions
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims, CompressionState

@@ -15,7 +15,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import AbsentObjectError
-from neurigraph_pipelines.graph.exclusion import looking_again
+from neurigraph_pipelines.graph.locks import looking_again
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, original_id, record_of
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
 from neurigraph_pipelines.model import CompressionState

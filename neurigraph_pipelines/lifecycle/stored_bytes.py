@@ -16,8 +16,8 @@ from weakref import finalize
 
 from neurigraph_pipelines.errors import DamagedObjectError, LostObjectError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
-from neurigraph_pipelines.lifecycle.stored_text import packed, unpacked
 from neurigraph_pipelines.ports import ObjectStore
+from neurigraph_pipelines.text.stored_text import packed, unpacked
 
 _IN_MEMORY = 8 << 20  # what is larger waits in a temporary file
 _PIECE_BYTES = 1 << 20

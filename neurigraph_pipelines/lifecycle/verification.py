@@ -27,11 +27,11 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
     remake_durable,
     working_content,
 )
-from neurigraph_pipelines.lifecycle.stored_text import passage_text
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
 from neurigraph_pipelines.ports import Database, ObjectStore
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")
 _FILES_AT_ONCE = 100

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError
-from neurigraph_pipelines.ingestion.imports.source import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
+from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
 MANIFEST = "manifest.json"
 FORMAT = "neurigraph-export"

@@ -16,14 +16,14 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.errors import NeurigraphError, StorageError
-from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.model import Claims, Evidence, Statement
 from neurigraph_pipelines.ports import Adapters, LanguageModel, Reranker, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
-from neurigraph_pipelines.retrieval.find import checked, find, reranked
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.find import checked, find, reranked
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.text.lexemes import Lexer
 
 HITS = 50
 MESSAGES = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from neurigraph_pipelines.lexemes import Lexer
+from neurigraph_pipelines.text.lexemes import Lexer
 
 LEFT_OUT = "…"
 MAX_SCANNED = 400_000

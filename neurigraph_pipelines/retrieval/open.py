@@ -17,17 +17,17 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
-from neurigraph_pipelines.graph.exclusion import looking_again
-from neurigraph_pipelines.ingestion.media_types import HEAD_BYTES, media_type_of
-from neurigraph_pipelines.ingestion.transcript import LINE_END, last_line
+from neurigraph_pipelines.graph.locks import looking_again
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
-from neurigraph_pipelines.lifecycle.stored_text import members_of, read_text
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
+from neurigraph_pipelines.text.stored_text import members_of, read_text
+from neurigraph_pipelines.text.transcript import LINE_END, last_line
 
 TRANSCRIPT_MEDIA_TYPE = "application/jsonl"
 TRANSCRIPT = "transcript"

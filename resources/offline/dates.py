@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 
-from neurigraph_pipelines.calendar_words import (
+from neurigraph_pipelines.text.calendar_words import (
     COUNT,
     DAY,
     FOREIGN_DATE,

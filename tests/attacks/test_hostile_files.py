@@ -14,9 +14,9 @@ import pytest
 from neurigraph_pipelines.errors import InvalidInputError, StorageError, UnreadableFileError
 from neurigraph_pipelines.ingestion.imports.reader import read_conversations
 from neurigraph_pipelines.model import NewConversation
-from resources.drop_folder import DropFolder
-from resources.object_store_local import LocalObjectStore
-from resources.text_extractor import SubprocessExtractor
+from resources.extractors.text_extractor import SubprocessExtractor
+from resources.storage.drop_folder import DropFolder
+from resources.storage.local import LocalObjectStore
 from tests.support.documents import docx_of, pdf_of, png_of
 from tests.support.memories import new_user
 from tests.support.two_users import World

@@ -27,8 +27,8 @@ from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving

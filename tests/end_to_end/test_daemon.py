@@ -15,10 +15,10 @@ import pytest
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.local_stack import LocalStack
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.wiring import Installation
 from tests.support.dagster_stack import graphql
 from tests.support.embedded_server import new_home

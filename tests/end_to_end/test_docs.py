@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from resources.embedded_postgres import EmbeddedPostgres
+from resources.postgres.embedded import EmbeddedPostgres
 from tests.conftest import ROOT
 from tests.support.documents import pdf_of
 from tests.support.embedded_server import new_home

@@ -20,7 +20,7 @@ import pytest
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
-from resources.embedded_postgres import EmbeddedPostgres
+from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.api_server import serving
 from tests.support.command_line import PROGRAM
 from tests.support.dagster_stack import (

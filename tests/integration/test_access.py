@@ -25,8 +25,8 @@ from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SourceKind, SubjectType
 from neurigraph_pipelines.retrieval.open import open_file
-from neurigraph_pipelines.retrieval.question import Answer, Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, converse, evidence, ingest, messages, plain_adapters, rows, schemas_of

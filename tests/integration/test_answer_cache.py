@@ -12,9 +12,9 @@ from psycopg import sql
 
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.cache import AnswerCache
-from neurigraph_pipelines.retrieval.question import Answer, Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.index.cache import AnswerCache
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, schemas_of
 

@@ -21,8 +21,8 @@ import pytest
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, Reply, ask
-from neurigraph_pipelines.retrieval.find import find
-from neurigraph_pipelines.retrieval.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.find import find
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.memories import ingest, new_user

@@ -15,9 +15,9 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Evidence, Statement, StoredObject
 from neurigraph_pipelines.ports import Adapters, ObjectStore
 from neurigraph_pipelines.retrieval.ask import CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, Reply, ask
-from neurigraph_pipelines.retrieval.question import Question
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
-from resources.provider_retries import ProviderClient
+from resources.providers.retries import ProviderClient
 from tests.support.memories import START, PlainModel, converse, ingest, new_user, plain_adapters
 from tests.support.model_clients import make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider

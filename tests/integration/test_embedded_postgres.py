@@ -14,9 +14,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from resources.embedded_postgres import EmbeddedPostgres, ServerLease
-from resources.postgres_installation import server_account
-from resources.postgres_process import find_postmaster, postgres_processes, works_in
+from resources.postgres.embedded import EmbeddedPostgres, ServerLease
+from resources.postgres.installation import server_account
+from resources.postgres.process import find_postmaster, postgres_processes, works_in
 from tests.support.embedded_server import Holder, ask, connect, eventually, new_home, server_pid
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

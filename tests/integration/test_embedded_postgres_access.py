@@ -19,9 +19,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from neurigraph_pipelines.errors import ConfigurationError
-from resources import postgres_installation
-from resources.embedded_postgres import EmbeddedPostgres, ServerLease
-from resources.postgres_installation import SYSTEM_FOLDER
+from resources.postgres import installation as postgres_installation
+from resources.postgres.embedded import EmbeddedPostgres, ServerLease
+from resources.postgres.installation import SYSTEM_FOLDER
 from tests.support.embedded_server import Holder, ask, connect, new_home, server_pid
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from neurigraph_pipelines.errors import ConfigurationError, ProviderError
-from resources.embedder_openai import WINDOW_TOKENS, OpenAiEmbedder
-from resources.provider_retries import UNUSABLE_RETRIES, ProviderClient
+from resources.providers.embedder import WINDOW_TOKENS, OpenAiEmbedder
+from resources.providers.retries import UNUSABLE_RETRIES, ProviderClient
 from tests.support.model_clients import TOKENS, make_client, make_embedder
 from tests.support.model_provider import Fault, ModelProvider
 

@@ -19,7 +19,7 @@ from psycopg import sql
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import healing, reembed
-from neurigraph_pipelines.ingestion.embed import to_passage_vectors, to_record_vector
+from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import environment

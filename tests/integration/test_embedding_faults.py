@@ -11,11 +11,11 @@ from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
-from resources.embedder_openai import OpenAiEmbedder
-from resources.provider_retries import ProviderClient
+from resources.providers.embedder import OpenAiEmbedder
+from resources.providers.retries import ProviderClient
 from tests.support.memories import (
     WordEmbedder,
     converse,

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.retrieval.find import find
-from neurigraph_pipelines.retrieval.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.find import find
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.settings import Language, Settings
+from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, ingest, new_user, plain_adapters, rows
 

@@ -25,8 +25,8 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, ConceptKind, NewConversation, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import (

@@ -39,10 +39,10 @@ from neurigraph_pipelines.model import (
     Segment,
 )
 from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
-from resources.language_model_offline import OfflineLanguageModel
+from resources.offline.language_model import OfflineLanguageModel
 from tests.unit.test_segmentation import FISHING, LAUNCH
 
 START = datetime(2025, 3, 3, 9, tzinfo=UTC)

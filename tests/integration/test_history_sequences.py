@@ -22,8 +22,8 @@ from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, stored

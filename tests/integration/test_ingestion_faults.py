@@ -19,7 +19,7 @@ from neurigraph_pipelines.model import Claims, Segment, StoredObject, Summary
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
-from resources.object_store_local import LocalObjectStore
+from resources.storage.local import LocalObjectStore
 from tests.support.database_between import DatabaseBetween
 from tests.support.memories import (
     PlainModel,

@@ -29,8 +29,8 @@ from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.retrieval.layers import LayerCache, MetadataLayer, read_layers
-from neurigraph_pipelines.retrieval.postings import Postings
+from neurigraph_pipelines.retrieval.index.layers import LayerCache, MetadataLayer, read_layers
+from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_adapters, rows
 from tests.support.vectors import NamedEmbedder

@@ -9,8 +9,8 @@ import pytest
 
 from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.model import ConceptKind, Evidence, Outline, OutlineNode
-from resources.model_transcript import condensed_transcript, outline_text, transcript_windows
-from resources.provider_retries import UNUSABLE_RETRIES, ProviderClient
+from resources.providers.retries import UNUSABLE_RETRIES, ProviderClient
+from resources.providers.transcript import condensed_transcript, outline_text, transcript_windows
 from tests.support.model_clients import NOON, TALK, TOKENS, make_client, make_model, make_segment
 from tests.support.model_provider import Fault, ModelProvider
 

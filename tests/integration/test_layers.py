@@ -9,10 +9,10 @@ from psycopg import sql
 
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.kept import kept_of
-from neurigraph_pipelines.retrieval.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.question import Answer, Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.index.caches import kept_of
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows, schemas_of
 from tests.support.shared_graph import SharedGraph, new_shared_graph

@@ -23,8 +23,8 @@ from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.retrieval.open import open_message
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.files import store_file

@@ -16,8 +16,8 @@ from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.ingestion.failures import list_failures, replay
 from neurigraph_pipelines.migrations import migrate, require_current
 from neurigraph_pipelines.statements import numbered, routines
-from resources.embedded_postgres import EmbeddedPostgres, ServerLease
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
+from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from tests.conftest import ROOT, SECRET
 from tests.support.bare_postgres import PROGRAMS, bare_postgres
 from tests.support.embedded_server import new_home

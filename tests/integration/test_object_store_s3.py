@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from neurigraph_pipelines.errors import ConfigurationError, StorageError, TransientError
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.object_store_s3 import S3ObjectStore
-from resources.s3_bucket import S3Access, S3Bucket
+from resources.storage.s3 import S3ObjectStore
+from resources.storage.s3_bucket import S3Access, S3Bucket
 from tests.support.s3_proxy import Fault, S3Proxy, s3_proxy
 from tests.support.s3_servers import (
     SECRET_ACCESS_KEY,
@@ -276,8 +276,8 @@ def test_an_upload_that_somebody_else_ended_is_told(broken: Broken) -> None:
 
 PUT = """
 import sys
-from resources.object_store_s3 import S3ObjectStore
-from resources.s3_bucket import S3Access, S3Bucket
+from resources.storage.s3 import S3ObjectStore
+from resources.storage.s3_bucket import S3Access, S3Bucket
 def chunks():
     yield bytes(12_000_000)
     print("half way", flush=True)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, InvalidInputError, TransientError
 from neurigraph_pipelines.ports import ObjectStore
-from resources.object_store_local import LocalObjectStore
-from resources.object_store_s3 import S3ObjectStore
+from resources.storage.local import LocalObjectStore
+from resources.storage.s3 import S3ObjectStore
 from tests.support.busy_stores import put_and_delete_at_once, read
 from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, rclone_server
 

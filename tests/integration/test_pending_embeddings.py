@@ -18,7 +18,7 @@ from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.embedder_openai import OpenAiEmbedder
+from resources.providers.embedder import OpenAiEmbedder
 from tests.conftest import ROOT
 from tests.support.command_line import environment, run_cli
 from tests.support.model_clients import make_client, make_embedder

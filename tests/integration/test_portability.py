@@ -25,8 +25,8 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.portability.archive import MANIFEST, new_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET

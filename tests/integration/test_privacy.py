@@ -19,8 +19,8 @@ from neurigraph_pipelines.ingestion.privacy import set_privacy, source_called
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.question import Answer, Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject, add_node, grant
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation

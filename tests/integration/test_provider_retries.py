@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from neurigraph_pipelines.errors import ProviderError, TransientError
-from resources.provider_retries import ProviderClient
+from resources.providers.retries import ProviderClient
 from tests.support.model_clients import TALK, make_client, make_embedder, make_model
 from tests.support.model_provider import Fault, ModelProvider
 

@@ -30,7 +30,7 @@ from neurigraph_pipelines.graph.provisioning import (
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
 from tests.support.embedded_server import eventually
 from tests.support.memories import new_user, rows
@@ -42,7 +42,7 @@ from uuid import UUID
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
 url, secret, user_id, slug = sys.argv[1:]
 database = PostgresDatabase(url, Secret(secret))
 path = ("Family", "Dave")

@@ -18,7 +18,7 @@ from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.model import Claims, ItemFailure, SourceKind
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
 from tests.support.memories import converse, new_user, rows
 from tests.support.side_by_side import run_side_by_side
@@ -28,7 +28,7 @@ import sys
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.settings import Settings
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
 database = PostgresDatabase(sys.argv[1], Secret(sys.argv[2]))
 settings = Settings(batch_max_segments=3)
 sys.stdin.readline()

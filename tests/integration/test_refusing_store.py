@@ -14,7 +14,7 @@ from neurigraph_pipelines.lifecycle.verification import verify, verify_sample
 from neurigraph_pipelines.ports import ObjectStore
 from neurigraph_pipelines.retrieval.open import open_file, open_message
 from neurigraph_pipelines.wiring import Installation
-from resources.object_store_s3 import S3ObjectStore
+from resources.storage.s3 import S3ObjectStore
 from tests.support.files import StoredFile, all_keys, store_file
 from tests.support.s3_servers import new_bucket, opened_bucket, rclone_server
 

@@ -9,12 +9,12 @@ import pytest
 from pydantic import SecretStr
 
 from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
-from neurigraph_pipelines.retrieval.find import find
-from neurigraph_pipelines.retrieval.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.find import find
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.provider_retries import UNUSABLE_RETRIES
-from resources.reranker_http import EMPTY_TEXT, HttpReranker
+from resources.providers.reranker import EMPTY_TEXT, HttpReranker
+from resources.providers.retries import UNUSABLE_RETRIES
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters
 from tests.support.model_clients import make_client
 from tests.support.model_provider import Fault, ModelProvider

@@ -18,15 +18,15 @@ from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.history import pipeline_author
-from neurigraph_pipelines.ingestion.embed import to_record_vector
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Keywords, Privacy, Segment, Summary
 from neurigraph_pipelines.ports import Adapters, LanguageModel
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.text.vectors import to_record_vector
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
 from tests.conftest import ROOT

@@ -9,7 +9,7 @@ from psycopg.rows import dict_row
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.wiring import Installation
-from resources.postgres import url_for_role
+from resources.postgres.database import url_for_role
 from tests.conftest import SECRET
 from tests.support.two_users import OWNERS_OWN, World, new_world
 

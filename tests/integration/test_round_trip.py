@@ -18,8 +18,8 @@ from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.wiring import Installation
-from resources.postgres import url_for_role
-from resources.round_trip import Statement, TripConnection
+from resources.postgres.database import url_for_role
+from resources.postgres.round_trip import Statement, TripConnection
 from tests.conftest import SECRET
 from tests.support.locks import wait_until_locked
 

@@ -16,9 +16,9 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.question import MAX_LIMIT, Answer, Question
-from neurigraph_pipelines.retrieval.ranking import WEIGHTS
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Answer, Question
+from neurigraph_pipelines.retrieval.query.ranking import WEIGHTS
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows

@@ -11,11 +11,11 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.lexemes import WINDOW_WEIGHTS, Lexer
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.ranking import WEIGHTS
-from neurigraph_pipelines.retrieval.search import search
-from neurigraph_pipelines.retrieval.speakers import speakers_named, without_names
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.ranking import WEIGHTS
+from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
+from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS, Lexer
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import (
     START,

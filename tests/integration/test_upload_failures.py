@@ -14,7 +14,7 @@ from neurigraph_pipelines.ingestion.failures import Failure, ReplayOutcome, coun
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.text_extractor import SubprocessExtractor
+from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.api_server import serving
 from tests.support.command_line import describe, run_cli
 from tests.support.failing import fail, state_of

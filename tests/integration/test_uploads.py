@@ -23,16 +23,16 @@ from neurigraph_pipelines.defs.sensors import upload_sensor
 from neurigraph_pipelines.defs.upload_job import upload_job
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, StorageError, TransientError
 from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.ingestion import drops
+from neurigraph_pipelines.ingestion import drop_intake as drops
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.drop_folder import DropFolder
-from resources.drop_s3 import DropS3
+from resources.storage.drop_folder import DropFolder
+from resources.storage.drop_s3 import DropS3
 from tests.conftest import ADMIN_KEY
 from tests.support.api_server import serving
 from tests.support.command_line import PROGRAM, describe, environment, run_cli

@@ -19,8 +19,8 @@ from neurigraph_pipelines.lifecycle.vector_indexes import (
     count_due,
     drop_vector_indexes,
 )
-from neurigraph_pipelines.retrieval.question import Answer, Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.kept import kept_of
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
-from neurigraph_pipelines.retrieval.warming import bring_in, is_awaited
+from neurigraph_pipelines.retrieval.index.caches import kept_of
+from neurigraph_pipelines.retrieval.query.prefetch import bring_in, is_awaited
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.locks import wait_until_locked
@@ -156,7 +156,7 @@ def test_staging_that_fails_is_nobodys_error_and_tells_no_secret(
     finally:
         with here.database.owner() as tx:
             tx.execute("ALTER FUNCTION neurigraph.gone(uuid [], double precision) RENAME TO stage")
-    (record,) = [record for record in caplog.records if record.name == "resources.postgres"]
+    (record,) = [record for record in caplog.records if record.name == "resources.postgres.database"]
     assert record.getMessage() == "what was to be done in the background failed (UndefinedFunction)"
     assert record.exc_info is None
     assert ask(here, claims, "Five") == 3

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from neurigraph_pipelines.local_stack import LocalStack
+from neurigraph_pipelines.stack.processes import LocalStack
 
 PATIENCE_SECONDS = 180.0
 PROJECT = Path(__file__).parents[2]

@@ -13,14 +13,14 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from resources.embedded_postgres import EmbeddedPostgres, ServerLease
+from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 
 PROJECT = Path(__file__).parents[2]
 
 HOLD = """
 import sys
 from pathlib import Path
-from resources.embedded_postgres import EmbeddedPostgres
+from resources.postgres.embedded import EmbeddedPostgres
 with EmbeddedPostgres(Path(sys.argv[1])).lease() as lease:
     print(lease.port, flush=True)
     sys.stdin.read()

@@ -13,8 +13,8 @@ from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
 from neurigraph_pipelines.portability.archive import new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.restore import Restored, restore_user
-from neurigraph_pipelines.retrieval.question import Answer, Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters

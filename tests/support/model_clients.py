@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from neurigraph_pipelines.model import Message, Role, Segment, SegmentRef, SourceKind, TriggerType
-from resources.embedder_openai import OpenAiEmbedder
-from resources.language_model_openai import OpenAiLanguageModel
-from resources.provider_retries import ProviderClient
-from resources.tokenizer import EstimatedCounter
+from resources.providers.embedder import OpenAiEmbedder
+from resources.providers.language_model import OpenAiLanguageModel
+from resources.providers.retries import ProviderClient
+from resources.tokens.tokenizer import EstimatedCounter
 from tests.support.model_provider import ModelProvider
 
 NOON = datetime(2023, 5, 8, 12, 0, tzinfo=UTC)

@@ -16,7 +16,7 @@ from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Transaction
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
 from tests.support.database_between import DatabaseBetween
 from tests.support.pausing_run import Moments
 

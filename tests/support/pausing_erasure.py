@@ -15,8 +15,8 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
-from resources.object_store_local import LocalObjectStore
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
+from resources.storage.local import LocalObjectStore
 from tests.support.pausing_run import Moments, PausingDatabase, PausingStore
 
 # Transactions that write to the receipt: it is opened, then rows go, in one for a record and in several for a node or a

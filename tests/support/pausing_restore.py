@@ -11,8 +11,8 @@ from pathlib import Path
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.portability.archive import open_archive
 from neurigraph_pipelines.portability.restore import restore_user
-from resources.object_store_local import LocalObjectStore
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
+from resources.storage.local import LocalObjectStore
 from tests.support.pausing_run import Moments, PausingStore
 
 

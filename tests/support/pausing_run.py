@@ -26,9 +26,9 @@ from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Keywords, Outline, Placement, Segment, StoredObject, Summary
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
-from resources.object_store_local import LocalObjectStore
-from resources.postgres import PostgresDatabase
-from resources.tokenizer import EstimatedCounter
+from resources.postgres.database import PostgresDatabase
+from resources.storage.local import LocalObjectStore
+from resources.tokens.tokenizer import EstimatedCounter
 from tests.support.database_between import DatabaseBetween
 from tests.support.memories import PlainModel, WordEmbedder
 

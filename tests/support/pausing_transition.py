@@ -17,8 +17,8 @@ from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import open_file
 from neurigraph_pipelines.settings import Settings
-from resources.object_store_local import LocalObjectStore
-from resources.postgres import PostgresDatabase
+from resources.postgres.database import PostgresDatabase
+from resources.storage.local import LocalObjectStore
 from tests.support.pausing_run import Moments, PausingDatabase, PausingStore
 
 LEASE_SECONDS = 0.5

@@ -19,7 +19,7 @@ from uuid import uuid4
 from boto3.session import Session
 from moto.server import ThreadedMotoServer
 
-from resources.s3_bucket import S3Access, S3Bucket
+from resources.storage.s3_bucket import S3Access, S3Bucket
 
 ACCESS_KEY_ID, SECRET_ACCESS_KEY = "tests", "the secret of the tests"  # the same for every server
 _RCLONE = str(Path(sys.executable).parent / "rclone")

@@ -16,7 +16,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.wiring import Installation
-from resources.postgres import url_for_role
+from resources.postgres.database import url_for_role
 from tests.conftest import SECRET
 from tests.support.memories import converse, ingest, new_user, plain_adapters, schemas_of
 

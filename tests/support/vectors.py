@@ -21,8 +21,8 @@ from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.records import Committed
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.ports import Adapters, Embedder
-from neurigraph_pipelines.retrieval.question import Answer, Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 
 

@@ -18,8 +18,8 @@ from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
-from neurigraph_pipelines.retrieval.question import Question
-from neurigraph_pipelines.retrieval.search import search
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import rows, schemas_of
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.retrieval.anchors import INDEXED_COST, Anchor, Bounds, choose, lead
-from neurigraph_pipelines.retrieval.shells import Shells
+from neurigraph_pipelines.retrieval.index.shells import Shells
+from neurigraph_pipelines.retrieval.query.anchors import INDEXED_COST, Anchor, Bounds, choose, lead
 
 OPEN = Bounds(within=None, nodes=50, passages=5_000, records=10)
 

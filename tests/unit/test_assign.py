@@ -36,7 +36,7 @@ from neurigraph_pipelines.model import (
     SourceKind,
     TriggerType,
 )
-from resources.language_model_offline import OfflineLanguageModel
+from resources.offline.language_model import OfflineLanguageModel
 
 USER = UUID(int=1)
 START = datetime(2024, 5, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.ingestion.clean_breaks import PATIENCE, Chunk, Sizes, Tiling, Turn, tile
+from neurigraph_pipelines.ingestion.segmentation import PATIENCE, Chunk, Sizes, Tiling, Turn, tile
 from neurigraph_pipelines.model import Role
 
 SIZES = Sizes(watch=48, target=50, limit=62)

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.errors import ConfigurationError
-from resources import embedder_minilm
-from resources.embedder_minilm import MAX_WINDOWS, MiniLmEmbedder, model_folder, open_session, read_weights
-from resources.minilm_graph import build_graph
+from resources.minilm import embedder as embedder_minilm
+from resources.minilm.embedder import MAX_WINDOWS, MiniLmEmbedder, model_folder, open_session, read_weights
+from resources.minilm.graph import build_graph
 
 SENTENCES = [
     "Caroline went to an adoption agency interview last Friday.",
@@ -131,7 +131,7 @@ def test_threads_share_one_embedder(cache_dir: Path) -> None:
 
 def test_processes_that_build_the_graph_at_once_all_succeed(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from resources.embedder_minilm import MiniLmEmbedder;"
+        "import sys, pathlib; from resources.minilm.embedder import MiniLmEmbedder;"
         "print(MiniLmEmbedder(pathlib.Path(sys.argv[1])).embed(['text']).shape)"
     )
     root = Path(__file__).parents[2]
@@ -157,7 +157,7 @@ def test_files_that_are_not_the_pinned_ones_are_refused(tmp_path: Path) -> None:
 
 def test_importing_and_making_it_loads_nothing_heavy(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from resources.embedder_minilm import MiniLmEmbedder;"
+        "import sys, pathlib; from resources.minilm.embedder import MiniLmEmbedder;"
         "MiniLmEmbedder(pathlib.Path(sys.argv[1]));"
         "print([m for m in ('onnx', 'onnxruntime', 'torch', 'tokenizers') if m in sys.modules])"
     )

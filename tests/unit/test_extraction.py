@@ -15,10 +15,10 @@ from docx import Document
 from pypdf import PdfWriter
 
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
-from neurigraph_pipelines.ingestion.choosing import DOCUMENT, choose_format
-from neurigraph_pipelines.ingestion.media_types import media_type_of
+from neurigraph_pipelines.ingestion.import_format import DOCUMENT, choose_format
 from neurigraph_pipelines.model import Extraction
-from resources.text_extractor import SubprocessExtractor
+from neurigraph_pipelines.text.media_types import media_type_of
+from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.documents import docx_of, pdf_of, png_of
 
 MEGABYTE = 1 << 20

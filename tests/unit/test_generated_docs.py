@@ -12,10 +12,10 @@ from neurigraph_pipelines.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES,
 from neurigraph_pipelines.api.nodes import MAX_PAGE
 from neurigraph_pipelines.api.requests import MAX_FIELDS, MAX_MESSAGES
 from neurigraph_pipelines.api.server import MAX_HEAD_BYTES
-from neurigraph_pipelines.ingestion.hygiene import FIRST_YEAR, LAST_YEAR, MAX_NAME_CHARACTERS
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
-from neurigraph_pipelines.retrieval.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR, MAX_NAME_CHARACTERS
 from tests.conftest import ROOT
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.hygiene import clean_json, clean_text, validate_message
 from neurigraph_pipelines.model import NewMessage, Role
+from neurigraph_pipelines.text.hygiene import clean_json, clean_text, validate_message
 
 anything = st.text(st.characters(exclude_categories=()), max_size=50)
 storable = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=50)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.lexemes import MAX_FREQUENCY, MAX_LEXEME_LENGTH, Lexer, name_words, plain
+from neurigraph_pipelines.text.lexemes import MAX_FREQUENCY, MAX_LEXEME_LENGTH, Lexer, name_words, plain
 
 LEXER = Lexer()
 anything = st.text(st.characters(), max_size=400)

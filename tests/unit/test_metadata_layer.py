@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
-from neurigraph_pipelines.retrieval.layers import APART, MetadataLayer
-from neurigraph_pipelines.retrieval.postings import Postings
-from neurigraph_pipelines.retrieval.ranking import Asked, rank
+from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Postings
+from neurigraph_pipelines.retrieval.query.ranking import Asked, rank
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
 NOTHING: dict[str, Any] = dict.fromkeys(

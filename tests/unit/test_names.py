@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.retrieval.names import BEGUN, EXACT, NEARLY, Names
+from neurigraph_pipelines.retrieval.index.names import BEGUN, EXACT, NEARLY, Names
 
 LONG = "The quick brown fox jumps over the lazy dog and goes home"
 HUGE = " ".join(f"word{number}" for number in range(50))

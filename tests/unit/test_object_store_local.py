@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import InvalidInputError, StorageError
 from neurigraph_pipelines.ports import ObjectStore
-from resources.object_store_local import LocalObjectStore
+from resources.storage.local import LocalObjectStore
 from tests.support.busy_stores import put_and_delete_at_once, read
 
 PROJECT = Path(__file__).parents[2]
@@ -253,7 +253,7 @@ def test_a_folder_without_permission_is_a_clear_error(store: ObjectStore, folder
 PUT = """
 import sys
 from pathlib import Path
-from resources.object_store_local import LocalObjectStore
+from resources.storage.local import LocalObjectStore
 def chunks():
     yield bytes(1_000_000)
     print("half way", flush=True)

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.lexemes import Lexer
 from neurigraph_pipelines.model import Evidence
 from neurigraph_pipelines.retrieval.excerpts import LEFT_OUT, excerpt
-from resources.language_model_offline import OfflineLanguageModel
+from neurigraph_pipelines.text.lexemes import Lexer
 from resources.offline.answers import MAX_STATEMENTS
+from resources.offline.language_model import OfflineLanguageModel
 from tests.support.memories import WordEmbedder
 
 AT = datetime(2025, 5, 4, 10, tzinfo=UTC)

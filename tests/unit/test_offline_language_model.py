@@ -31,8 +31,8 @@ from neurigraph_pipelines.model import (
     TriggerType,
 )
 from neurigraph_pipelines.ports import LanguageModel
-from resources.language_model_offline import OfflineLanguageModel
 from resources.offline.dates import foreign_dates, resolve_dates
+from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.lexicon import topics
 from resources.offline.names import person_of_author
 from resources.offline.prose import sentences

@@ -9,7 +9,7 @@ from email.utils import formatdate
 import pytest
 
 from neurigraph_pipelines.errors import TransientError
-from resources.provider_pace import LONGEST_PAUSE_SECONDS, Pace, asked_wait
+from resources.providers.pace import LONGEST_PAUSE_SECONDS, Pace, asked_wait
 
 
 @pytest.mark.parametrize(

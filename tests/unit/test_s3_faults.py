@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from neurigraph_pipelines.errors import AbsentObjectError, StorageError, TransientError
-from resources.s3_faults import EndsBeforeError, UploadGoneError, as_ours
+from resources.storage.s3_faults import EndsBeforeError, UploadGoneError, as_ours
 
 
 def told(code: str, status: int, message: str = "Words.", key: str | None = "a/b") -> TransientError | StorageError:

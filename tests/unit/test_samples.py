@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.ingestion.hygiene import validate_message
 from neurigraph_pipelines.ingestion.imports import FORMATS, detect_format, read_conversations
 from neurigraph_pipelines.model import NewConversation, Role
+from neurigraph_pipelines.text.hygiene import validate_message
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 BOB = SAMPLES / "bob.jsonl"

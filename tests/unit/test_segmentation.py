@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.assign import file_segment
 from neurigraph_pipelines.model import Message, Outline, Role, Segment, SegmentRef, SourceKind, TriggerType
-from resources.language_model_offline import OfflineLanguageModel
+from resources.offline.language_model import OfflineLanguageModel
 from resources.offline.prose import Prose
 from resources.offline.segmentation import MAX_PARTS, Part, split
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.retrieval.names import EXACT
-from neurigraph_pipelines.retrieval.shells import Shells
+from neurigraph_pipelines.retrieval.index.names import EXACT
+from neurigraph_pipelines.retrieval.index.shells import Shells
 
 ROOT_ONLY = (("bob", None),)
 FEW = (*ROOT_ONLY, ("Family", ""), ("Dave", "Davy\nthe tall one"), ("Work", ""), ("Rome", ""))

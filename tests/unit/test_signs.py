@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
-from neurigraph_pipelines.retrieval.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.ranking import EXACT_PASSAGES, Asked, Ranked, rank
-from neurigraph_pipelines.retrieval.signs import Signs, estimates
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.sign_hash import Signs, estimates
+from neurigraph_pipelines.retrieval.query.ranking import EXACT_PASSAGES, Asked, Ranked, rank
 from tests.unit.test_metadata_layer import NOTHING, passage
 
 DIMENSIONS = 96

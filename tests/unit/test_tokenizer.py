@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import ConfigurationError
-from resources.tokenizer import _PIECE_CHARACTERS, ENCODINGS, TiktokenCounter, _pieces, token_counter
-from resources.tokenizer import EstimatedCounter as Estimate
+from resources.tokens.tokenizer import _PIECE_CHARACTERS, ENCODINGS, TiktokenCounter, _pieces, token_counter
+from resources.tokens.tokenizer import EstimatedCounter as Estimate
 
 ENGLISH = """\
 Last summer the four of us drove up the coast without much of a plan. Maria wanted to see the lighthouse where her

@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.ingestion.transcript import (
+from neurigraph_pipelines.model import Message, Role, Segment, SegmentRef, SourceKind, TriggerType
+from neurigraph_pipelines.text.stored_text import members_of, passage_text, read_text
+from neurigraph_pipelines.text.transcript import (
     Layout,
     Passage,
     TranscriptWriter,
     read_messages,
 )
-from neurigraph_pipelines.lifecycle.stored_text import members_of, passage_text, read_text
-from neurigraph_pipelines.model import Message, Role, Segment, SegmentRef, SourceKind, TriggerType
-from resources.tokenizer import EstimatedCounter
+from resources.tokens.tokenizer import EstimatedCounter
 
 TOKENS = EstimatedCounter()
 NOBODY = UUID(int=0)

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, RejectedItem
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
 
 
 def moment(value: Any) -> datetime | None:

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.hygiene import clean_json
 from neurigraph_pipelines.ingestion.imports.assemble import (
     assemble,
     derived_id,
@@ -22,6 +21,7 @@ from neurigraph_pipelines.ingestion.imports.assemble import (
     text_of,
 )
 from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.text.hygiene import clean_json
 
 _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 

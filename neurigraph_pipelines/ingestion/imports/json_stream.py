@@ -15,8 +15,9 @@ from itertools import islice
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.imports.source import CHUNK_BYTES, READ_ERRORS
+from neurigraph_pipelines.ingestion.imports.source import CHUNK_BYTES
 from neurigraph_pipelines.model import RejectedItem
+from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 MAX_ITEM_BYTES = 256 * 1024**2
 """Longest item; one that does not end before is taken for a fault of the document."""

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.ingestion.hygiene import clean_json
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
 from neurigraph_pipelines.ingestion.imports.json_stream import parse_object
 from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.text.hygiene import clean_json
 
 MAX_LINE_BYTES = 256 * 1024**2
 """Longest line; real ones reach tens of megabytes."""

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports import chatgpt, claude, json_stream, jsonl, locomo, qmsum, text
 from neurigraph_pipelines.ingestion.imports.assemble import moment
-from neurigraph_pipelines.ingestion.imports.source import READ_ERRORS, Part, parts_of
+from neurigraph_pipelines.ingestion.imports.source import Part, parts_of
 from neurigraph_pipelines.model import NewConversation, RejectedItem
+from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 
 class _ItemReader(Protocol):

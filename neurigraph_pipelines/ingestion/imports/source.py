@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,20 +15,12 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS, UNSUSPICIOUS_BYTES
 
 CHUNK_BYTES = 65_536
 
 MAX_ARCHIVE_BYTES = 16 * 1024**3
 """Most bytes that the conversations of one zip may unpack to."""
-
-MAX_ARCHIVE_RATIO = 200
-"""Most that a zip may unpack to, as a multiple of its own size; exports reach about 15, deflate 1,032."""
-
-UNSUSPICIOUS_BYTES = 64 * 1024**2
-"""Unpacked size up to which the ratio does not matter."""
-
-READ_ERRORS = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
-"""What reading a damaged file or zip raises."""
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _CONVERSATIONS = re.compile(r"conversations([-_]\d+)?\.json")

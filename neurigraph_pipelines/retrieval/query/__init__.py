@@ -1,0 +1,1 @@
+"""The path of a question, from its text to its hits."""

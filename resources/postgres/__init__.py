@@ -1,0 +1,1 @@
+"""Postgres: the embedded server and the database adapter."""

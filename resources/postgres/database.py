@@ -1,0 +1,249 @@
+"""Postgres through psycopg 3: one pool a role, and claims signed for each transaction of a face.
+
+Which server is used, and where its passwords come from, is decided by the wiring; what runs in a transaction is the
+domain's affair.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+from pgvector.psycopg import register_vector
+from psycopg import Connection, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError, NodeGoneError, TransientError
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+from resources.postgres.round_trip import Statement, TripConnection
+
+# Where the vector extension may live: created by us in public, by Supabase in extensions.
+_SEARCH_PATH = "neurigraph,public,extensions"
+_SHARED_TABLE = '"neurigraph.'
+_ATTEMPTS = 3
+_MOST_WAITING = 100
+_log = logging.getLogger(__name__)
+_QUERIES = statements("session")
+
+
+def url_for_role(url: str, role: str, secret: Secret) -> str:
+    """The same server and database, as one of the roles that ``migrate`` gave a login."""
+    parts = conninfo_to_dict(url)
+    return make_conninfo("", **{**parts, "user": role, "password": secret.role_password(role)})
+
+
+class PostgresDatabase:
+    """Implements ``ports.Database``. Pools open on first use, so building one costs nothing.
+
+    Args:
+        url: Any user's connection string; only server and database are taken from it.
+        secret: Derives the roles' passwords and signs claims.
+        pool_size: Most connections a role.
+        statement_timeout: Seconds after which a statement of a face is cancelled.
+        pool_wait: Seconds to wait for a connection while all are in use.
+    """
+
+    def __init__(
+        self, url: str, secret: Secret, *, pool_size: int = 4, statement_timeout: float = 30.0, pool_wait: float = 30.0
+    ) -> None:
+        self._url = url
+        self._secret = secret
+        self._pool_size = pool_size
+        self._statement_timeout = statement_timeout
+        self._pool_wait = pool_wait
+        self._pools: dict[str, ConnectionPool[TripConnection]] = {}
+        self._opening = threading.Lock()
+        self._background: ThreadPoolExecutor | None = None
+        self._waiting: list[Future[None]] = []
+
+    @contextmanager
+    def owner(self) -> Iterator[Transaction]:
+        """A transaction as ``neurigraph_owner``."""
+        with self._transaction("neurigraph_pipeline") as connection:
+            connection.execute(_QUERIES["become_owner"])
+            yield connection
+
+    @contextmanager
+    def pipeline(self) -> Iterator[Transaction]:
+        """A transaction as ``neurigraph_pipeline``."""
+        with self._transaction("neurigraph_pipeline") as connection:
+            yield connection
+
+    @contextmanager
+    def maintenance(self) -> Iterator[Connection[dict[str, Any]]]:
+        """A connection of its own as ``neurigraph_owner``, on which every statement commits by itself."""
+        url = url_for_role(self._url, "neurigraph_pipeline", self._secret)
+        options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
+        with psycopg.connect(url, autocommit=True, row_factory=dict_row, options=options) as connection:
+            connection.execute(_QUERIES["remain_owner"])
+            yield connection
+
+    @contextmanager
+    def agent(self, claims: Claims | None) -> Iterator[Transaction]:
+        """A transaction as ``neurigraph_agent``, with signed claims or none."""
+        with self._transaction("neurigraph_agent") as connection:
+            if claims is not None:
+                with connection.pipeline():  # the transaction begins in the same trip
+                    connection.execute(_QUERIES["set_claims"], self._signed(claims))
+            yield connection
+
+    def ask(
+        self,
+        claims: Claims | None,
+        statement: sql.SQL | sql.Composed,
+        parameters: Mapping[str, object],
+        *,
+        binary: bool = False,
+    ) -> list[dict[str, Any]]:
+        """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(NodeGoneError):
+                return self._ask(claims, statement, parameters, binary)
+        return self._ask(claims, statement, parameters, binary)
+
+    def _ask(
+        self,
+        claims: Claims | None,
+        statement: sql.SQL | sql.Composed,
+        parameters: Mapping[str, object],
+        binary: bool,
+    ) -> list[dict[str, Any]]:
+        with self.asking(claims, statement, parameters, binary=binary) as answer:
+            return answer()
+
+    @contextmanager
+    def asking(
+        self,
+        claims: Claims | None,
+        statement: sql.SQL | sql.Composed,
+        parameters: Mapping[str, object],
+        *,
+        binary: bool = False,
+    ) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+        """``ask`` under way: calling what is given waits for the rows."""
+        statements: list[Statement] = [(statement, parameters)]
+        if claims is not None:
+            statements.insert(0, (_QUERIES["set_claims"], self._signed(claims)))
+        with self._transaction("neurigraph_agent") as connection, connection.trip(statements, binary=binary) as rows:
+            yield rows
+
+    def later(self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]) -> bool:
+        """Have a statement of ``ask`` run in the background, after those before it; says whether it was taken."""
+
+        def run() -> None:
+            try:
+                self.ask(claims, statement, parameters)
+            except (psycopg.Error, NeurigraphError) as error:
+                _log.warning("what was to be done in the background failed (%s)", type(error).__name__)
+
+        with self._opening:
+            self._waiting = [one for one in self._waiting if not one.done()]
+            if len(self._waiting) >= _MOST_WAITING:
+                return False
+            if self._background is None:
+                self._background = ThreadPoolExecutor(1, "neurigraph-database")
+            self._waiting.append(self._background.submit(run))
+            return True
+
+    def settle(self) -> None:
+        """Wait until all that was handed over for ``later`` is done."""
+        with self._opening:
+            waiting = list(self._waiting)
+        wait(waiting)
+
+    def close(self) -> None:
+        """Close all pools once nothing is left for ``later``; the object may be used again and opens new ones."""
+        with self._opening:
+            background, self._background = self._background, None
+        if background is not None:
+            background.shutdown()
+        with self._opening:
+            pools, self._pools = list(self._pools.values()), {}
+        for pool in pools:
+            pool.close()
+
+    def _signed(self, claims: Claims) -> dict[str, str]:
+        payload, signature = self._secret.sign(claims)
+        return {"payload": payload, "signature": signature}
+
+    @contextmanager
+    def _transaction(self, role: str) -> Iterator[TripConnection]:
+        try:
+            with self._pool(role).connection() as connection:
+                yield connection
+        except PoolTimeout as error:
+            raise TransientError("the database gave no connection in time", retry_after=1.0) from error
+        except psycopg.errors.UndefinedTable as error:
+            missing = error.diag.message_primary or ""
+            if _SHARED_TABLE in missing:
+                raise
+            raise NodeGoneError(f"a node was dropped meanwhile ({type(error).__name__}: {missing})") from error
+
+    def _pool(self, role: str) -> ConnectionPool[TripConnection]:
+        with self._opening:
+            if role not in self._pools:
+                self._pools[role] = self._open(role)
+            return self._pools[role]
+
+    def _open(self, role: str) -> ConnectionPool[TripConnection]:
+        url = url_for_role(self._url, role, self._secret)
+        options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
+        if role == "neurigraph_agent":
+            options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"
+        keywords: dict[str, Any] = {"row_factory": dict_row, "options": options, "application_name": role}
+        # One plain attempt first: a pool would retry what cannot succeed in the background and say only "timeout".
+        try:
+            with psycopg.connect(url, **keywords) as connection:
+                _configure(connection)
+        except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
+            raise ConfigurationError(
+                f"cannot connect to Postgres as {role}: {str(error).strip()}. Has `neurigraph migrate` been run?"
+            ) from error
+        return ConnectionPool(
+            url,
+            connection_class=TripConnection,
+            kwargs=keywords,
+            min_size=0,
+            max_size=self._pool_size,
+            timeout=self._pool_wait,
+            max_idle=300.0,
+            # What a connection learns of tables, some 190 kB a node, goes with it.
+            max_lifetime=600.0,
+            configure=_configure,
+            check=_check,
+            open=True,
+            name=role,
+        )
+
+
+def _configure(connection: Connection[dict[str, Any]]) -> None:
+    register_vector(connection)
+    connection.commit()
+
+
+def _check(connection: Connection[dict[str, Any]]) -> None:
+    """Ask the server only where it said something unasked: it does when it closes a connection."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        ConnectionPool.check_connection(connection)
+
+
+def ensure_database(administrator_url: str, name: str) -> None:
+    """Make a database unless it is there; two processes may do it at once."""
+    with psycopg.connect(administrator_url, autocommit=True, row_factory=dict_row) as connection:
+        found = connection.execute(_QUERIES["database_exists"], {"name": name}).fetchone()
+        if found is not None and not found["present"]:
+            with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+                connection.execute(_QUERIES["create_database"].format(name=sql.Identifier(name)))

@@ -1,0 +1,1 @@
+"""Model providers reached over HTTP."""

@@ -1,0 +1,1 @@
+"""Object stores and drop places: local folders and S3."""

@@ -1,0 +1,287 @@
+"""Objects as files below one folder of this machine; what the keys mean belongs to their users.
+
+Every name is opened relative to the folder above it and never through a link, so no key and nothing that was
+placed inside leads out of the folder. An object is written under ``.partial``, locked while its writer lives, and
+renamed when it is whole and on the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from neurigraph_pipelines.errors import AbsentObjectError, DamagedObjectError, StorageError
+from neurigraph_pipelines.model import StoredObject
+from resources.files import sync_folder
+from resources.storage.keys import PARTIAL, check_range, is_key, parts_of_key
+
+_READ_BYTES = 1 << 20
+_PUBLISH_ATTEMPTS = 100
+
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+# A pipe that somebody placed inside must not block.
+_OPEN_OBJECT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class LocalObjectStore:
+    """An ``ObjectStore`` in a folder, for any number of threads and processes.
+
+    As files, unlike in S3, one key cannot go on where another ends: there is no ``a/b`` beside ``a``. A method raises
+    InvalidInputError for a key that cannot be one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Remember the folder; ``put`` makes it, with mode 0700, when it is absent."""
+        self._folder = folder.absolute()
+        self._swept = False
+
+    def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
+        """Write an object atomically (all or nothing, durable on return), replacing one of that key.
+
+        Raises:
+            StorageError: It could not be written, such as on a full disk; what was there before still is.
+        """
+        *path, name = parts_of_key(key)
+        digest, size = hashlib.sha256(), 0
+        try:
+            with self._descend([PARTIAL], make=True) as (_, partial):
+                self._sweep(partial)
+                with _partial_file(partial) as (file, temporary):
+                    for chunk in chunks:
+                        file.write(chunk)
+                        digest.update(chunk)
+                        size += len(chunk)
+                    file.flush()
+                    os.fsync(file.fileno())
+                    self._publish(temporary, partial, path, name)
+        except (IsADirectoryError, NotADirectoryError) as error:
+            raise StorageError(
+                f"Object {key!r} has no room: a folder bears its name, or an object that of one of its folders."
+            ) from error
+        except OSError as error:
+            raise StorageError(
+                f"Object {key!r} could not be written to {self._folder} ({error.strerror or error}): "
+                "see to its disk and its permissions, and try again."
+            ) from error
+        return StoredObject(key=key, size_bytes=size, sha256=digest.hexdigest())
+
+    def get(self, key: str) -> Iterator[bytes]:
+        """Stream an object in pieces of up to a megabyte.
+
+        Raises:
+            AbsentObjectError: It is absent (at once).
+            StorageError: It cannot be read.
+        """
+        if not self.exists(key):
+            raise AbsentObjectError(f"There is no object {key!r}.")
+        return self._stream(key)
+
+    def get_range(self, key: str, offset: int, length: int) -> bytes:
+        """Exactly ``length`` bytes from ``offset``.
+
+        Raises:
+            InvalidInputError: A number is negative.
+            AbsentObjectError: There is no such object.
+            DamagedObjectError: It ends before.
+        """
+        check_range(offset, length)
+        with self._reading(key) as file:
+            if offset + length <= os.fstat(file.fileno()).st_size:
+                file.seek(offset)
+                found = file.read(length)
+                if len(found) == length:
+                    return found
+        raise DamagedObjectError(f"Object {key!r} ends before byte {offset + length}.")
+
+    def exists(self, key: str) -> bool:
+        """Whether the object is there.
+
+        Raises:
+            StorageError: That cannot be told, such as for want of permission.
+        """
+        *path, name = parts_of_key(key)
+        try:
+            with self._descend(path) as folders:
+                return stat.S_ISREG(os.stat(name, dir_fd=folders[-1], follow_symlinks=False).st_mode)
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return False
+            raise StorageError(f"Object {key!r} could not be looked for ({error.strerror}).") from error
+
+    def modified_at(self, key: str) -> datetime:
+        """When the object was last written, by the clock of the file system.
+
+        Raises:
+            AbsentObjectError: There is no such object.
+            StorageError: That cannot be told.
+        """
+        with self._reading(key) as file:
+            return datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
+
+    def move_to_cold(self, key: str) -> None:
+        """Nothing but make sure that the object is there: every file of one folder costs the same to keep.
+
+        Raises:
+            AbsentObjectError: There is no such object.
+        """
+        if not self.exists(key):
+            raise AbsentObjectError(f"There is no object {key!r}.")
+
+    def delete(self, key: str) -> None:
+        """Remove an object and the folders that this leaves empty; removing an absent one is no error.
+
+        Raises:
+            StorageError: It is there and could not be removed.
+        """
+        *path, name = parts_of_key(key)
+        if not self.exists(key):
+            return
+        try:
+            with contextlib.suppress(FileNotFoundError), self._descend(path) as folders:
+                os.unlink(name, dir_fd=folders[-1])
+                while path:
+                    # Only an empty folder goes; a put that was about to use it makes it again.
+                    try:
+                        os.rmdir(path[-1], dir_fd=folders[len(path) - 1])
+                    except FileNotFoundError:
+                        pass  # Another delete was faster.
+                    except OSError:
+                        break
+                    path.pop()
+                os.fsync(folders[len(path)])
+        except OSError as error:
+            raise StorageError(f"Object {key!r} could not be removed ({error.strerror}).") from error
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """All keys that begin with ``prefix``, in order of their code points.
+
+        Raises:
+            StorageError: A folder cannot be read.
+        """
+        try:
+            with self._descend([]) as (root,):
+                yield from _walk(root, "", prefix)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StorageError(f"Objects in {self._folder} cannot be listed ({error.strerror}).") from error
+
+    @contextlib.contextmanager
+    def _descend(self, path: Sequence[str], *, make: bool = False) -> Iterator[list[int]]:
+        """Open the folder and each one along ``path``; descriptors from the outermost inwards."""
+        with contextlib.ExitStack() as opened:
+
+            def enter(folder: Path | str, flags: int, above: int | None) -> int:
+                descriptor = os.open(folder, flags, dir_fd=above)
+                opened.callback(os.close, descriptor)
+                return descriptor
+
+            if make and not self._folder.is_dir():
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                sync_folder(self._folder.parent)
+            folders = [enter(self._folder, _OPEN_FOLDER, None)]
+            for part in path:
+                if make:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, 0o700, dir_fd=folders[-1])
+                folders.append(enter(part, _OPEN_FOLDER | os.O_NOFOLLOW, folders[-1]))
+            yield folders
+
+    def _publish(self, temporary: str, partial: int, path: Sequence[str], name: str) -> None:
+        """Give a written object its name, as often as a delete prunes the folders in between."""
+        for _ in range(_PUBLISH_ATTEMPTS):
+            with contextlib.suppress(FileNotFoundError), self._descend(path, make=True) as folders:
+                os.rename(temporary, name, src_dir_fd=partial, dst_dir_fd=folders[-1])
+                # All of them: a folder on the way may be new, made by us or by a neighbour a moment ago.
+                for folder in reversed(folders):
+                    os.fsync(folder)
+                return
+        raise FileNotFoundError("its folder is removed again and again")
+
+    def _sweep(self, partial: int) -> None:
+        """Once per store object, remove what killed writers left: what nobody has locked."""
+        if self._swept:
+            return
+        self._swept = True
+        for name in os.listdir(partial):
+            with contextlib.suppress(OSError):
+                descriptor = os.open(name, _OPEN_OBJECT, dir_fd=partial)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(name, dir_fd=partial)
+                finally:
+                    os.close(descriptor)
+
+    @contextlib.contextmanager
+    def _reading(self, key: str) -> Iterator[BinaryIO]:
+        if not self.exists(key):
+            raise AbsentObjectError(f"There is no object {key!r}.")
+        *path, name = parts_of_key(key)
+        try:
+            with self._descend(path) as folders:
+                descriptor = os.open(name, _OPEN_OBJECT, dir_fd=folders[-1])
+            with os.fdopen(descriptor, "rb") as file:
+                yield file
+        except OSError as error:
+            raise StorageError(f"Object {key!r} could not be read ({error.strerror}).") from error
+
+    def _stream(self, key: str) -> Iterator[bytes]:
+        with self._reading(key) as file:
+            while chunk := file.read(_READ_BYTES):
+                yield chunk
+
+
+@contextlib.contextmanager
+def _partial_file(partial: int) -> Iterator[tuple[BinaryIO, str]]:
+    """A new locked file and its name; removed again unless it was renamed."""
+    while True:
+        temporary = secrets.token_hex(16)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=partial)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                # A sweep that saw it before it was locked has removed it.
+                if os.fstat(descriptor).st_nlink:
+                    yield file, temporary
+                    return
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=partial)
+
+
+def _walk(folder: int, above: str, prefix: str) -> Iterator[str]:
+    """Keys below an open folder; its own key is ``above``, with a slash at the end."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                # With its slash it sorts where its keys belong: `a-b` comes before `a/b`.
+                found.append(f"{above}{entry.name}/")
+            elif entry.is_file(follow_symlinks=False):
+                found.append(above + entry.name)
+    for key in sorted(found):
+        name = key.removesuffix("/")
+        if not is_key(name):
+            continue
+        if name == key:
+            if key.startswith(prefix):
+                yield key
+        elif key.startswith(prefix) or prefix.startswith(key):
+            try:
+                below = os.open(name.removeprefix(above), _OPEN_FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+            except FileNotFoundError:
+                continue
+            try:
+                yield from _walk(below, key, prefix)
+            finally:
+                os.close(below)

@@ -1,0 +1,195 @@
+"""Token counters: the real encodings of tiktoken where they can be read, an estimate where not.
+
+Belongs here: finding, verifying and loading encodings, and choosing a counter. Not here: how the estimate
+works (``token_estimate``), and what token counts are used for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.ports import TokenCounter
+from resources.files import write_whole
+from resources.tokens.estimate import estimate_tokens
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+ENCODINGS = ("cl100k_base", "o200k_base", "o200k_harmony", "p50k_base", "p50k_edit", "r50k_base")
+"""Encodings of one verified file each; tiktoken's ``gpt2`` is put together from two and is left out."""
+
+_PIECE_CHARACTERS = 50_000
+"""Longest text given to tiktoken at once: a million spaces in a row overflow its regular expressions (0.14.0)."""
+
+
+class EstimatedCounter:
+    """Counts by rule, without any file; see ``estimate_tokens`` for how near it comes."""
+
+    name = "estimate"
+    exact = False
+
+    def count(self, text: str) -> int:
+        """Estimated tokens of ``text``; 0 for the empty string."""
+        return estimate_tokens(text)
+
+
+class TiktokenCounter:
+    """Counts with a tiktoken encoding read from a folder.
+
+    The folder is the one of tiktoken's own ``TIKTOKEN_CACHE_DIR``: files named by the SHA-1 of the address
+    they come from. The file is verified on construction and loaded at the first count (about 0.4 s, once).
+    The environment is neither read nor changed. Special tokens within a text count as ordinary text. Runs of
+    50,000 characters without a single space are cut, at a cost of at most one token a cut.
+
+    Args:
+        encoding: One of ``ENCODINGS``.
+        cache_dir: Folder with encodings.
+        download: Whether a missing file may be fetched into the folder.
+
+    Raises:
+        ConfigurationError: The encoding is unknown, missing or damaged, or could not be downloaded.
+    """
+
+    exact = True
+
+    def __init__(self, encoding: str, cache_dir: Path, download: bool = False) -> None:
+        self.name = f"tiktoken:{encoding}"
+        self._description = _describe(encoding)
+        self._file = _verified_file(self._description, cache_dir, download)
+        self._encoding: Encoding | None = None
+        self._lock = threading.Lock()
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``; 0 for the empty string."""
+        encoding = self._encoding or self._load()
+        return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(text))
+
+    def _load(self) -> Encoding:
+        """Load the encoding once, whoever comes first."""
+        from tiktoken import Encoding
+
+        with self._lock:
+            if self._encoding is None:
+                ranks = _read_ranks(self._file.read_bytes())
+                self._encoding = Encoding(**{**self._description.arguments, "mergeable_ranks": ranks})
+            return self._encoding
+
+
+def token_counter(encoding: str, cache_dir: Path, download: bool) -> TokenCounter:
+    """The best counter that can be had at once.
+
+    Args:
+        encoding: One of ``ENCODINGS``.
+        cache_dir: Folder with encodings, as tiktoken names them.
+        download: Whether a missing encoding may be fetched. Off, nothing here touches a network.
+
+    Returns:
+        The real encoding, or the estimate when its file is missing or damaged and nothing could be
+        downloaded.
+
+    Raises:
+        ConfigurationError: There is no such encoding.
+    """
+    if encoding not in ENCODINGS:
+        raise ConfigurationError(f"Unknown token encoding {encoding!r}: use one of {', '.join(ENCODINGS)}.")
+    try:
+        return TiktokenCounter(encoding, cache_dir, download)
+    except ConfigurationError:
+        return EstimatedCounter()
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """An encoding as tiktoken defines it, without its ranks."""
+
+    address: str
+    sha256: str
+    arguments: dict[str, Any]
+
+
+def _describe(encoding: str) -> _Description:
+    """Ask tiktoken for the pattern, the special tokens and the file of an encoding, without reading the file.
+
+    tiktoken's own constructors read the file as they go, through a loader that looks at the environment and
+    goes to the network. They are run here with a loader that hands back what it was asked for.
+    """
+    if encoding not in ENCODINGS:
+        raise ConfigurationError(f"Unknown token encoding {encoding!r}: use one of {', '.join(ENCODINGS)}.")
+    openai_public = import_module("tiktoken_ext.openai_public")
+
+    def load_tiktoken_bpe(address: str, expected_hash: str) -> tuple[str, str]:
+        return address, expected_hash
+
+    namespace: dict[str, Any] = dict(vars(openai_public))
+    for name, constructor in openai_public.ENCODING_CONSTRUCTORS.items():
+        namespace[name] = FunctionType(constructor.__code__, namespace)
+    namespace["load_tiktoken_bpe"] = load_tiktoken_bpe
+    arguments: dict[str, Any] = namespace[encoding]()
+    address, sha256 = arguments.pop("mergeable_ranks")
+    return _Description(address, sha256, arguments)
+
+
+def _verified_file(description: _Description, cache_dir: Path, download: bool) -> Path:
+    """The file of an encoding, its checksum compared; fetched first if that is allowed and needed."""
+    name = hashlib.sha1(description.address.encode(), usedforsecurity=False).hexdigest()
+    file = cache_dir / name
+    if _is_intact(file, description.sha256):
+        return file
+    if not download:
+        raise ConfigurationError(
+            f"Token encoding {description.arguments['name']} is missing or damaged in {cache_dir}: "
+            "put the file there, or set NEURIGRAPH_TIKTOKEN_DOWNLOAD=true."
+        )
+    _download(description, file)
+    return file
+
+
+def _is_intact(file: Path, sha256: str) -> bool:
+    """Whether the file is there and is what it should be."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() == sha256
+    except OSError:
+        return False
+
+
+def _download(description: _Description, file: Path) -> None:
+    """Fetch an encoding's file, verify it and move it into place."""
+    from tiktoken.load import read_file
+
+    name = description.arguments["name"]
+    try:
+        content = read_file(description.address)
+    except Exception as error:  # requests may raise anything that means "no network"
+        raise ConfigurationError(f"Token encoding {name} could not be downloaded.") from error
+    if hashlib.sha256(content).hexdigest() != description.sha256:
+        raise ConfigurationError(f"Token encoding {name} was damaged on its way: try again.")
+    write_whole(file, content)
+
+
+def _read_ranks(content: bytes) -> dict[bytes, int]:
+    """Parse lines of a token in base64, a space, and its rank."""
+    return {b64decode(token): int(rank) for token, rank in (line.split() for line in content.splitlines() if line)}
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a long text where no token can span: before a space that follows a word, else anywhere."""
+    start = 0
+    while len(text) - start > _PIECE_CHARACTERS:
+        end = start + _PIECE_CHARACTERS
+        space = text.rfind(" ", start + 1, end)
+        while space > start and text[space - 1].isspace():
+            # A run of spaces belongs to what follows it: look before its first one.
+            space = text.rfind(" ", start + 1, start + len(text[start:space].rstrip()))
+        cut = space if space > start else end
+        yield text[start:cut]
+        start = cut
+    yield text[start:]
