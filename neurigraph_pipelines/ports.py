@@ -96,7 +96,7 @@ class Database(Protocol):
         """
         ...
 
-    def settle(self) -> None:
+    def wait_for_background(self) -> None:
         """Wait until all that was handed over for ``later`` is done."""
         ...
 

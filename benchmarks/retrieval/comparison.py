@@ -125,7 +125,7 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
         started = time.perf_counter()
         answer = search(installation.database, embedder, settings, graph.claims, question)
         seconds = time.perf_counter() - started
-        installation.database.settle()  # what it leaves to the background is in nobody else's way
+        installation.database.wait_for_background()  # what it leaves to the background is in nobody else's way
         wanted = (str(asked.record_id), asked.seq)
         return seconds, any((message["record_id"], message["seq"]) == wanted for message in answer.messages)
 

@@ -14,7 +14,7 @@ from benchmarks.retrieval.synthetic import MODEL, Asked, Graph, SyntheticEmbedde
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
 from neurigraph_pipelines.retrieval.index.caches import kept_of
-from neurigraph_pipelines.retrieval.query.prefetch import bring_in
+from neurigraph_pipelines.retrieval.query.prefetch import prefetch
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.ranking import EXACT_PASSAGES
 from neurigraph_pipelines.retrieval.query.search import search
@@ -157,7 +157,7 @@ def _cold_and_warm(installation: Installation, nodes: int) -> str:
             with installation.database.agent(graph.claims) as tx:  # connecting, and learning the shared tables
                 tx.execute("SELECT count(*) FROM neurigraph.graph_index")
             if first:
-                bring_in(installation.database, settings, graph.claims)
+                prefetch(installation.database, settings, graph.claims)
             started = time.perf_counter()
             _ask(installation, settings if first else cold_settings, graph, question)
             taken.append((time.perf_counter() - started) * 1_000)

@@ -12,7 +12,7 @@ from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.query.find import find
-from neurigraph_pipelines.retrieval.query.prefetch import bring_in, is_awaited
+from neurigraph_pipelines.retrieval.query.prefetch import is_awaited, prefetch
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
@@ -30,7 +30,7 @@ def search(body: requests.Search, caller: Caller, installation: Here, afterwards
         reranker=installation.reranker,
     )
     if is_awaited(installation.database, caller):
-        afterwards.add_task(bring_in, installation.database, installation.settings, caller)
+        afterwards.add_task(prefetch, installation.database, installation.settings, caller)
     return asdict(found)
 
 

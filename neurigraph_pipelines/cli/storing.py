@@ -49,7 +49,7 @@ def import_file(
     """
     from neurigraph_pipelines.graph.provisioning import ensure_user
     from neurigraph_pipelines.ingestion import importing
-    from neurigraph_pipelines.ingestion.import_format import DOCUMENT, choose_format
+    from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
     from neurigraph_pipelines.ingestion.imports.source import content_size
     from neurigraph_pipelines.model import Claims, Privacy
     from neurigraph_pipelines.portability.archive import is_export
@@ -58,7 +58,7 @@ def import_file(
     if format_name == FORMAT or (format_name == "auto" and is_export(file)):
         import_export(file, user, output)
         return
-    chosen = choose_format(file) if format_name == "auto" else format_name
+    chosen = import_format(file) if format_name == "auto" else format_name
     if chosen == DOCUMENT:
         import_document(file, user, output, private)
         return

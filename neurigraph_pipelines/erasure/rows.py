@@ -17,7 +17,7 @@ from psycopg import sql
 from neurigraph_pipelines.erasure.journal import Entry, entries_of_file, note_objects
 from neurigraph_pipelines.erasure.receipts import Erasure, SubjectKind, add_to_receipt
 from neurigraph_pipelines.erasure.traces import Traces
-from neurigraph_pipelines.graph.locks import take_graph, take_rows
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.lifecycle.object_keys import active_key
@@ -72,14 +72,14 @@ class RowsEraser:
             RehydratingError: One of its files is being decompressed at this moment.
             TransientError: Others are reading or writing its node all the time.
         """
-        slug = take_graph(self._tx, self._user_id)
+        slug = lock_graph_exclusive(self._tx, self._user_id)
         place = self._tx.execute(
             _QUERIES["node_of_record"], {"record_id": record_id, "user_id": self._user_id}
         ).fetchone()
         if place is None:
             return
         upgrade_node(self._tx, place["node_id"], place["schema_name"])
-        take_rows(self._tx, {place["schema_name"]: [record_id]}, [place["node_id"]])
+        lock_rows(self._tx, {place["schema_name"]: [record_id]}, [place["node_id"]])
         schema = sql.Identifier(place["schema_name"])
         of_record = {"record_id": record_id}
         self._count(_QUERIES["count_of_records"], record_ids=[record_id])
@@ -111,12 +111,12 @@ class RowsEraser:
         Raises:
             RehydratingError, TransientError: As of ``record``.
         """
-        slug = take_graph(self._tx, self._user_id)
+        slug = lock_graph_exclusive(self._tx, self._user_id)
         nodes = nodes_below(self._tx, self._user_id, top, most)
         if not nodes:
             return 0
         node_ids = [node.node_id for node in nodes]
-        take_rows(self._tx, {}, [], doomed={node.node_id: node.schema_name for node in nodes})
+        lock_rows(self._tx, {}, [], doomed={node.node_id: node.schema_name for node in nodes})
         rows = self._tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
         record_ids = [row["record_id"] for row in rows]
         self._count(_QUERIES["count_of_records"], record_ids=record_ids)
@@ -199,7 +199,7 @@ class RowsEraser:
             self._kept["originals"].append(original["file_id"])
             if original["record_id"] in record_ids:
                 upgrade_node(self._tx, heir["node_id"], heir["schema_name"])
-                take_rows(self._tx, {heir["schema_name"]: [heir["record_id"]]}, [heir["node_id"]])
+                lock_rows(self._tx, {heir["schema_name"]: [heir["record_id"]]}, [heir["node_id"]])
                 handed = self._tx.execute(
                     _QUERIES["hand_over_file"], {"file_id": original["file_id"], "record_id": heir["record_id"]}
                 ).fetchone()
@@ -260,7 +260,7 @@ class RowsEraser:
         }
         for row in self._tx.execute(_QUERIES["superseded_records"], values).fetchall():
             schema = sql.Identifier(row["schema_name"])
-            take_rows(self._tx, {row["schema_name"]: [row["record_id"]]}, [])
+            lock_rows(self._tx, {row["schema_name"]: [row["record_id"]]}, [])
             authored(self._tx, f"user:{self._user_id}")
             self._tx.execute(
                 _QUERIES["stand_for_itself"].format(schema=schema),

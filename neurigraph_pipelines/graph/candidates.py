@@ -44,7 +44,7 @@ def candidates_of(tx: Transaction, user_id: UUID) -> tuple[NodeCandidate, ...]:
     )
 
 
-def settle(tx: Transaction, user_id: UUID, nodes: Iterable[PlannedNode]) -> list[PlannedEdge]:
+def promote_candidates(tx: Transaction, user_id: UUID, nodes: Iterable[PlannedNode]) -> list[PlannedEdge]:
     """Forget the candidates that ``nodes``, which exist from now on, were made of.
 
     Returns:
@@ -53,7 +53,7 @@ def settle(tx: Transaction, user_id: UUID, nodes: Iterable[PlannedNode]) -> list
     edges = []
     for node in sorted(set(nodes), key=lambda node: node.path):
         rows = tx.execute(
-            _QUERIES["settle_candidate"],
+            _QUERIES["promote_candidate"],
             {
                 "user_id": user_id,
                 "concept_kind": node.kind.value,

@@ -15,7 +15,7 @@ from uuid import UUID
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.graph import candidates
-from neurigraph_pipelines.graph.locks import take_graph
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.model import Claims, NodeType
@@ -93,7 +93,7 @@ def changing(database: Database, claims: Claims, dry_run: bool) -> Iterator[tupl
         The transaction, and the slug of the user.
     """
     with database.owner() as tx, tx.transaction(force_rollback=dry_run):
-        yield tx, take_graph(tx, claims.user_id)
+        yield tx, lock_graph_exclusive(tx, claims.user_id)
 
 
 def require_owner_of(database: Database, claims: Claims, *node_ids: UUID) -> None:

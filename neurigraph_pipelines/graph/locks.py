@@ -33,12 +33,12 @@ T = TypeVar("T")
 _QUERIES = statements("graph_changes")
 
 
-def hold_graph(tx: Transaction, user_id: UUID) -> None:
+def lock_graph_shared(tx: Transaction, user_id: UUID) -> None:
     """Keep nodes and records of a user where they are until the transaction ends."""
-    tx.execute(_QUERIES["hold_graph"], {"user_id": user_id})
+    tx.execute(_QUERIES["lock_graph_shared"], {"user_id": user_id})
 
 
-def take_graph(tx: Transaction, user_id: UUID) -> str:
+def lock_graph_exclusive(tx: Transaction, user_id: UUID) -> str:
     """Be the only one who writes to the nodes of a user until the transaction ends.
 
     Returns:
@@ -47,14 +47,14 @@ def take_graph(tx: Transaction, user_id: UUID) -> str:
     Raises:
         NotFoundError: There is no such user any more.
     """
-    tx.execute(_QUERIES["take_graph"], {"user_id": user_id})
-    row = tx.execute(_QUERIES["hold_user"], {"user_id": user_id}).fetchone()
+    tx.execute(_QUERIES["lock_graph_exclusive"], {"user_id": user_id})
+    row = tx.execute(_QUERIES["lock_user"], {"user_id": user_id}).fetchone()
     if row is None:
         raise NotFoundError
     return str(row["slug"])
 
 
-def looking_again(look: Callable[P, T]) -> Callable[P, T]:
+def retry_not_found(look: Callable[P, T]) -> Callable[P, T]:
     """Call what looks something up again where it finds nothing: a record may have moved between two of its looks.
 
     For what takes no part in the turns of those who change graphs, and leaves nothing behind where it finds nothing.
@@ -70,7 +70,7 @@ def looking_again(look: Callable[P, T]) -> Callable[P, T]:
     return looked
 
 
-def take_rows(
+def lock_rows(
     tx: Transaction,
     records: Mapping[str, Collection[UUID]],
     nodes: Collection[UUID],
@@ -92,7 +92,7 @@ def take_rows(
         TransientError: Others were at it for ``PATIENCE_SECONDS``.
     """
     until = time.monotonic() + PATIENCE_SECONDS
-    tx.execute(_QUERIES["hold_places"])
+    tx.execute(_QUERIES["lock_locations"])
     while True:
         try:
             with tx.transaction():

@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.changes import (
     refuse_taken_name,
     require_owner_of,
 )
-from neurigraph_pipelines.graph.locks import take_rows
+from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.graph.provisioning import resolve_path, upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
@@ -138,7 +138,7 @@ def split_node(
         path = (*parent.names[1:], shown)
         made = resolve_path(tx, claims.user_id, slug, path, [PlannedNode(path, kind, confidence=1.0)])
         target = node_and_below(tx, claims.user_id, made.node_id)[0]
-        take_rows(tx, {source.schema_name: record_ids}, [node_id, target.node_id])
+        lock_rows(tx, {source.schema_name: record_ids}, [node_id, target.node_id])
         carry(tx, record_ids, source, target, author_of(claims))
         for node in (source, target):
             rebuild_shell(tx, node.node_id, slug)
@@ -178,4 +178,4 @@ def _take(tx: Transaction, target: GraphNode, leaving: dict[GraphNode, list[UUID
     for node in (*leaving, target):
         upgrade_node(tx, node.node_id, node.schema_name)
     records = {node.schema_name: ids for node, ids in leaving.items()}
-    take_rows(tx, records, [node.node_id for node in (*leaving, target)])
+    lock_rows(tx, records, [node.node_id for node in (*leaving, target)])

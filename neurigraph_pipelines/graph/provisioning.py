@@ -16,7 +16,7 @@ from psycopg import sql
 from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph import naming
-from neurigraph_pipelines.graph.locks import hold_graph, take_graph
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
 from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
@@ -134,7 +134,7 @@ def provision_node(
             raise NotFoundError
     require_owner(claims)
     with database.owner() as tx:
-        slug = take_graph(tx, claims.user_id)
+        slug = lock_graph_exclusive(tx, claims.user_id)
         row = tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone()
         if row is None:
             raise NotFoundError
@@ -239,7 +239,7 @@ def _provision(
     plan: PlannedNode,
     node_type: NodeType = NodeType.CONCEPT,
 ) -> NodeRef:
-    hold_graph(tx, user_id)
+    lock_graph_shared(tx, user_id)
     node_id = uuid4()
     name = display_name(plan.path[-1])
     if not name_key(name):

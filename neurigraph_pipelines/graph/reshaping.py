@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.changes import (
     refuse_taken_name,
     require_owner_of,
 )
-from neurigraph_pipelines.graph.locks import take_rows
+from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.moving import Chosen, carry, records_of
 from neurigraph_pipelines.graph.naming import checked_name, name_key
 from neurigraph_pipelines.graph.provisioning import upgrade_node
@@ -54,7 +54,7 @@ def rename_node(database: Database, claims: Claims, node_id: UUID, name: str, *,
         if shown != node.name:
             parent, *siblings = node_and_below(tx, claims.user_id, parent_id)
             refuse_taken_name([other for other in siblings if other.node_id != node_id], parent, shown)
-            take_rows(tx, {}, [], placed=[node_id])
+            lock_rows(tx, {}, [], placed=[node_id])
             # What people are is told behind their name.
             former, own = f"{node.name}: ", f"{shown}: "
             summary = own + node.summary.removeprefix(former) if node.summary.startswith(former) else node.summary
@@ -94,7 +94,7 @@ def move_node(
             raise ConflictError(f"{node.path} cannot lie below itself: move {parent.path} out of it first")
         refuse_taken_name(below, parent, node.name)
         _refuse_depth(node, before, parent)
-        take_rows(tx, {}, [other.node_id for other in before], placed=[node_id])
+        lock_rows(tx, {}, [other.node_id for other in before], placed=[node_id])
         tx.execute(
             _QUERIES["place_below"],
             {"node_id": node_id, "parent_node_id": parent_id, "layer_depth": parent.layer_depth + 1},
@@ -136,7 +136,7 @@ def merge_nodes(
         moved = [other.node_id for other in before if other.node_id not in successors]
         doomed = {gone.node_id: gone.schema_name for gone, _ in plan.merged}
         placed = [child.node_id for child, _ in plan.placed]
-        take_rows(tx, records, [*successors.values(), *moved], doomed, placed=placed)
+        lock_rows(tx, records, [*successors.values(), *moved], doomed, placed=placed)
         gone_ids = list(doomed)
         grants = tx.execute(_QUERIES["count_grants"], {"node_ids": gone_ids}).fetchone()
         assert grants is not None

@@ -16,16 +16,16 @@ import numpy as np
 from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 
-from neurigraph_pipelines.graph.candidates import remember, settle
+from neurigraph_pipelines.graph.candidates import promote_candidates, remember
 from neurigraph_pipelines.graph.edges import write_edges
-from neurigraph_pipelines.graph.locks import hold_graph
+from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.history import append_delta, pipeline_author
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
-from neurigraph_pipelines.ingestion.embedding_models import UserModels, hold_models
+from neurigraph_pipelines.ingestion.embedding_models import UserModels, lock_models
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
@@ -42,7 +42,7 @@ from neurigraph_pipelines.ingestion.records import (
 )
 from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, remove, write_original, write_transcript
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
-from neurigraph_pipelines.lifecycle.orphans import hold
+from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.model import (
     RECORD_DIMENSIONS,
     CompressionState,
@@ -218,13 +218,13 @@ class _AtomicZone:
         held = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if held.fetchone() is None:
             raise _LostClaimError
-        hold_graph(tx, ref.user_id)
+        lock_graph_shared(tx, ref.user_id)
         source = tx.execute(_QUERIES["is_private"], {"source_id": ref.source_id}).fetchone()
         if source is not None and source["private"]:
             written = [item.kept_private for item in written]
         for item in written:
-            hold(tx, self._adapters.objects, item.plan.record_id, (file.durable.key for file in item.files))
-        models = hold_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None
+            guard_objects(tx, self._adapters.objects, item.plan.record_id, (file.durable.key for file in item.files))
+        models = lock_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None
         self._provision(tx, written)
         additions: list[Addition] = []
         committed = [self._insert(tx, item, models, additions) for item in written]
@@ -233,7 +233,9 @@ class _AtomicZone:
         ]
         edges = [
             *(edge for filing in filings for edge in filing.edges),
-            *settle(tx, ref.user_id, [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]),
+            *promote_candidates(
+                tx, ref.user_id, [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
+            ),
             *remember(tx, ref.user_id, [candidate for filing in filings for candidate in filing.candidates]),
         ]
         write_edges(tx, ref.user_id, ref.user_slug, edges)
@@ -268,7 +270,7 @@ class _AtomicZone:
         summary = self._summaries[plan.record_id]
         keywords = self._keywords[plan.record_id]
         # Vectors that no search of this user compares, now or soon, are none.
-        usable = models is not None and models.take(self._embedded.model)
+        usable = models is not None and models.adopt(self._embedded.model)
         vectors = self._embedded.vectors.get(plan.record_id) if usable else None
         known = tx.execute(
             _QUERIES["already_stored"],

@@ -17,7 +17,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.graph.locks import hold_graph
+from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import set_centroid
 from neurigraph_pipelines.history import authored, pipeline_author
@@ -35,12 +35,12 @@ class UserModels:
     current: str
     following: str | None
 
-    def take(self, model: str) -> bool:
+    def adopt(self, model: str) -> bool:
         """Whether vectors of a model may be written: searches use them, or will after the switch."""
         return model in (self.current, self.following)
 
 
-def hold_models(tx: Transaction, user_id: UUID, model: str) -> UserModels:
+def lock_models(tx: Transaction, user_id: UUID, model: str) -> UserModels:
     """A user's models, which stay as they are until the transaction ends; the first to come is the one in use.
 
     Args:
@@ -133,7 +133,7 @@ def _settle(database: Database, user_id: UUID) -> int:
             with suppress(NotFoundError):  # what was removed meanwhile has left its records elsewhere
                 settled += _settle_node(database, user_id, sql.Identifier(node["schema_name"]))
         with database.pipeline() as tx:
-            hold_graph(tx, user_id)  # a record may have moved to a node that was done
+            lock_graph_shared(tx, user_id)  # a record may have moved to a node that was done
             if _settling(tx.execute(_QUERIES["lock_models"], {"user_id": user_id}).fetchone()) is None:
                 return settled
             if not any(_unsettled(tx, sql.Identifier(node["schema_name"])) for node in _nodes(tx, user_id)):

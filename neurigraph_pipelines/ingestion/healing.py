@@ -12,7 +12,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
-from neurigraph_pipelines.ingestion.record_locations import Place
+from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.ports import Adapters
@@ -146,7 +146,9 @@ def overdue(adapters: Adapters, limit: int) -> list[Overdue]:
     return [Overdue(**row) for row in rows]
 
 
-def _claim(adapters: Adapters, settings: Settings, user_id: UUID | None, limit: int) -> list[tuple[Place, int]]:
+def _claim(
+    adapters: Adapters, settings: Settings, user_id: UUID | None, limit: int
+) -> list[tuple[RecordLocation, int]]:
     """Pending records that are due, with how often they were taken up, this time included."""
     with adapters.database.pipeline() as tx:
         rows = tx.execute(
@@ -158,10 +160,10 @@ def _claim(adapters: Adapters, settings: Settings, user_id: UUID | None, limit: 
                 "lease_seconds": settings.claim_lease_seconds,
             },
         ).fetchall()
-    return [(Place.of_row(row), row["attempts"]) for row in rows]
+    return [(RecordLocation.of_row(row), row["attempts"]) for row in rows]
 
 
-def _postpone(adapters: Adapters, settings: Settings, place: Place, attempts: int, error: Exception) -> None:
+def _postpone(adapters: Adapters, settings: Settings, place: RecordLocation, attempts: int, error: Exception) -> None:
     asked = error.retry_after if isinstance(error, TransientError) else None
     with adapters.database.pipeline() as tx:
         tx.execute(

@@ -20,7 +20,7 @@ _EXPORTS = ("application/zip", "application/json")
 _PROSE = ("text/plain", "text/markdown")
 
 
-def choose_format(path: Path) -> str:
+def import_format(path: Path) -> str:
     """One of ``imports.FORMATS`` where a file holds conversations, else ``DOCUMENT``.
 
     Plain text is a conversation where its lines begin with the names of speakers.

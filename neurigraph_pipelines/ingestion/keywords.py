@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neurigraph_pipelines.ingestion.map_records import each_record
+from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
 from neurigraph_pipelines.model import Keywords, Segment
 from neurigraph_pipelines.ports import Adapters, LanguageModel
@@ -22,7 +22,7 @@ def extract_keywords(
     def work(_: RecordPlan, part: Segment) -> Keywords:
         return keywords_of(adapters.language_model, part)
 
-    return Described(*each_record(STEP, work, adapters, settings, assigned, on_done))
+    return Described(*map_records(STEP, work, adapters, settings, assigned, on_done))
 
 
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:

@@ -19,7 +19,7 @@ from neurigraph_pipelines.settings import Settings
 Result = TypeVar("Result")
 
 
-def each_record(
+def map_records(
     step: str,
     work: Callable[[RecordPlan, Segment], Result],
     adapters: Adapters,

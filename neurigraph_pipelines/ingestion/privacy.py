@@ -9,7 +9,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.errors import ConflictError, NotFoundError
-from neurigraph_pipelines.graph.locks import take_graph
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
@@ -38,7 +38,7 @@ def set_privacy(
     require_owner(claims)
     values = {"source_id": source_id, "user_id": claims.user_id, "privacy": privacy.value, "kind": kind}
     with database.pipeline() as tx:
-        slug = take_graph(tx, claims.user_id)
+        slug = lock_graph_exclusive(tx, claims.user_id)
         row = tx.execute(_QUERIES["set_privacy"], values).fetchone()
         if row is None:
             raise NotFoundError

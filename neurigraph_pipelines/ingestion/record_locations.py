@@ -13,7 +13,7 @@ from uuid import UUID
 
 from psycopg import sql
 
-from neurigraph_pipelines.graph.locks import hold_graph
+from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
@@ -24,7 +24,7 @@ _QUERIES = statements("search")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordLocation:
     """A record, and the node that it lies in."""
 
     record_id: UUID
@@ -33,7 +33,7 @@ class Place:
     schema_name: str
 
     @classmethod
-    def of_row(cls, row: dict[str, Any]) -> Place:
+    def of_row(cls, row: dict[str, Any]) -> RecordLocation:
         """From a query that gives these four among its columns."""
         return cls(row["record_id"], row["node_id"], row["user_id"], row["schema_name"])
 
@@ -43,7 +43,7 @@ class Place:
         return sql.Identifier(self.schema_name)
 
 
-def locate(tx: Transaction, record_id: UUID) -> Place | None:
+def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
     """Where a record lies, with its node brought to the current DDL; None where there is no such record.
 
     Args:
@@ -53,12 +53,12 @@ def locate(tx: Transaction, record_id: UUID) -> Place | None:
     if row is None:
         return None
     upgrade_node(tx, row["node_id"], row["schema_name"])
-    return Place.of_row(row)
+    return RecordLocation.of_row(row)
 
 
-def hold(tx: Transaction, user_id: UUID, record_id: UUID) -> Place | None:
+def lock_record(tx: Transaction, user_id: UUID, record_id: UUID) -> RecordLocation | None:
     """The same, and keep it there until the transaction ends."""
-    hold_graph(tx, user_id)
+    lock_graph_shared(tx, user_id)
     return locate(tx, record_id)
 
 

@@ -25,8 +25,8 @@ from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.history import authored, pipeline_author
 from neurigraph_pipelines.ingestion.embed import RecordTexts, embed_texts
-from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, hold_models
-from neurigraph_pipelines.ingestion.record_locations import Place, hold, pages_of_days
+from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, finish_moves, lock_models
+from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
@@ -99,10 +99,10 @@ def reembed(
     return done
 
 
-def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[Place]:
+def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[RecordLocation]:
     """Those of a page that have no vectors of a model; their nodes are brought to the current DDL on the way."""
-    places = sorted(map(Place.of_row, page), key=lambda place: place.schema_name)
-    lacking: list[Place] = []
+    places = sorted(map(RecordLocation.of_row, page), key=lambda place: place.schema_name)
+    lacking: list[RecordLocation] = []
     for schema_name, group in groupby(places, key=lambda place: place.schema_name):
         found = {place.record_id: place for place in group}
         # What a node held that was removed meanwhile is missed here, and counted before anybody switches.
@@ -116,11 +116,11 @@ def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> 
     return lacking
 
 
-def fill(adapters: Adapters, places: Sequence[Place]) -> Iterator[tuple[Place, int | Exception]]:
+def fill(adapters: Adapters, places: Sequence[RecordLocation]) -> Iterator[tuple[RecordLocation, int | Exception]]:
     """Read, embed and write records; says of each how many passages it has, or why it has no vectors yet."""
     by_id = {place.record_id: place for place in places}
     read: dict[UUID, RecordTexts] = {}
-    unreadable: list[tuple[Place, Exception]] = []
+    unreadable: list[tuple[RecordLocation, Exception]] = []
 
     def texts() -> Iterator[RecordTexts]:
         for place in places:
@@ -150,11 +150,11 @@ def fill(adapters: Adapters, places: Sequence[Place]) -> Iterator[tuple[Place, i
     yield from unreadable
 
 
-def _read(adapters: Adapters, place: Place) -> tuple[str, list[Passage]]:
+def _read(adapters: Adapters, place: RecordLocation) -> tuple[str, list[Passage]]:
     """The summary of a record, and its passages with their texts."""
     key = {"record_id": place.record_id}
     with adapters.database.pipeline() as tx:
-        found = hold(tx, place.user_id, place.record_id)
+        found = lock_record(tx, place.user_id, place.record_id)
         if found is None:
             raise ConflictError("the record is gone")
         record = tx.execute(_QUERIES["record_to_embed"].format(schema=found.schema), key).fetchone()
@@ -186,9 +186,9 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
     Raises:
         ConflictError: The user neither uses this model nor moves to it, or the record was revised meanwhile.
     """
-    place = hold(tx, user_id, texts.record_id)
-    models = hold_models(tx, user_id, model)
-    if not models.take(model):
+    place = lock_record(tx, user_id, texts.record_id)
+    models = lock_models(tx, user_id, model)
+    if not models.adopt(model):
         raise ConflictError(
             f"the user's searches use {models.current} and the embedder is {model}: backfill record_embeddings first"
         )

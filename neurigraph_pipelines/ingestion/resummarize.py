@@ -18,7 +18,7 @@ from psycopg import OperationalError
 from neurigraph_pipelines.errors import ConflictError, NeurigraphError, NotFoundError, TransientError
 from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.keywords import keywords_of
-from neurigraph_pipelines.ingestion.record_locations import hold, pages_of_days
+from neurigraph_pipelines.ingestion.record_locations import lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.revision import Revision, checked, lock_words, replace_words
 from neurigraph_pipelines.ingestion.summarize import summary_of
@@ -218,7 +218,7 @@ def _renew(
 def _read(adapters: Adapters, user_id: UUID, record_id: UUID) -> Segment:
     """The part of a segment that a record was made of, from its transcript."""
     with adapters.database.pipeline() as tx:
-        place = hold(tx, user_id, record_id)
+        place = lock_record(tx, user_id, record_id)
         if place is None:
             raise NotFoundError
         query = _TRIGGERS["segment_of_record"].format(schema=place.schema)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NeurigraphError, NotFoundError
-from neurigraph_pipelines.graph.locks import take_graph
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
-from neurigraph_pipelines.ingestion.record_locations import Place, hold, locate
+from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, lock_record
 from neurigraph_pipelines.model import RECORD_DIMENSIONS, Claims
 from neurigraph_pipelines.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.statements import statements
@@ -88,7 +88,7 @@ def revise(
 class LockedWords:
     """A record whose words nobody else changes until the transaction ends; ``row`` is of ``lock_words``."""
 
-    place: Place
+    place: RecordLocation
     row: Mapping[str, Any]
     model_in_use: str | None
 
@@ -99,7 +99,7 @@ def lock_words(tx: Transaction, user_id: UUID, record_id: UUID) -> LockedWords:
     Raises:
         NotFoundError: It is gone.
     """
-    place = _found(hold(tx, user_id, record_id))
+    place = _found(lock_record(tx, user_id, record_id))
     in_use = _found(tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone())["embedding_model"]
     lock = _QUERIES["lock_words"].format(schema=place.schema)
     return LockedWords(place, _found(tx.execute(lock, {"record_id": record_id}).fetchone()), in_use)
@@ -160,7 +160,7 @@ def supersede(
     if by is not None and not database.ask(claims, _QUERIES["writable"], {"record_id": by}):
         raise NotFoundError
     with database.pipeline() as tx:
-        take_graph(tx, user_id)  # or two memories could take each other's place at the same moment
+        lock_graph_exclusive(tx, user_id)  # or two memories could take each other's place at the same moment
         place = _found(locate(tx, record_id))
         _require_unchanged(tx, record_id, expected_delta)
         newer = by

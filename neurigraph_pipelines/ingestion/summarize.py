@@ -6,7 +6,7 @@ Which words a summary is made of is the language model's affair; this checks tha
 from __future__ import annotations
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.ingestion.map_records import each_record
+from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized
 from neurigraph_pipelines.model import Segment, SegmentRef, Summary
 from neurigraph_pipelines.ports import Adapters, LanguageModel
@@ -24,7 +24,7 @@ def summarize(
     def work(_: RecordPlan, part: Segment) -> Summary:
         return summary_of(adapters.language_model, part, settings.summary_words)
 
-    return Summarized(*each_record(STEP, work, adapters, settings, assigned, on_done))
+    return Summarized(*map_records(STEP, work, adapters, settings, assigned, on_done))
 
 
 def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access import require_write
 from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.graph.locks import looking_again
+from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle import dormancy, transitions
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims, CompressionState
@@ -73,7 +73,7 @@ class NodeState:
     totals: StorageTotals
 
 
-@looking_again
+@retry_not_found
 def file_state(database: Database, claims: Claims, file_id: UUID) -> FileState:
     """The state of a file; looking at it is no access.
 
@@ -120,7 +120,7 @@ def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
     )
 
 
-@looking_again
+@retry_not_found
 def touch(database: Database, settings: Settings, claims: Claims, file_id: UUID) -> FileState:
     """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant.
 
@@ -133,7 +133,7 @@ def touch(database: Database, settings: Settings, claims: Claims, file_id: UUID)
     return file_state(database, claims, file_id)
 
 
-@looking_again
+@retry_not_found
 def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: UUID) -> FileState:
     """Send a file to sleep now; nothing happens when it sleeps already.
 

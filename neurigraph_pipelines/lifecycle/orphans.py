@@ -15,7 +15,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import AbsentObjectError
-from neurigraph_pipelines.graph.locks import looking_again
+from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, original_id, record_of
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
 from neurigraph_pipelines.model import CompressionState
@@ -92,13 +92,13 @@ def audit_objects(
     return report
 
 
-def hold(tx: Transaction, objects: ObjectStore, record_id: UUID, keys: Iterable[str]) -> None:
+def guard_objects(tx: Transaction, objects: ObjectStore, record_id: UUID, keys: Iterable[str]) -> None:
     """Keep a record's objects from being taken for orphans until the transaction that names them is over.
 
     Raises:
         AbsentObjectError: One was removed before.
     """
-    tx.execute(_QUERIES["hold_objects"], {"record_id": record_id})
+    tx.execute(_QUERIES["guard_objects"], {"record_id": record_id})
     for key in keys:
         if not objects.exists(key):
             raise AbsentObjectError(f"{key} was removed before its record was stored: it is written again")
@@ -126,14 +126,14 @@ def _treat(
 
 def _remove(database: Database, objects: ObjectStore, key: str, record_id: UUID) -> bool:
     with database.pipeline() as tx:
-        tx.execute(_QUERIES["take_objects"], {"record_id": record_id})
+        tx.execute(_QUERIES["lock_objects"], {"record_id": record_id})
         if key in _named(tx, _QUERIES["lock_files_of_records"], [record_id]):
             return False
         objects.delete(key)
         return True
 
 
-@looking_again
+@retry_not_found
 def _unnamed(database: Database, keys: Mapping[str, UUID]) -> dict[str, UUID]:
     """Those of some keys, each with the record it was written for, that nothing names."""
     with database.pipeline() as tx:

@@ -17,7 +17,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
-from neurigraph_pipelines.graph.locks import looking_again
+from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
@@ -67,7 +67,7 @@ class OpenedMessage:
     text: str
 
 
-@looking_again
+@retry_not_found
 def open_file(
     database: Database,
     objects: ObjectStore,
@@ -108,7 +108,7 @@ def open_file(
     )
 
 
-@looking_again
+@retry_not_found
 def open_message(
     database: Database, objects: ObjectStore, settings: Settings, claims: Claims, file_id: UUID, message: int
 ) -> OpenedMessage:
@@ -161,7 +161,7 @@ def open_messages(
         raise
 
 
-@looking_again
+@retry_not_found
 def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
     """The file that a record points at.
 

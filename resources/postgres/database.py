@@ -156,7 +156,7 @@ class PostgresDatabase:
             self._waiting.append(self._background.submit(run))
             return True
 
-    def settle(self) -> None:
+    def wait_for_background(self) -> None:
         """Wait until all that was handed over for ``later`` is done."""
         with self._opening:
             waiting = list(self._waiting)

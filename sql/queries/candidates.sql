@@ -31,7 +31,7 @@ ON CONFLICT (candidate_id) DO UPDATE SET
     END,
     last_seen_at = now();
 
--- name: settle_candidate
+-- name: promote_candidate
 -- The node exists from now on: gives what waited for it. A person is one node wherever it was met.
 DELETE FROM neurigraph.node_candidates AS c
 WHERE c.user_id = %(user_id)s AND c.concept_kind = %(concept_kind)s AND c.name_key = ANY(%(name_keys)s)

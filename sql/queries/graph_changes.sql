@@ -1,18 +1,18 @@
 -- What changes where nodes and records lie.
 
--- name: hold_graph
+-- name: lock_graph_shared
 -- The graph of a user stays as it is until the transaction ends; many may hold it.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.graph:' || %(user_id)s::text, 0));
 
--- name: take_graph
+-- name: lock_graph_exclusive
 -- Nobody else holds or changes the graph of a user until the transaction ends.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.graph:' || %(user_id)s::text, 0));
 
--- name: hold_places
+-- name: lock_locations
 -- Whoever moves records keeps their objects from being taken for orphans while the registry and the nodes disagree.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.places', 0));
 
--- name: hold_user
+-- name: lock_user
 -- The models of a user stay as they are: a centroid is a mean of vectors of the one in use.
 SELECT u.slug
 FROM neurigraph.users AS u

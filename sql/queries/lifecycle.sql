@@ -239,11 +239,11 @@ FROM {schema}.file_manifest AS f
 WHERE f.record_id = ANY(%(record_ids)s)
 FOR NO KEY UPDATE;
 
--- name: hold_objects
+-- name: guard_objects
 -- Whoever names a record's objects holds them until the transaction is over; whoever removes one waits for that.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
--- name: take_objects
+-- name: lock_objects
 -- Nor does a record move meanwhile: its objects would be named in neither node.
 SELECT
     pg_advisory_xact_lock(hashtextextended('neurigraph.places', 0)),

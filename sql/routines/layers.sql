@@ -9,7 +9,7 @@ DROP FUNCTION IF EXISTS neurigraph_private.candidates_in(neurigraph_private.anch
 DROP FUNCTION IF EXISTS neurigraph_private.details_of(neurigraph_private.anchor [], integer [], uuid []);
 DROP FUNCTION IF EXISTS neurigraph_private.likeness(text, boolean, integer);
 DROP FUNCTION IF EXISTS neurigraph_private.shown_filter(jsonb, integer);
-DROP FUNCTION IF EXISTS neurigraph.bring_in(integer);
+DROP FUNCTION IF EXISTS neurigraph.prefetch(integer);
 DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(vector);
 DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(halfvec);
 

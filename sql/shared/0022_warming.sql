@@ -1,7 +1,7 @@
 -- What was staged for whoever is asking, brought into memory: a connection learns the tables of these nodes, and their
 -- first pages come into the server's. Opens no file and changes nothing; says how many nodes.
 
-CREATE FUNCTION neurigraph.bring_in(most integer) RETURNS integer
+CREATE FUNCTION neurigraph.prefetch(most integer) RETURNS integer
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
@@ -34,5 +34,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.bring_in(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.bring_in(integer) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.prefetch(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.prefetch(integer) TO neurigraph_agent;

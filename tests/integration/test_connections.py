@@ -161,10 +161,10 @@ def notes(installation: Installation) -> list[int]:
 
 
 def test_what_is_handed_over_is_done_one_after_another(noted: Installation) -> None:
-    noted.database.settle()
+    noted.database.wait_for_background()
     for number in range(30):
         noted.database.later(None, NOTE, {"number": number})
-    noted.database.settle()
+    noted.database.wait_for_background()
     assert notes(noted) == list(range(30))
 
 
@@ -173,11 +173,11 @@ def test_whoever_hands_over_waits_for_nobody_and_too_much_is_dropped(noted: Inst
         taken = [noted.database.later(None, NOTE, {"number": number}) for number in range(150)]
         wait_until_locked(noted)
         assert notes(noted) == []
-    noted.database.settle()
+    noted.database.wait_for_background()
     assert taken == [True] * 100 + [False] * 50
     assert notes(noted) == list(range(100))
     assert noted.database.later(None, NOTE, {"number": 150})
-    noted.database.settle()
+    noted.database.wait_for_background()
     assert notes(noted)[-1] == 150
 
 
@@ -189,7 +189,7 @@ def test_what_fails_in_the_background_is_logged_and_keeps_nothing_up(
         noted.database.later(claims, sql.SQL("SELECT %(word)s::integer"), {"word": secret})
     noted.database.later(claims, sql.SQL("SELECT FROM a_node_that_is_gone.passages"), {})
     noted.database.later(claims, NOTE, {"number": 1})
-    noted.database.settle()
+    noted.database.wait_for_background()
     assert notes(noted) == [1]
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     failed = "what was to be done in the background failed"
@@ -210,7 +210,7 @@ def test_a_database_is_closed_once_nothing_is_left_to_do(noted: Installation) ->
     closing.join(30)
     assert notes(noted) == [0, 1, 2]
     database.later(None, NOTE, {"number": 3})
-    database.settle()
+    database.wait_for_background()
     assert notes(noted)[-1] == 3, "it may be used again"
     database.close()
     database.close()

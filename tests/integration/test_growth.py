@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from neurigraph_pipelines.graph import navigation
-from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, candidates_of, remember, settle
+from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, candidates_of, promote_candidates, remember
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
 from neurigraph_pipelines.graph.shell import MAX_ALIASES, MAX_NODE_KEYWORDS, Addition, update_shells
 from neurigraph_pipelines.ingestion import batch, triggers
@@ -293,10 +293,10 @@ def test_candidates_are_bounded_and_take_any_name(installation: Installation, bo
         found = candidates_of(tx, bob.user_id)
         assert {one.name for one in found} == {*hostile, "Marta"}
         assert found[0].segments == 5
-        waiting = settle(tx, bob.user_id, [PlannedNode(("Family", "MARTA"), ConceptKind.PERSON, 1.0)])
+        waiting = promote_candidates(tx, bob.user_id, [PlannedNode(("Family", "MARTA"), ConceptKind.PERSON, 1.0)])
         assert len(waiting) == MAX_WAITING_EDGES
         assert {edge.to_path for edge in waiting} == {("Family", "MARTA")}
-        assert settle(tx, bob.user_id, [PlannedNode(("Family", "Marta"), ConceptKind.PERSON, 1.0)]) == []
+        assert promote_candidates(tx, bob.user_id, [PlannedNode(("Family", "Marta"), ConceptKind.PERSON, 1.0)]) == []
 
 
 def test_candidates_are_seen_by_their_owner_alone(installation: Installation, bob: Claims) -> None:

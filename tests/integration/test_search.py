@@ -202,7 +202,7 @@ def test_neighbours_of_what_was_found_are_warmed_two_edges_out(shared_installati
     )
     answer = chain.ask("One", limit=1)
     assert [hit["node_path"].rpartition("/")[2] for hit in answer.hits] == ["One"]
-    shared_installation.database.settle()
+    shared_installation.database.wait_for_background()
     warm = rows(
         shared_installation,
         """SELECT g.node_name AS name FROM neurigraph.warm_nodes AS w JOIN neurigraph.graph_index AS g USING (node_id)

@@ -12,7 +12,7 @@ from psycopg import sql
 from neurigraph_pipelines.errors import AbsentObjectError
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.object_keys import active_key, durable_key
-from neurigraph_pipelines.lifecycle.orphans import OrphanReport, audit_objects, hold
+from neurigraph_pipelines.lifecycle.orphans import OrphanReport, audit_objects, guard_objects
 from neurigraph_pipelines.lifecycle.storage_report import storage_report
 from neurigraph_pipelines.lifecycle.verification import Fault, Verification, verify, verify_sample
 from neurigraph_pipelines.statements import statements
@@ -206,14 +206,14 @@ def test_an_object_about_to_be_named_is_not_removed(file: StoredFile) -> None:
     key = durable_key(file.user.slug, ("Notes",), record_id, uuid4())
     here.objects.put(key, [b"x"])
     with here.database.pipeline() as tx:
-        hold(tx, here.objects, record_id, [key])
+        guard_objects(tx, here.objects, record_id, [key])
         with here.database.owner() as other:
             other.execute("SET LOCAL lock_timeout = '200ms'")
             with pytest.raises(psycopg.errors.LockNotAvailable):
-                other.execute(statements("lifecycle")["take_objects"], {"record_id": record_id})
+                other.execute(statements("lifecycle")["lock_objects"], {"record_id": record_id})
     assert key in audit(here).orphans
     with pytest.raises(AbsentObjectError, match="written again"), here.database.pipeline() as tx:
-        hold(tx, here.objects, record_id, [key])
+        guard_objects(tx, here.objects, record_id, [key])
 
 
 # What files occupy

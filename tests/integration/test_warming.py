@@ -10,7 +10,7 @@ import pytest
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.index.caches import kept_of
-from neurigraph_pipelines.retrieval.query.prefetch import bring_in, is_awaited
+from neurigraph_pipelines.retrieval.query.prefetch import is_awaited, prefetch
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.statements import statements
@@ -39,7 +39,7 @@ def ask(here: Installation, claims: Claims, text: str) -> int:
 
 def staged(here: Installation, claims: Claims) -> set[str]:
     """Once all is done that answers left behind."""
-    here.database.settle()
+    here.database.wait_for_background()
     return staged_by_now(here, claims)
 
 
@@ -60,7 +60,7 @@ def test_warming_stops_at_the_third_layer(shared_installation: Installation, cla
     before = states(here, claims)
     assert ask(here, claims, "One") == 3
     assert staged(here, claims) == {"One", "Two", "Three"}
-    assert bring_in(here.database, here.settings, claims) == 3
+    assert prefetch(here.database, here.settings, claims) == 3
     assert staged(here, claims) == {"One", "Two", "Three"}, "bringing in stages nothing further"
     assert ask(here, claims, "Two") == 4
     assert staged(here, claims) == {"One", "Two", "Three", "Four"}, "only an explicit move warms further"
@@ -71,12 +71,12 @@ def test_only_what_is_staged_for_whoever_asks_is_brought_in(shared_installation:
     here = shared_installation
     _, stranger = new_user(here)
     ask(here, claims, "One")
-    assert bring_in(here.database, here.settings, stranger) == 0
-    assert bring_in(here.database, here.settings, claims) == 3
+    assert prefetch(here.database, here.settings, stranger) == 0
+    assert prefetch(here.database, here.settings, claims) == 3
     few = here.settings.model_copy(update={"warming_nodes": 2})
-    assert bring_in(here.database, few, claims) == 2
+    assert prefetch(here.database, few, claims) == 2
     off = here.settings.model_copy(update={"warming_nodes": 0})
-    assert bring_in(here.database, off, claims) == 0
+    assert prefetch(here.database, off, claims) == 0
     with here.database.agent(None) as tx:
         assert tx.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
 
@@ -84,7 +84,7 @@ def test_only_what_is_staged_for_whoever_asks_is_brought_in(shared_installation:
 def test_what_is_brought_in_is_not_read_again(shared_installation: Installation, claims: Claims) -> None:
     here = shared_installation
     ask(here, claims, "One")
-    assert bring_in(here.database, here.settings, claims) == 3
+    assert prefetch(here.database, here.settings, claims) == 3
     with here.database.owner() as tx:
         (two,) = tx.execute(
             "SELECT g.node_id::text, v.version FROM neurigraph.graph_index AS g "
@@ -97,7 +97,7 @@ def test_what_is_brought_in_is_not_read_again(shared_installation: Installation,
     assert kept is not None
     ask(here, claims, "Two")
     assert layers.get(two["node_id"], two["version"], "words") is kept
-    assert bring_in(here.database, here.settings.model_copy(update={"layer_cache_mb": 0}), claims) == 0
+    assert prefetch(here.database, here.settings.model_copy(update={"layer_cache_mb": 0}), claims) == 0
 
 
 def test_what_was_staged_is_brought_in_once(shared_installation: Installation, claims: Claims) -> None:
@@ -105,7 +105,7 @@ def test_what_was_staged_is_brought_in_once(shared_installation: Installation, c
     assert not is_awaited(here.database, claims)
     ask(here, claims, "One")
     assert is_awaited(here.database, claims)
-    assert bring_in(here.database, here.settings, claims) == 3
+    assert prefetch(here.database, here.settings, claims) == 3
     ask(here, claims, "One")
     assert not is_awaited(here.database, claims), "nothing new was staged"
     ask(here, claims, "Five")
@@ -152,7 +152,7 @@ def test_staging_that_fails_is_nobodys_error_and_tells_no_secret(
         tx.execute("ALTER FUNCTION neurigraph.stage(uuid [], double precision) RENAME TO gone")
     try:
         assert ask(here, claims, "One") == 3
-        here.database.settle()
+        here.database.wait_for_background()
     finally:
         with here.database.owner() as tx:
             tx.execute("ALTER FUNCTION neurigraph.gone(uuid [], double precision) RENAME TO stage")
@@ -166,11 +166,11 @@ def test_staging_that_fails_is_nobodys_error_and_tells_no_secret(
 def test_an_unused_warming_expires_by_itself(shared_installation: Installation, claims: Claims) -> None:
     here = shared_installation
     ask(here, claims, "One")
-    here.database.settle()
+    here.database.wait_for_background()
     with here.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.warm_nodes SET expires_at = now() WHERE user_id = %s", [claims.user_id])
     assert staged(here, claims) == set()
-    assert bring_in(here.database, here.settings, claims) == 0
+    assert prefetch(here.database, here.settings, claims) == 0
     assert ask(here, claims, "Five") == 3
     assert staged(here, claims) == {"Three", "Four", "Five"}
 
@@ -194,7 +194,7 @@ def test_warming_is_nobodys_error(shared_installation: Installation, claims: Cla
     with here.database.owner() as tx:
         tx.execute("ALTER FUNCTION neurigraph.staged(integer) RENAME TO gone")
     try:
-        assert bring_in(here.database, here.settings, claims) == 0
+        assert prefetch(here.database, here.settings, claims) == 0
     finally:
         with here.database.owner() as tx:
             tx.execute("ALTER FUNCTION neurigraph.gone(integer) RENAME TO staged")

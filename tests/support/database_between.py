@@ -54,5 +54,5 @@ class DatabaseBetween:
     def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> bool:
         return self.inner.later(claims, statement, parameters)
 
-    def settle(self) -> None:
-        self.inner.settle()
+    def wait_for_background(self) -> None:
+        self.inner.wait_for_background()

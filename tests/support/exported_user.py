@@ -90,7 +90,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
         remember(tx, user.user_id, [candidate])
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
     search(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
-    here.database.settle()
+    here.database.wait_for_background()
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")
     return Source(here, user, claims, file, folder / "open", folder / "packed.zip", report)

@@ -15,7 +15,7 @@ from docx import Document
 from pypdf import PdfWriter
 
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
-from neurigraph_pipelines.ingestion.import_format import DOCUMENT, choose_format
+from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
 from neurigraph_pipelines.model import Extraction
 from neurigraph_pipelines.text.media_types import media_type_of
 from resources.extractors.text_extractor import SubprocessExtractor
@@ -279,11 +279,11 @@ def test_office_files_are_told_from_zips() -> None:
 def test_what_a_file_is_imported_as(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    assert choose_format(path) == expected
+    assert import_format(path) == expected
 
 
 def test_an_export_that_is_not_known_is_no_document_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_bytes(b'{"unheard": "of"}')
     with pytest.raises(InvalidInputError, match="--format document"):
-        choose_format(path)
+        import_format(path)

@@ -25,7 +25,7 @@ def is_awaited(database: Database, claims: Claims) -> bool:
     return claims in kept_of(database).awaited
 
 
-def bring_in(database: Database, settings: Settings, claims: Claims) -> int:
+def prefetch(database: Database, settings: Settings, claims: Claims) -> int:
     """Bring the layers of the nodes that are staged for whoever is asking into memory.
 
     Meant to run after an answer was given: it is a prediction, so whatever keeps it from its work is nobody's error.
@@ -34,7 +34,7 @@ def bring_in(database: Database, settings: Settings, claims: Claims) -> int:
         How many nodes; 0 when nothing is staged, or warming or memory is switched off.
     """
     kept_of(database).awaited.discard(claims)
-    database.settle()
+    database.wait_for_background()
     if not settings.warming_nodes or not settings.layer_cache_mb:
         return 0
     with suppress(Error, NeurigraphError):

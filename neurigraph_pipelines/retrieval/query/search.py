@@ -21,7 +21,7 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
-from neurigraph_pipelines.graph.locks import looking_again
+from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Embedder
@@ -60,7 +60,7 @@ _QUERIES = statements("search")
 _lexer_of = cache(Lexer)
 
 
-@looking_again
+@retry_not_found
 def search(database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question) -> Answer:
     """Answer a question from what the claims may see.
 
