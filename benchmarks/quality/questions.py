@@ -81,7 +81,7 @@ def together(name: str, samples: Sequence[Sample]) -> Sample:
 
 
 def _files(folder: str) -> list[Path]:
-    files = sorted((DATA / folder).glob("*.json"))
+    files = sorted(path for path in (DATA / folder).glob("*.json") if "." not in path.stem)
     if not files:
         raise SkippedError(f"there is no data in {DATA / folder}")
     return files
