@@ -19,11 +19,13 @@ MAX_LEXEME_LENGTH = 64
 """Longer words are cut: they are hashes and encodings, and nobody asks for their end."""
 
 WINDOW_WEIGHTS = {-3: 0.3, -2: 0.5, -1: 0.7, 0: 1.0, 1: 0.5, 2: 0.25}
-"""How much what is said so many passages from a passage counts in its window: the same figures stand in
-``neurigraph_private.window_weights``, which chooses the candidates of big nodes."""
+"""The weight of a passage in the window of another, by its distance. SQL takes them as a parameter (``WINDOW``)."""
 
 WINDOW_LENGTH = sum(WINDOW_WEIGHTS.values())
-"""Of a window in passages."""
+"""Sum of the weights: the length of a full window, in passages."""
+
+WINDOW = {"window_steps": list(WINDOW_WEIGHTS), "window_weights": list(WINDOW_WEIGHTS.values())}
+"""The weights as the question of ``neurigraph.layers`` carries them."""
 
 MAX_FREQUENCY = 32_767
 """What the frequency column holds (smallint)."""
