@@ -18,11 +18,13 @@ MAX_LEXEME_LENGTH = 64
 """Longer words are truncated: they are hashes and encodings, and nobody searches for their end."""
 
 WINDOW_WEIGHTS = {-3: 0.3, -2: 0.5, -1: 0.7, 0: 1.0, 1: 0.5, 2: 0.25}
-"""Weight of a neighbouring passage in a passage's window, by distance in passages.
-``neurigraph_private.window_weights``, which selects the candidates of big nodes, has the same figures."""
+"""Weight of a neighbouring passage in a passage's window, by distance in passages; SQL gets them as ``WINDOW``."""
 
 WINDOW_LENGTH = sum(WINDOW_WEIGHTS.values())
-"""Weighted length of a full window, in passages."""
+"""Sum of the weights: the length of a full window, in passages."""
+
+WINDOW = {"window_steps": list(WINDOW_WEIGHTS), "window_weights": list(WINDOW_WEIGHTS.values())}
+"""The weights as parameters of ``neurigraph.layers``."""
 
 MAX_FREQUENCY = 32_767
 """Largest value of the frequency column (smallint)."""
