@@ -18,7 +18,7 @@ message is a response. A message counts as complete once another one follows, wh
    that follows is too long. A running exchange goes whole into the next segment.
 5. Without any exchange boundary up to ``limit``, the first exchange is longer than ``limit``. While it runs, the tail
    waits until it is ``PATIENCE`` times ``limit`` long, because an exchange that never completes must not block the
-   inbox. A complete or endless exchange is split at a *message boundary*, between two of its messages, by rules 2 and 4.
+   inbox. A complete or endless exchange is split at a *message boundary*, between two messages, by rules 2 and 4.
 6. Without a message boundary up to ``limit``, one message, or one tool call with its results, is longer than ``limit``:
    the segment ends at the first boundary after it and is longer than ``limit``.
 
