@@ -1,4 +1,4 @@
-"""Conversations through the whole job in this process: how many a second, and which step takes how long."""
+"""Throughput of the whole job in this process, and the time of each step."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from neurigraph_pipelines.wiring import Installation
 from resources.offline.language_model import OfflineLanguageModel
 
 BATCHES = {1: 10, 10: 4, 100: 2}
-"""How many batches of each size are measured."""
+"""Number of measured batches by batch size."""
 QUICK_BATCHES = {1: 2, 3: 1}
 STEP_BATCHES, STEP_BATCH_SIZE = 3, 10
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-_METHOD = """Made-up conversations of 20 to 30 messages go from the inbox through `run_batch` (assign, summarise and
-extract keywords, embed, commit) with the offline model and MiniLM on one thread. Every batch is preceded by its
-baseline: the text of the same messages inserted into one plain table, one transaction a conversation, nothing else
-done. The steps are timed one after the other, as Dagster's in-process executor runs them."""
+_METHOD = """Synthetic conversations of 20 to 30 messages go from the inbox through `run_batch` (assign, summarise and
+extract keywords, embed, commit) with the offline model and MiniLM on one thread. A baseline precedes every batch: the
+text of the same messages is inserted into one plain table, one transaction a conversation, and nothing else is done.
+The steps are timed one after the other, as Dagster's in-process executor runs them."""
 
 
 class TimedEmbedder:
-    """An embedder that keeps account of the time and the texts that go into it."""
+    """An embedder that counts its time and texts."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -52,7 +52,7 @@ class TimedEmbedder:
         self.texts = 0
 
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
-        """Embed, and note how long it took."""
+        """Embed texts and record the time."""
         started = time.perf_counter()
         vectors = self._embedder.embed(texts, kind)
         self.seconds += time.perf_counter() - started
@@ -73,7 +73,7 @@ class _Measured:
 
 
 class _Pipeline:
-    """An installation whose embedder is timed, and conversations that have not been used yet."""
+    """An installation with a timed embedder, and a supply of new conversations."""
 
     def __init__(self, installation: Installation) -> None:
         self.embedder = TimedEmbedder(installation.embedder)
@@ -89,7 +89,7 @@ class _Pipeline:
         self._next = 0
 
     def new_conversations(self, count: int) -> list[NewConversation]:
-        """Conversations that no batch had before."""
+        """Return conversations that no earlier batch used."""
         self._next += count
         return list(conversations(self._next - count, count))
 
@@ -110,7 +110,7 @@ class _Pipeline:
 
 
 def run(bench: Bench) -> Section:
-    """Measure batch sizes, then the steps of one size."""
+    """Measure each batch size, then the steps of one size."""
     with bench.installation() as installation, psycopg.connect(installation.administrator_url) as plain:
         plain.execute("CREATE TABLE public.benchmark_messages (id bigint GENERATED ALWAYS AS IDENTITY, content text)")
         plain.commit()
@@ -135,7 +135,7 @@ def run(bench: Bench) -> Section:
         *("conversations in a batch", "batches", "conversations/s", "records/s", "messages/s"),
         *("into the inbox, messages/s", "plain table, messages/s", "plain table ÷ job"),
     )
-    return Section("The whole job", _METHOD, f"{table(header, rows)}\n\n{steps}")
+    return Section("The ingestion job", _METHOD, f"{table(header, rows)}\n\n{steps}")
 
 
 def _measure(pipeline: _Pipeline, user: User, plain: psycopg.Connection, size: int) -> _Measured:
@@ -173,7 +173,7 @@ def _throughput_row(size: int, measured: Sequence[_Measured]) -> list[str]:
 
 
 def _steps(pipeline: _Pipeline, user: User, batches: int, size: int) -> str:
-    """Time the five steps one by one; the share of embedding counts every call of the embedder, of any step."""
+    """Time the five steps one by one; the share of embedding counts the embedder's calls of every step."""
     seconds: dict[str, list[float]] = {}
     embedding: dict[str, float] = {}
     texts = pipeline.embedder.texts
@@ -205,9 +205,9 @@ def _steps(pipeline: _Pipeline, user: User, batches: int, size: int) -> str:
     rows.append(["all five", number(total / batches), "100%", f"{sum(embedding.values()) / total:.0%}"])
     texts = pipeline.embedder.texts - texts
     return (
-        table(["step", f"seconds for {size} conversations", "share", "of that in the embedder"], rows)
+        table(["step", f"seconds for {size} conversations", "share", "share in the embedder"], rows)
         + f"\n\n{batches} batches of {size}; {texts / messages:.1f} texts are embedded for each message: the message, "
-        "the message between its neighbours, and summaries."
+        "its window with the neighbours, and summaries."
     )
 
 
