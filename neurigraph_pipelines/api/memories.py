@@ -62,13 +62,10 @@ def difference(
 def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation: Here) -> dict[str, Any]:
     """Give a memory another title, summary or keywords; its files stay as they are."""
     revision.revise(
-        installation.database,
-        installation.embedder,
-        caller,
+        installation.acting_for(caller),
         record_id,
         body.revision,
         body.expected_delta,
-        installation.redactor,
     )
     return history.record_at(installation.database, caller, record_id)
 
