@@ -30,7 +30,7 @@ from neurigraph_pipelines.retrieval.index.wire_format import (
     written_ids,
 )
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
+from neurigraph_pipelines.text.lexemes import WINDOW, WINDOW_WEIGHTS
 
 Columns = dict[str, NDArray[Any]]
 
@@ -54,7 +54,7 @@ _PASSAGE = np.dtype(
     ]
 )
 _BYTES_OF_PASSAGE = 200
-_ALL = {"question": Jsonb({}), "embedding": None}
+_ALL = {"question": Jsonb(WINDOW), "embedding": None}
 _QUERIES = statements("search")
 
 

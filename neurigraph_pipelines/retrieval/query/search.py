@@ -35,7 +35,7 @@ from neurigraph_pipelines.retrieval.query.ranking import Asked, Ranked, rank, ra
 from neurigraph_pipelines.retrieval.query.speakers import role_asked, speakers_named, without_names
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.lexemes import WINDOW_LENGTH, Lexer, plain
+from neurigraph_pipelines.text.lexemes import WINDOW, WINDOW_LENGTH, Lexer, plain
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 
 MAX_QUERY_LEXEMES = 64
@@ -218,6 +218,7 @@ class _Search:
             "source_kinds": [kind.value for kind in question.source_kinds],
             "speaker": question.cleaned_speaker(),
             "candidates": CANDIDATES,
+            **WINDOW,
         }
         return {
             "question": Jsonb(told),
