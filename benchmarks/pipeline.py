@@ -103,7 +103,7 @@ class _Pipeline:
         """Claim what was taken in as one batch."""
         settings = self._settings.model_copy(update={"batch_max_segments": size})
         detect_conversation_ends(self.adapters.database, settings)
-        claimed = triggers.claim(self.adapters.database, settings, "benchmark", user.user_id)
+        claimed = triggers.lease_due(self.adapters.database, settings, "benchmark", user.user_id)
         assert claimed is not None
         assert claimed.segments == size
         return claimed, settings

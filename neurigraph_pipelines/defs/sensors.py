@@ -42,7 +42,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
         database, settings = installation.opened.database, installation.settings
         found = detector(database, settings)
         _keep_claims_of_waiting_runs(context.instance, installation, name)
-        batches = triggers.claim_for_runs(database, settings, name, trigger_type)
+        batches = triggers.lease_for_runs(database, settings, name, trigger_type)
         context.log.info("%s segments found; %s batches in flight", found, len(batches))
         if not batches:
             yield dg.SkipReason("nothing of this kind is due")

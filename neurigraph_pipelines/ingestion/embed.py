@@ -73,7 +73,7 @@ def embed(
     vectors: dict[UUID, Vectors] = {}
     pending: list[tuple[UUID, str]] = []
     failures: list[ItemFailure] = []
-    with triggers.held(adapters.database, settings, assigned.batch_id):
+    with triggers.keep_lease(adapters.database, settings, assigned.batch_id):
         for found in embed_texts(adapters.embedder, _texts(adapters, settings, plans, summarized, failures)):
             vectors.update((record_id, result) for record_id, result in found if isinstance(result, Vectors))
             pending.extend((record_id, str(result)) for record_id, result in found if isinstance(result, Exception))

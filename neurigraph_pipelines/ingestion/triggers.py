@@ -63,7 +63,7 @@ class Queue:
     next_attempt_at: datetime | None
 
 
-def claim(
+def lease_due(
     database: Database,
     settings: Settings,
     claimed_by: str,
@@ -121,7 +121,7 @@ def open_batches(database: Database, claimed_by: str) -> list[Batch]:
         return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by})]
 
 
-def claim_for_runs(
+def lease_for_runs(
     database: Database, settings: Settings, claimed_by: str, trigger_type: TriggerType | None = None
 ) -> list[Batch]:
     """What a sensor asks runs for: batches already claimed, and new ones up to ``batches_in_flight``.
@@ -132,7 +132,7 @@ def claim_for_runs(
     expire(database, settings)  # first, or batches whose runs died would keep every place for ever
     batches = open_batches(database, claimed_by)
     while len(batches) < settings.batches_in_flight:
-        batch = claim(database, settings, claimed_by, trigger_type=trigger_type)
+        batch = lease_due(database, settings, claimed_by, trigger_type=trigger_type)
         if batch is None:
             break
         batches.append(batch)
@@ -150,7 +150,7 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
 
 
 @contextmanager
-def held(database: Database, settings: Settings, batch_id: UUID) -> Iterator[None]:
+def keep_lease(database: Database, settings: Settings, batch_id: UUID) -> Iterator[None]:
     """Keep a batch claimed for as long as the block runs, however long a step takes."""
     done = threading.Event()
 

@@ -293,7 +293,7 @@ def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation)
     gone = mark()
     converse(here, claims, f"#Family/{gone} {gone} says hello.")
     detect(here.database, here.settings)
-    held = triggers.claim(here.database, here.settings, "tests")
+    held = triggers.lease_due(here.database, here.settings, "tests")
     assert held is not None
     steps = (adapters, here.settings)
     assigned = batch.assign_nodes(*steps, held.batch_id)

@@ -142,7 +142,7 @@ def test_a_talk_that_turns_becomes_two_memories_on_two_nodes(
 
 def attempt(installation: Installation) -> Assigned:
     detect(installation.database, installation.settings)
-    claimed = triggers.claim(installation.database, installation.settings, "test")
+    claimed = triggers.lease_due(installation.database, installation.settings, "test")
     assert claimed is not None
     return batch.assign_nodes(installation.adapters, installation.settings, claimed.batch_id)
 
@@ -253,7 +253,7 @@ def test_commits_at_the_same_time_count_every_segment_once(
     settings = installation.settings.model_copy(update={"batch_max_segments": 1})
     tell(installation, bob, tmp_path, {f"talk {i}": SMALL for i in range(6)})
     detect(installation.database, settings)
-    claimed = [triggers.claim(installation.database, settings, "test") for _ in range(6)]
+    claimed = [triggers.lease_due(installation.database, settings, "test") for _ in range(6)]
     with ThreadPoolExecutor(3) as pool:
         results = list(pool.map(lambda one: batch.run_batch(adapters, settings, one.batch_id), filter(None, claimed)))
     assert [len(result.stored) for result in results] == [1] * 6

@@ -72,7 +72,7 @@ def test_no_word_and_no_name(here: Installation, instance: dg.DagsterInstance, t
     place.mkdir()
     (place / f"{dropped}.txt").write_text("")
     detect(here.database, here.settings)
-    batch = triggers.claim(here.database, here.settings, "tests")
+    batch = triggers.lease_due(here.database, here.settings, "tests")
     assert batch is not None
     assert ingestion_job.execute_in_process(
         run_config=run_config(batch.batch_id),
