@@ -100,7 +100,7 @@ class _Pipeline:
         settings = self._settings.model_copy(update={"batch_max_segments": size})
         context = self.context.using(settings=settings)
         detect_conversation_ends(context)
-        claimed = triggers.claim(context, "benchmark", user.user_id)
+        claimed = triggers.lease_due(context, "benchmark", user.user_id)
         assert claimed is not None
         assert claimed.segments == size
         return claimed, context

@@ -142,7 +142,7 @@ def take_in(installation: Installation, slug: str, size: int) -> UUID:
         with database.agent(Claims.of_user(user.user_id)) as tx:
             inbox.add_conversation(tx, user.user_id, chat)
     detect_conversation_ends(context)
-    batch = triggers.claim(context, "benchmark", user.user_id)
+    batch = triggers.lease_due(context, "benchmark", user.user_id)
     assert batch is not None
     assert batch.segments == size
     return batch.batch_id

@@ -41,7 +41,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         found = detector(installation.context)
         _keep_claims_of_waiting_runs(context.instance, installation, name)
-        batches = triggers.claim_for_runs(installation.context, name, trigger_type)
+        batches = triggers.lease_for_runs(installation.context, name, trigger_type)
         context.log.info("%s segments found; %s batches in flight", found, len(batches))
         if not batches:
             yield dg.SkipReason("nothing of this kind is due")

@@ -20,7 +20,7 @@ from neurigraph_pipelines.ingestion.commit import commit
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.embed import embed
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
-from neurigraph_pipelines.ingestion.persona_filing import assign_confined, writable
+from neurigraph_pipelines.ingestion.persona_filing import assign_for_persona, writable_nodes
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.model import ItemFailure
@@ -35,13 +35,15 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
 
     A batch that holds nothing any more, because its claim expired and somebody else took over, gives no plans.
     """
-    with triggers.held(context, batch_id):
+    with triggers.keep_lease(context, batch_id):
         refs = triggers.segments_of(context.database, batch_id)
         segments = list(triggers.load_each(context.database, refs))
         with context.database.pipeline() as tx:
             model = context.embedder.model
             outlines = {user_id: outline(tx, user_id, model) for user_id in {ref.user_id for ref in refs}}
-            personas = {ref.persona_id: writable(tx, ref.persona_id) for ref in refs if ref.persona_id is not None}
+            personas = {
+                ref.persona_id: writable_nodes(tx, ref.persona_id) for ref in refs if ref.persona_id is not None
+            }
         own = [segment for segment in segments if segment.ref.persona_id is None]
         filed = assign_batch(
             own,
@@ -54,7 +56,7 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
         for segment in segments:
             ref = segment.ref
             if ref.persona_id is not None:
-                found[ref.trigger_id] = assign_confined(
+                found[ref.trigger_id] = assign_for_persona(
                     segment, outlines[ref.user_id], personas[ref.persona_id], context.language_model
                 )
                 if on_done is not None:
@@ -105,7 +107,7 @@ def run_due(
     """
     while True:
         detect(context)
-        batch = triggers.claim(context, claimed_by, user_id)
+        batch = triggers.lease_due(context, claimed_by, user_id)
         if batch is None:
             return
         if on_batch is not None:

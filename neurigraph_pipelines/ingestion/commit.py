@@ -119,7 +119,7 @@ def commit(
     zone = _AtomicZone(context, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
     stored: list[Committed] = []
-    with triggers.held(context, assigned.batch_id):
+    with triggers.keep_lease(context, assigned.batch_id):
         for trigger_id, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
             plans = list(group)
             if trigger_id not in failed:

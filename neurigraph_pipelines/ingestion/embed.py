@@ -72,7 +72,7 @@ def embed(
     vectors: dict[UUID, Vectors] = {}
     pending: list[tuple[UUID, str]] = []
     failures: list[ItemFailure] = []
-    with triggers.held(context, assigned.batch_id):
+    with triggers.keep_lease(context, assigned.batch_id):
         for found in embed_texts(context.embedder, _texts(context, plans, summarized, failures)):
             vectors.update((record_id, result) for record_id, result in found if isinstance(result, Vectors))
             pending.extend((record_id, str(result)) for record_id, result in found if isinstance(result, Exception))
@@ -166,9 +166,7 @@ def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vecto
 
 def transcript_writer(context: Context) -> TranscriptWriter:
     """The one way in which transcripts are cut, for embedding and for storing alike."""
+    settings = context.settings
     return TranscriptWriter(
-        context.tokens,
-        context.settings.passage_max_tokens,
-        context.settings.gzip_member_bytes,
-        context.settings.gzip_level,
+        context.tokens, settings.passage_max_tokens, settings.gzip_member_bytes, settings.gzip_level
     )

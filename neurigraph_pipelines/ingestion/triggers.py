@@ -64,7 +64,7 @@ class Queue:
     next_attempt_at: datetime | None
 
 
-def claim(
+def lease_due(
     context: Context,
     claimed_by: str,
     user_id: UUID | None = None,
@@ -121,7 +121,7 @@ def open_batches(database: Database, claimed_by: str) -> list[Batch]:
         return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by})]
 
 
-def claim_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType | None = None) -> list[Batch]:
+def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType | None = None) -> list[Batch]:
     """What a sensor asks runs for: batches already claimed, and new ones up to ``batches_in_flight``.
 
     A batch that was claimed but whose run was never asked for, because the sensor died between the two, is listed
@@ -130,7 +130,7 @@ def claim_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType 
     expire(context)  # first, or batches whose runs died would keep every place for ever
     batches = open_batches(context.database, claimed_by)
     while len(batches) < context.settings.batches_in_flight:
-        batch = claim(context, claimed_by, trigger_type=trigger_type)
+        batch = lease_due(context, claimed_by, trigger_type=trigger_type)
         if batch is None:
             break
         batches.append(batch)
@@ -148,7 +148,7 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
 
 
 @contextmanager
-def held(context: Context, batch_id: UUID) -> Iterator[None]:
+def keep_lease(context: Context, batch_id: UUID) -> Iterator[None]:
     """Keep a batch claimed for as long as the block runs, however long a step takes."""
     done = threading.Event()
 

@@ -231,7 +231,7 @@ def test_a_batch_that_was_claimed_when_the_sensor_died_is_asked_for(
 ) -> None:
     converse(here, bob[1], "one")
     detect_conversation_ends(here.context)
-    lost = triggers.claim(here.context, conversation_end_sensor.name)
+    lost = triggers.lease_due(here.context, conversation_end_sensor.name)
     assert lost is not None
     result = tick(instance)
     assert [request.run_key for request in result.run_requests or []] == [lost.run_key]

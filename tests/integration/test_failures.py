@@ -52,7 +52,7 @@ def test_a_passing_fault_becomes_a_failure_after_the_last_attempt(installation: 
     for attempt in range(1, settings.max_attempts + 1):
         with database.pipeline() as tx:
             tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now()")
-        batch = triggers.claim(installation.context, "tests")
+        batch = triggers.lease_due(installation.context, "tests")
         assert batch is not None
         (ref,) = triggers.segments_of(database, batch.batch_id)
         assert ref.attempts == attempt

@@ -293,7 +293,7 @@ def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation)
     gone = mark()
     converse(here, claims, f"#Family/{gone} {gone} says hello.")
     detect(here.context)
-    held = triggers.claim(here.context, "tests")
+    held = triggers.lease_due(here.context, "tests")
     assert held is not None
     assigned = batch.assign_nodes(context, held.batch_id)
     summarized, described = batch.summarize(context, assigned), batch.extract_keywords(context, assigned)

@@ -142,7 +142,7 @@ def test_a_talk_that_turns_becomes_two_memories_on_two_nodes(
 
 def attempt(installation: Installation) -> Assigned:
     detect(installation.context)
-    claimed = triggers.claim(installation.context, "test")
+    claimed = triggers.lease_due(installation.context, "test")
     assert claimed is not None
     return batch.assign_nodes(installation.context, claimed.batch_id)
 
@@ -254,7 +254,7 @@ def test_commits_at_the_same_time_count_every_segment_once(
     tell(installation, bob, tmp_path, {f"talk {i}": SMALL for i in range(6)})
     context = context.using(settings=settings)
     detect(context)
-    claimed = [triggers.claim(context, "test") for _ in range(6)]
+    claimed = [triggers.lease_due(context, "test") for _ in range(6)]
     with ThreadPoolExecutor(3) as pool:
         results = list(pool.map(lambda one: batch.run_batch(context, one.batch_id), filter(None, claimed)))
     assert [len(result.stored) for result in results] == [1] * 6

@@ -312,7 +312,7 @@ def test_batches_that_write_to_the_same_nodes_in_other_orders_do_not_block_each_
         converse(here, claims, *(texts if number % 2 else reversed(texts)))
     detect_conversation_ends(here.context)
     bounded = here.settings.model_copy(update={"batch_max_segments": 6})
-    batches = [triggers.claim(here.context.using(settings=bounded), "test", user.user_id) for _ in range(4)]
+    batches = [triggers.lease_due(here.context.using(settings=bounded), "test", user.user_id) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda b: run_batch(context, b.batch_id), filter(None, batches)))
     assert [result.returned for result in results] == [()] * 4

@@ -15,7 +15,7 @@ from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.ingestion.privacy import set_privacy, source_called
+from neurigraph_pipelines.ingestion.privacy import find_source, set_privacy
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
@@ -76,7 +76,7 @@ def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
         inbox.add_conversation(tx, claims.user_id, conversation, Privacy.PRIVATE if private else Privacy.SHARED)
-    return source_called(here.database, claims, external_id)
+    return find_source(here.database, claims, external_id)
 
 
 @pytest.fixture(params=SubjectType)

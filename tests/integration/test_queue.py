@@ -34,7 +34,7 @@ from resources.postgres.database import PostgresDatabase
 database = PostgresDatabase(sys.argv[1], Secret(sys.argv[2]))
 context = Context(SimpleNamespace(database=database, settings=Settings(batch_max_segments=3)))
 sys.stdin.readline()
-while batch := triggers.claim(context, "process"):
+while batch := triggers.lease_due(context, "process"):
     print(*(segment.trigger_id for segment in triggers.segments_of(database, batch.batch_id)), flush=True)
 database.close()
 """
@@ -56,7 +56,7 @@ def state_of(installation: Installation) -> list[tuple[str, int]]:
 
 
 def claim(installation: Installation, settings: Settings, who: str = "test") -> set[UUID]:
-    batch = triggers.claim(installation.context.using(settings=settings), who)
+    batch = triggers.lease_due(installation.context.using(settings=settings), who)
     return set() if batch is None else held_by(installation, batch.batch_id)
 
 
@@ -68,7 +68,7 @@ def test_an_ended_conversation_is_found_once(installation: Installation, bob: tu
     source_id = converse(installation, bob[1], "one", "two", "three", external_id="talk")
     assert detect_conversation_ends(installation.context) == 1
     assert detect_conversation_ends(installation.context) == 0
-    batch = triggers.claim(installation.context, "test")
+    batch = triggers.lease_due(installation.context, "test")
     assert batch is not None
     (ref,) = triggers.segments_of(installation.database, batch.batch_id)
     assert (ref.source_id, ref.source_external_id, ref.source_kind) == (source_id, "talk", SourceKind.CONVERSATION)
@@ -140,7 +140,7 @@ def test_only_the_wanted_user_is_claimed(installation: Installation, bob: tuple[
     converse(installation, bob[1], "mine")
     converse(installation, others, "theirs")
     detect_conversation_ends(installation.context)
-    batch = triggers.claim(installation.context, "test", other.user_id)
+    batch = triggers.lease_due(installation.context, "test", other.user_id)
     assert batch is not None
     assert [ref.user_id for ref in triggers.segments_of(installation.database, batch.batch_id)] == [other.user_id]
 
@@ -157,7 +157,7 @@ def test_threads_that_claim_at_once_share_nothing(installation: Installation, bo
     def work(_: int) -> list[UUID]:
         together.wait()
         found: list[UUID] = []
-        while batch := triggers.claim(context, "thread"):
+        while batch := triggers.lease_due(context, "thread"):
             found += [ref.trigger_id for ref in triggers.segments_of(database, batch.batch_id)]
         return found
 
@@ -186,9 +186,9 @@ def test_a_claim_without_a_sign_of_life_is_taken_up_again(installation: Installa
     converse(installation, bob[1], "one")
     detect_conversation_ends(installation.context)
     settings = changed(installation.settings, claim_lease_seconds=0)
-    first = triggers.claim(installation.context.using(settings=settings), "dead")
+    first = triggers.lease_due(installation.context.using(settings=settings), "dead")
     assert first is not None
-    second = triggers.claim(installation.context, "alive")
+    second = triggers.lease_due(installation.context, "alive")
     assert second is not None
     assert held_by(installation, first.batch_id) == set()
     assert len(held_by(installation, second.batch_id)) == 1
@@ -221,7 +221,7 @@ def test_whoever_died_with_others_goes_alone_and_loses_no_attempt(
     for number in range(3, 6):
         converse(installation, bob[1], f"talk {number}", hours=number)
     detect_conversation_ends(installation.context)
-    batches = [triggers.claim(installation.context, "test") for _ in range(5)]
+    batches = [triggers.lease_due(installation.context, "test") for _ in range(5)]
     assert [batch.segments if batch is not None else 0 for batch in batches] == [1, 1, 1, 3, 0]
 
 
@@ -234,7 +234,7 @@ def test_suspicion_ends_when_a_process_lives_to_tell(installation: Installation,
     converse(installation, bob[1], "two")
     detect_conversation_ends(installation.context)
     assert len(claim(installation, changed(installation.settings, claim_lease_seconds=0))) == 2
-    cut_off, failing = (triggers.claim(installation.context, "test") for _ in range(2))
+    cut_off, failing = (triggers.lease_due(installation.context, "test") for _ in range(2))
     assert cut_off is not None
     assert failing is not None
     triggers.release(installation.database, cut_off.batch_id)
@@ -251,7 +251,7 @@ def test_the_last_segment_of_a_dead_batch_was_alone(installation: Installation, 
         converse(installation, bob[1], f"talk {number}")
     detect_conversation_ends(installation.context)
     settings = changed(installation.settings, claim_lease_seconds=0)
-    batch = triggers.claim(installation.context.using(settings=settings), "test")
+    batch = triggers.lease_due(installation.context.using(settings=settings), "test")
     assert batch is not None
     first, last = triggers.segments_of(installation.database, batch.batch_id)
     done = ItemFailure(first.trigger_id, "summarize", "refused", transient=False)
@@ -267,9 +267,9 @@ def test_a_claim_lives_as_long_as_its_step(installation: Installation, bob: tupl
     converse(installation, bob[1], "one")
     detect_conversation_ends(installation.context)
     short = changed(installation.settings, claim_lease_seconds=1)
-    batch = triggers.claim(installation.context.using(settings=short), "slow")
+    batch = triggers.lease_due(installation.context.using(settings=short), "slow")
     assert batch is not None
-    with triggers.held(installation.context.using(settings=short), batch.batch_id):
+    with triggers.keep_lease(installation.context.using(settings=short), batch.batch_id):
         time.sleep(1.7)
         assert claim(installation, short, "impatient") == set()
     assert len(held_by(installation, batch.batch_id)) == 1
@@ -282,7 +282,7 @@ def test_a_released_batch_is_due_at_once_and_loses_no_attempt(
 ) -> None:
     converse(installation, bob[1], "one")
     detect_conversation_ends(installation.context)
-    batch = triggers.claim(installation.context, "test")
+    batch = triggers.lease_due(installation.context, "test")
     assert batch is not None
     assert triggers.release(installation.database, batch.batch_id) == 1
     assert triggers.release(installation.database, batch.batch_id) == 0
@@ -298,12 +298,12 @@ def test_a_batch_whose_run_was_never_asked_for_is_listed_again(
 ) -> None:
     converse(installation, bob[1], "one")
     detect_conversation_ends(installation.context)
-    first = triggers.claim_for_runs(installation.context, "sensor")
-    again = triggers.claim_for_runs(installation.context, "sensor")
+    first = triggers.lease_for_runs(installation.context, "sensor")
+    again = triggers.lease_for_runs(installation.context, "sensor")
     assert first == again
     assert len(first) == 1
     assert first[0].run_key == again[0].run_key == f"ingest-{first[0].batch_id}"
-    assert triggers.claim_for_runs(installation.context, "another sensor") == []
+    assert triggers.lease_for_runs(installation.context, "another sensor") == []
 
 
 def test_no_more_batches_are_claimed_than_may_be_in_flight(
@@ -313,8 +313,8 @@ def test_no_more_batches_are_claimed_than_may_be_in_flight(
         converse(installation, bob[1], f"talk {number}")
     detect_conversation_ends(installation.context)
     few = changed(installation.settings, batch_max_segments=1, batches_in_flight=2)
-    assert len(triggers.claim_for_runs(installation.context.using(settings=few), "sensor")) == 2
-    assert len(triggers.claim_for_runs(installation.context.using(settings=few), "sensor")) == 2
+    assert len(triggers.lease_for_runs(installation.context.using(settings=few), "sensor")) == 2
+    assert len(triggers.lease_for_runs(installation.context.using(settings=few), "sensor")) == 2
     assert [state for state, _ in state_of(installation)].count("claimed") == 2
 
 
@@ -323,8 +323,8 @@ def test_batches_of_dead_runs_give_their_places_up(installation: Installation, b
     converse(installation, bob[1], "two")
     detect_conversation_ends(installation.context)
     few = changed(installation.settings, batch_max_segments=1, batches_in_flight=2, claim_lease_seconds=0)
-    dead = triggers.claim_for_runs(installation.context.using(settings=few), "sensor")
-    fresh = triggers.claim_for_runs(installation.context.using(settings=changed(few, claim_lease_seconds=60)), "sensor")
+    dead = triggers.lease_for_runs(installation.context.using(settings=few), "sensor")
+    fresh = triggers.lease_for_runs(installation.context.using(settings=changed(few, claim_lease_seconds=60)), "sensor")
     assert len(dead) == len(fresh) == 2
     assert {batch.batch_id for batch in dead}.isdisjoint(batch.batch_id for batch in fresh)
 
@@ -340,7 +340,7 @@ def test_a_failed_segment_comes_again_later_and_at_last_needs_a_person(
     settings = changed(installation.settings, max_attempts=2, retry_base_seconds=100.0)
     context = installation.context.using(settings=settings)
     for state in ("pending", "failed"):
-        batch = triggers.claim(context, "test")
+        batch = triggers.lease_due(context, "test")
         assert batch is not None
         (ref,) = triggers.segments_of(installation.database, batch.batch_id)
         failure = ItemFailure(ref.trigger_id, "summarize", "it broke", transient=True)
@@ -363,7 +363,7 @@ def test_a_failed_segment_comes_again_later_and_at_last_needs_a_person(
 def test_what_no_attempt_can_mend_needs_a_person_at_once(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
     detect_conversation_ends(installation.context)
-    batch = triggers.claim(installation.context, "test")
+    batch = triggers.lease_due(installation.context, "test")
     assert batch is not None
     (ref,) = triggers.segments_of(installation.database, batch.batch_id)
     failure = ItemFailure(ref.trigger_id, "summarize", "x" * 10_000, transient=False)

@@ -72,7 +72,7 @@ def test_no_word_and_no_name(here: Installation, instance: dg.DagsterInstance, t
     place.mkdir()
     (place / f"{dropped}.txt").write_text("")
     detect(here.context)
-    batch = triggers.claim(here.context, "tests")
+    batch = triggers.lease_due(here.context, "tests")
     assert batch is not None
     assert ingestion_job.execute_in_process(
         run_config=run_config(batch.batch_id),

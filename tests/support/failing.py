@@ -26,7 +26,7 @@ def fail(installation: Installation, user: User, *external_ids: str) -> list[Fai
 def give_up(installation: Installation) -> None:
     """Claim what is due, and fail it for good."""
     database = installation.database
-    batch = triggers.claim(installation.context, "tests")
+    batch = triggers.lease_due(installation.context, "tests")
     assert batch is not None
     for ref in triggers.segments_of(database, batch.batch_id):
         failure = ItemFailure(ref.trigger_id, "summarize", ERROR, transient=False)
