@@ -13,10 +13,9 @@ from psycopg import sql
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, spread, table
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.detection import TAILS_AT_ONCE, detect_chunks
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
 OPEN, QUICK_OPEN = 100_000, 2_000
@@ -74,7 +73,7 @@ def run(bench: Bench) -> Section:
             psycopg.connect(observer, autocommit=True) as watching,
             Installation(settings) as alone,
         ):
-            clock = _Clock(watching, str(name), alone.database, settings)
+            clock = _Clock(watching, str(name), alone.context)
             administrator.execute(_OPEN, {"user_id": user_id, "count": count})
             administrator.execute(_SETTLE)
             rows = [_row(f"{count:,} open, none long", [clock.tick() for _ in range(ticks)])]
@@ -103,22 +102,21 @@ def run(bench: Bench) -> Section:
 class _Clock:
     """Times one tick, as the database counts it."""
 
-    def __init__(self, watching: psycopg.Connection[Any], name: str, database: Database, settings: Settings) -> None:
+    def __init__(self, watching: psycopg.Connection[Any], name: str, context: Context) -> None:
         self._watching = watching
         self._name = name
-        self._database = database
-        self._settings = settings
+        self._context = context
         self.tick()  # the first one connects and fills the caches
 
     def tick(self) -> _Tick:
         before = self._active()
         started = time.perf_counter()
-        found = detect_chunks(self._database, self._settings)
+        found = detect_chunks(self._context)
         whole = time.perf_counter() - started
         return _Tick(found, self._active() - before, whole * 1_000)
 
     def _active(self) -> float:
-        with self._database.pipeline() as tx:
+        with self._context.database.pipeline() as tx:
             tx.execute(_FLUSH)
         row = self._watching.execute(_ACTIVE, {"name": self._name}).fetchone()
         assert row is not None

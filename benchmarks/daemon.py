@@ -70,7 +70,7 @@ class _Application:
         self._installation = installation
         self._user = user
         self._claims = Claims.of_user(user.user_id)
-        self._inbox = Inbox(installation.tokens, installation.settings)
+        self._inbox = Inbox(installation.context)
         self._numbers = iter(range(1_000_000))
 
     def put(self) -> int:
@@ -103,7 +103,7 @@ class _Application:
     def store_here(self) -> None:
         """Run the whole job on ended conversations in this process."""
         installation = self._installation
-        for result in run_due(installation.adapters, installation.settings, "benchmark", self._user.user_id):
+        for result in run_due(installation.context, "benchmark", self._user.user_id):
             assert not result.returned, result.returned
 
 

@@ -166,10 +166,7 @@ def _forget_user(installation: Installation, user: User) -> tuple[Receipt, float
 
     started = time.perf_counter()
     receipt = forget(
-        installation.database,
-        installation.objects,
-        installation.settings,
-        Claims.of_user(user.user_id),
+        installation.acting_for(Claims.of_user(user.user_id)),
         Subject(SubjectKind.USER, user.user_id),
         through="benchmark",
         on_done=tell,
@@ -185,10 +182,7 @@ def _forget_record(installation: Installation, user: User) -> float:
     assert row is not None
     started = time.perf_counter()
     forget(
-        installation.database,
-        installation.objects,
-        installation.settings,
-        Claims.of_user(user.user_id),
+        installation.acting_for(Claims.of_user(user.user_id)),
         Subject(SubjectKind.RECORD, row["record_id"]),
         through="benchmark",
     )

@@ -129,7 +129,7 @@ def _import(path: Path) -> Cost:
         user, _ = ensure_user(installation.database, os.environ["NEURIGRAPH_BENCHMARK_USER"])
         counter, settings, claims = installation.tokens, installation.settings, Claims.of_user(user.user_id)
         before, started = resident("now"), time.perf_counter()
-        report = import_file(installation.database, counter, settings, claims, path, "chatgpt")
+        report = import_file(installation.acting_for(claims).using(tokens=counter, settings=settings), path, "chatgpt")
         taken = time.perf_counter() - started
         assert not report.rejected
         assert report.conversations_added

@@ -141,7 +141,7 @@ def _open_in_turns(
             os.fsync(written.fileno())
 
     works: Sequence[tuple[Callable[[], object], Callable[[], object]]] = (
-        (partial(control.compress, database, objects, claims, stored.file_id), whole),
+        (partial(control.compress, installation.acting_for(claims), stored.file_id), whole),
         (lambda: None, whole),
         (lambda: None, partial(open_message, database, objects, settings, claims, stored.file_id, stored.message)),
         (lambda: None, unpack),
@@ -163,7 +163,7 @@ def _store(installation: Installation, user: User, size_bytes: int) -> _Stored:
     """Store a transcript of at least ``size_bytes`` on its own node, with its rows but without vectors."""
     node = provision(installation, user, f"Transcript of {size_bytes}")
     record_id, part = uuid4(), _segment(user, size_bytes)
-    writer = transcript_writer(installation.adapters, installation.settings)
+    writer = transcript_writer(installation.context)
     file = write_transcript(installation.objects, writer, part, durable_key(user.slug, node.names, record_id, uuid4()))
     passages = list(writer.passages(part))
     rows: dict[str, object] = {
@@ -230,7 +230,7 @@ def _file(record_id: UUID, file_id: UUID, file: StoredFile) -> dict[str, object]
 
 
 def _sweeping(bench: Bench, installation: Installation) -> str:
-    database, objects, settings = installation.database, installation.objects, installation.settings
+    database, context = installation.database, installation.context
     user, _ = create_user(database, "sleepers")
     count = QUICK_FILES if bench.quick else SWEPT_FILES
     bench.say(f"writing {count:,} files")
@@ -243,7 +243,7 @@ def _sweeping(bench: Bench, installation: Installation) -> str:
         tx.execute("UPDATE neurigraph.graph_index SET record_count = 1, last_accessed_at = now() - interval '1 year'")
     bench.say("sweeping")
     started = time.perf_counter()
-    report = sweep_dormant(database, objects, settings, limit=count + 1, user_id=user.user_id)
+    report = sweep_dormant(context, limit=count + 1, user_id=user.user_id)
     swept = time.perf_counter() - started
     assert (report.files, report.failures) == (count, {})
     started = time.perf_counter()
@@ -253,8 +253,8 @@ def _sweeping(bench: Bench, installation: Installation) -> str:
     idle = []
     for _ in range(REPEATS):
         started = time.perf_counter()
-        assert sweep_dormant(database, objects, settings).files == 0
-        assert sweep_expired(database, objects, settings).files == 0
+        assert sweep_dormant(context).files == 0
+        assert sweep_expired(context).files == 0
         idle.append(time.perf_counter() - started)
     return table(
         (
@@ -282,7 +282,7 @@ def _fill(installation: Installation, user: User, folder: Path, count: int) -> N
     """Create a node with small active files that nobody has opened for a year, written directly."""
     node = provision(installation, user, f"Files {uuid4().hex}")
     record_id, part = uuid4(), _segment(user, 1)
-    writer = transcript_writer(installation.adapters, installation.settings)
+    writer = transcript_writer(installation.context)
     first = durable_key(user.slug, node.names, record_id, uuid4())
     file = write_transcript(installation.objects, writer, part, first)
     schema = sql.Identifier(node.schema_name)
@@ -321,15 +321,15 @@ def _saving(bench: Bench, installation: Installation) -> str:
         for path in sorted(p for p in (DATA / folder).glob("*.json") if "." not in p.stem)[
             : 1 if bench.quick else None
         ]:
-            import_file(installation.database, installation.tokens, settings, claims, path, format_name)
-        for result in run_due(installation.adapters, settings, "benchmark", user.user_id):
+            import_file(installation.acting_for(claims).using(settings=settings), path, format_name)
+        for result in run_due(installation.context.using(settings=settings), "benchmark", user.user_id):
             assert not result.returned, result.returned
         awake = _totals(installation, user)
         with installation.database.pipeline() as tx:
             found = tx.execute("SELECT file_id FROM neurigraph.file_index WHERE user_id = %s", [user.user_id])
             files = [row["file_id"] for row in found]
         for file_id in files:
-            control.compress(installation.database, installation.objects, claims, file_id)
+            control.compress(installation.acting_for(claims), file_id)
         asleep = _totals(installation, user)
         rows.append(
             [

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from benchmarks.bench import Bench
 from benchmarks.chat import conversations
 from benchmarks.report import Section, number, spread, table
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import batch, triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewConversation
-from neurigraph_pipelines.ports import Adapters, Embedder
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.wiring import Installation
 from resources.offline.language_model import OfflineLanguageModel
 
@@ -77,15 +77,11 @@ class _Pipeline:
 
     def __init__(self, installation: Installation) -> None:
         self.embedder = TimedEmbedder(installation.embedder)
-        self.adapters = Adapters(
-            installation.database,
-            installation.objects,
-            OfflineLanguageModel(self.embedder, installation.settings.language),
-            self.embedder,
-            installation.tokens,
+        self.context = installation.context.using(
+            language_model=OfflineLanguageModel(self.embedder, installation.settings.language), embedder=self.embedder
         )
         self._settings = installation.settings
-        self._inbox = Inbox(installation.tokens, installation.settings)
+        self._inbox = Inbox(installation.context)
         self._next = 0
 
     def new_conversations(self, count: int) -> list[NewConversation]:
@@ -96,17 +92,18 @@ class _Pipeline:
     def take_in(self, user: User, chats: Sequence[NewConversation]) -> None:
         """Put conversations into the inbox, one transaction each."""
         for chat in chats:
-            with self.adapters.database.agent(Claims.of_user(user.user_id)) as tx:
+            with self.context.database.agent(Claims.of_user(user.user_id)) as tx:
                 self._inbox.add_conversation(tx, user.user_id, chat)
 
-    def claim(self, user: User, size: int) -> tuple[triggers.Batch, Settings]:
+    def claim(self, user: User, size: int) -> tuple[triggers.Batch, Context]:
         """Claim what was taken in as one batch."""
         settings = self._settings.model_copy(update={"batch_max_segments": size})
-        detect_conversation_ends(self.adapters.database, settings)
-        claimed = triggers.claim(self.adapters.database, settings, "benchmark", user.user_id)
+        context = self.context.using(settings=settings)
+        detect_conversation_ends(context)
+        claimed = triggers.lease_due(context, "benchmark", user.user_id)
         assert claimed is not None
         assert claimed.segments == size
-        return claimed, settings
+        return claimed, context
 
 
 def run(bench: Bench) -> Section:
@@ -142,8 +139,8 @@ def _measure(pipeline: _Pipeline, user: User, plain: psycopg.Connection, size: i
     chats = pipeline.new_conversations(size)
     plain_seconds, _ = _timed(_insert_plainly, plain, chats)
     inbox_seconds, _ = _timed(pipeline.take_in, user, chats)
-    claimed, settings = pipeline.claim(user, size)
-    seconds, result = _timed(batch.run_batch, pipeline.adapters, settings, claimed.batch_id)
+    claimed, context = pipeline.claim(user, size)
+    seconds, result = _timed(batch.run_batch, context, claimed.batch_id)
     assert not result.returned, result.returned
     messages = sum(len(chat.messages) for chat in chats)
     return _Measured(size, messages, len(result.stored), seconds, inbox_seconds, plain_seconds)
@@ -190,13 +187,13 @@ def _steps(pipeline: _Pipeline, user: User, batches: int, size: int) -> str:
         chats = pipeline.new_conversations(size)
         messages += sum(len(chat.messages) for chat in chats)
         pipeline.take_in(user, chats)
-        claimed, settings = pipeline.claim(user, size)
-        adapters, batch_id = pipeline.adapters, claimed.batch_id
-        assigned = step("assign_nodes", batch.assign_nodes, adapters, settings, batch_id)
-        summarized = step("summarize", batch.summarize, adapters, settings, assigned)
-        described = step("extract_keywords", batch.extract_keywords, adapters, settings, assigned)
-        embedded = step("embed", batch.embed, adapters, settings, assigned, summarized)
-        step("commit", batch.commit, adapters, settings, assigned, summarized, described, embedded)
+        claimed, context = pipeline.claim(user, size)
+        batch_id = claimed.batch_id
+        assigned = step("assign_nodes", batch.assign_nodes, context, batch_id)
+        summarized = step("summarize", batch.summarize, context, assigned)
+        described = step("extract_keywords", batch.extract_keywords, context, assigned)
+        embedded = step("embed", batch.embed, context, assigned, summarized)
+        step("commit", batch.commit, context, assigned, summarized, described, embedded)
     total = sum(map(sum, seconds.values()))
     rows = [
         [f"`{name}`", spread(taken), f"{sum(taken) / total:.0%}", f"{embedding[name] / total:.0%}"]

@@ -136,12 +136,13 @@ def take_in(installation: Installation, slug: str, size: int) -> UUID:
     """Put conversations into the inbox of a new user, and claim them as one batch."""
     database, settings = installation.database, installation.settings.model_copy(update={"batch_max_segments": size})
     user, _ = create_user(database, slug)
-    inbox = Inbox(installation.tokens, settings)
+    context = installation.context.using(settings=settings)
+    inbox = Inbox(context)
     for chat in conversations(0, size):
         with database.agent(Claims.of_user(user.user_id)) as tx:
             inbox.add_conversation(tx, user.user_id, chat)
-    detect_conversation_ends(database, settings)
-    batch = triggers.claim(database, settings, "benchmark", user.user_id)
+    detect_conversation_ends(context)
+    batch = triggers.lease_due(context, "benchmark", user.user_id)
     assert batch is not None
     assert batch.segments == size
     return batch.batch_id
@@ -194,9 +195,9 @@ def _seconds_of_a_call(model: OpenAiLanguageModel) -> float:
 
 def _store(batch_id: UUID) -> None:
     with Installation() as installation:
-        adapters, settings = installation.adapters, installation.settings
+        context = installation.context
         before, started = resident("now"), time.perf_counter()
-        result = run_batch(adapters, settings, batch_id)
+        result = run_batch(context, batch_id)
         taken = time.perf_counter() - started
         assert not result.returned, result.returned
         print(json.dumps(asdict(Cost(len(result.stored), taken, before, resident("peak")))))

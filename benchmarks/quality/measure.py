@@ -53,7 +53,7 @@ def run(bench: Bench) -> Section:
             application = Application(client, sample.name)
             for conversation in sample.conversations:
                 application.remember(conversation)
-            for result in run_due(installation.adapters, installation.settings, "benchmark"):
+            for result in run_due(installation.context, "benchmark"):
                 assert not result.returned, result.returned
             bench.say(f"{sample.name}: asking {len(sample.questions)} questions")
             baselines = _baselines(sample, installation.embedder)

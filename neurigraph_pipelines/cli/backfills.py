@@ -38,7 +38,7 @@ def reembed(since: _Day = None, until: _Day = None, user: AnyUserSlug = None, as
         with output.progress() as progress:
             task = progress.add_task("embedding", total=None)
             done = backfill(
-                installation.adapters, first, end, user_id, on_done=lambda count: progress.advance(task, count)
+                installation.context, first, end, user_id, on_done=lambda count: progress.advance(task, count)
             )
     output.result(asdict(done), lambda: _reembedded(done))
     if done.failed:
@@ -80,14 +80,12 @@ def resummarize(
         with output.progress() as progress:
             task = progress.add_task("summarising", total=None)
             done = backfill(
-                installation.adapters,
-                installation.settings,
+                installation.context,
                 first,
                 end,
                 user_id,
                 record_ids,
                 wanted=Wanted(again, also_revised),
-                redactor=installation.redactor,
                 dry_run=dry_run,
                 on_done=lambda count: progress.advance(task, count),
             )
