@@ -42,7 +42,7 @@ def reembed(since: _Since = None, until: _Until = None, user: AnyUserSlug = None
         with output.progress() as progress:
             task = progress.add_task("embedding", total=None)
             done = backfill(
-                installation.adapters, first, end, user_id, on_done=lambda count: progress.advance(task, count)
+                installation.context, first, end, user_id, on_done=lambda count: progress.advance(task, count)
             )
     output.result(asdict(done), lambda: _reembedded(done))
     if done.failed:
@@ -86,14 +86,12 @@ def resummarize(
         with output.progress() as progress:
             task = progress.add_task("summarising", total=None)
             done = backfill(
-                installation.adapters,
-                installation.settings,
+                installation.context,
                 first,
                 end,
                 user_id,
                 record_ids,
                 wanted=Wanted(again, also_revised),
-                redactor=installation.redactor,
                 dry_run=dry_run,
                 on_done=lambda count: progress.advance(task, count),
             )

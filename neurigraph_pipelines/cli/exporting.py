@@ -38,7 +38,7 @@ def export_user(
         with (
             new_archive(target) as archive,
             output.progress(in_bytes=True) as progress,
-            closing(export_user(installation.database, installation.objects, claims.user_id, archive, report)) as steps,
+            closing(export_user(installation.context, claims.user_id, archive, report)) as steps,
         ):
             task = progress.add_task("exporting", total=None)
             for more in steps:
@@ -74,8 +74,7 @@ def import_export(path: Path, user: str, output: Output) -> None:
     with opened() as installation, open_archive(path) as archive, output.progress(in_bytes=True) as progress:
         task = progress.add_task("restoring", total=2 * archive.size_bytes())
         restored = restore_user(
-            installation.database,
-            installation.objects,
+            installation.context,
             archive,
             argument(user),
             on_bytes=lambda more: progress.advance(task, more),

@@ -65,10 +65,7 @@ def forget(
                 "objects": progress.add_task("objects", total=None),
             }
             receipt = domain.forget(
-                installation.database,
-                installation.objects,
-                installation.settings,
-                claims,
+                installation.acting_for(claims),
                 subject,
                 through=_THROUGH,
                 on_done=lambda what, count: progress.advance(tasks[what], count),
@@ -90,7 +87,7 @@ def erasures(
 
     with opened() as installation:
         if finish:
-            finish_erasures(installation.database, installation.objects, installation.settings)
+            finish_erasures(installation.context)
         user_id = claims_of(installation, user).user_id if user is not None else None
         with installation.database.pipeline() as tx:
             found = receipts(tx, user_id, limit=limit)

@@ -74,7 +74,7 @@ def touch(identifier: _FileId, user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         claims = claims_of(installation, user)
         file_id = file_id_of(installation, claims, identifier)
-        data = asdict(control.touch(installation.database, installation.settings, claims, file_id))
+        data = asdict(control.touch(installation.acting_for(claims), file_id))
     Output(as_json).result(data, lambda: _state_view(data))
 
 
@@ -130,9 +130,7 @@ def _compress_due(
     here, user_id = installation, claims.user_id if claims is not None else None
     reports = (
         sweep(
-            here.database,
-            here.objects,
-            here.settings,
+            here.context,
             limit=sys.maxsize,
             user_id=user_id,
             dry_run=dry_run,
@@ -151,7 +149,7 @@ def _compress_one(installation: Installation, claims: Claims, identifier: str, d
     file_id = file_id_of(installation, claims, identifier)
     before = asdict(control.file_state(installation.database, claims, file_id))
     if not dry_run:
-        control.compress(installation.database, installation.objects, claims, file_id)
+        control.compress(installation.acting_for(claims), file_id)
     report = SweepReport(nodes=1)
     if before["state"] == CompressionState.ACTIVE:
         report.add([{**before, "compression_format": before["compression"]}], {})
@@ -164,8 +162,7 @@ def _compress_awake(
     from neurigraph_pipelines.lifecycle.dormancy import sweep_awake
 
     return sweep_awake(
-        installation.database,
-        installation.objects,
+        installation.context,
         user_id=claims.user_id,
         node_id=node_id_of(installation, claims, node) if node is not None else None,
         dry_run=dry_run,
@@ -212,13 +209,12 @@ def verify(
     with opened() as installation, output.progress() as progress:
         here = installation
         if sample is not None:
-            found = verification.verify_sample(here.database, here.objects, sample)
+            found = verification.verify_sample(here.context, sample)
         else:
             claims = claims_of(here, user) if user is not None else None
             files = progress.add_task("verifying files", total=None)
             found = verification.verify(
-                here.database,
-                here.objects,
+                here.context,
                 user_id=claims.user_id if claims is not None else None,
                 node_id=node_id_of(here, claims, node) if claims is not None and node is not None else None,
                 read=not quick,
@@ -228,9 +224,7 @@ def verify(
             if claims is None:
                 objects = progress.add_task("looking for orphaned objects", total=None)
                 audit = orphans.audit_objects(
-                    here.database,
-                    here.objects,
-                    here.settings,
+                    here.context,
                     dry_run=not repair,
                     on_done=lambda count: progress.advance(objects, count),
                 )

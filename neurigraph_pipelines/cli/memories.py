@@ -119,13 +119,10 @@ def revise(
         expected = _delta_id(expected_delta)
         with _named(identifier):
             revision.revise(
-                installation.database,
-                installation.embedder,
-                claims,
+                installation.acting_for(claims),
                 record_id,
                 wanted,
                 expected,
-                installation.redactor,
             )
             found = record_at(installation.database, claims, record_id)
     _show(found, as_json)

@@ -30,7 +30,7 @@ def set_privacy(
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        source_id = sources.source_called(installation.database, claims, argument(source))
+        source_id = sources.find_source(installation.database, claims, argument(source))
         sources.set_privacy(installation.database, claims, source_id, privacy)
 
     def view() -> Any:

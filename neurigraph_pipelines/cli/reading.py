@@ -111,7 +111,7 @@ def ask(
         claims = claims_of(installation, user)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         reply = phase_two.ask(
-            installation.adapters,
+            installation.context,
             installation.settings,
             claims,
             question,

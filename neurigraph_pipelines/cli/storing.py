@@ -67,14 +67,10 @@ def import_file(
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task(f"importing {chosen}", total=total)
             report = importing.import_file(
-                installation.database,
-                installation.tokens,
-                installation.settings,
-                Claims.of_user(owner.user_id),
+                installation.acting_for(Claims.of_user(owner.user_id)),
                 file,
                 chosen,
                 privacy=Privacy.PRIVATE if private else Privacy.SHARED,
-                redactor=installation.redactor,
                 on_bytes=lambda more: progress.advance(task, more),
                 on_rejected=lambda item: output.note(f"rejected: {item.where}: {item.reason}"),
             )
@@ -118,7 +114,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     results: list[BatchResult] = []
     with opened() as installation:
         user_id = claims_of(installation, user).user_id if user is not None else None
-        adapters, settings = installation.adapters, installation.settings
+        context = installation.context
         read_uploads(installation, user_id, output)
         with output.progress() as progress:
             task = progress.add_task("storing", total=0)
@@ -127,8 +123,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
                 progress.update(task, total=(progress.tasks[0].total or 0) + STEPS * batch.segments)
 
             for result in run_due(
-                adapters,
-                settings,
+                context,
                 "cli",
                 user_id,
                 on_batch=begin,
@@ -137,11 +132,9 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
                 results.append(result)
                 progress.update(task, completed=progress.tasks[0].total)
             task = progress.add_task("embedding waiting records", total=None)
-            healed = heal_pending(
-                adapters, settings, user_id=user_id, on_done=lambda done: progress.advance(task, done)
-            )
+            healed = heal_pending(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
         installation.uploads.clear()
-        queue = triggers.queue(adapters.database, user_id)
+        queue = triggers.queue(installation.database, user_id)
         data = _ingest_data(installation, results, healed, queue)
     output.result(data, lambda: _ingest_view(data, queue))
     if data["returned"] and not data["stored"]:
@@ -152,7 +145,6 @@ def _ingest_data(
     installation: Installation, results: list[BatchResult], healed: Healed, queue: Queue
 ) -> dict[str, Any]:
     stored = [record for result in results for record in result.stored]
-    adapters = installation.adapters
     return {
         "stored": len(stored),
         "nodes": len({record.node_path for record in stored}),
@@ -167,10 +159,10 @@ def _ingest_data(
         ],
         "queue": asdict(queue),
         "models": {
-            "language_model": adapters.language_model.name,
-            "embedder": adapters.embedder.model,
-            "tokens": adapters.tokens.name,
-            "tokens_exact": adapters.tokens.exact,
+            "language_model": installation.language_model.name,
+            "embedder": installation.embedder.model,
+            "tokens": installation.tokens.name,
+            "tokens_exact": installation.tokens.exact,
         },
     }
 
