@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.triggers import retry_delay
-from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 MAX_HEALED = 2_000
@@ -72,17 +71,16 @@ class Healed:
     moves: list[Move] = field(default_factory=list)
 
 
-def has_due(adapters: Adapters) -> bool:
+def has_due(context: Context) -> bool:
     """Return whether ``heal_pending`` would find work; costs one index lookup."""
-    with adapters.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_due"], {"model": adapters.embedder.model}).fetchone()
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["has_due"], {"model": context.embedder.model}).fetchone()
     assert row is not None
     return bool(row["due"])
 
 
 def heal_pending(
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     limit: int = MAX_HEALED,
     user_id: UUID | None = None,
     on_done: Progress | None = None,
@@ -92,8 +90,7 @@ def heal_pending(
     The run ends early if the provider is down. Its leased records are due again later, like those of a killed run.
 
     Args:
-        adapters: Whose embedder gives the vectors.
-        settings: For leases and delays.
+        context: With the embedder of the vectors.
         limit: Maximum number of records.
         user_id: Only this user's records; None for all users.
         on_done: Called after each record.
@@ -103,74 +100,70 @@ def heal_pending(
     done = Healed()
     leased_count = 0
     while leased_count < limit:
-        leased = _lease(adapters, settings, user_id, min(_LEASED_AT_ONCE, limit - leased_count))
+        leased = _lease(context, user_id, min(_LEASED_AT_ONCE, limit - leased_count))
         leased_count += len(leased)
         down = False
-        for location, result in embed_records(adapters, [location for location, _ in leased]):
+        for location, result in embed_records(context, [location for location, _ in leased]):
             if isinstance(result, int):
                 done.records += 1
                 done.passages += result
             else:
                 done.failed.append((location.record_id, str(result)))
-                _postpone(adapters, settings, location, dict(leased)[location], result)
+                _postpone(context, location, dict(leased)[location], result)
                 down |= isinstance(result, TransientError)
             if on_done is not None:
                 on_done(1)
         if down or not leased:
             break
-    done.moves = finish_moves(adapters.database, adapters.embedder.model, user_id, only_switched=True)
-    done.waiting = waiting(adapters, user_id)
+    done.moves = finish_moves(context.database, context.embedder.model, user_id, only_switched=True)
+    done.waiting = waiting(context, user_id)
     return done
 
 
-def waiting(adapters: Adapters, user_id: UUID | None = None) -> Waiting:
+def waiting(context: Context, user_id: UUID | None = None) -> Waiting:
     """Count the pending records of one user, or of all users."""
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         row = tx.execute(
             _QUERIES["count_pending"],
-            {"model": adapters.embedder.model, "user_id": user_id, "overdue_seconds": OVERDUE_SECONDS},
+            {"model": context.embedder.model, "user_id": user_id, "overdue_seconds": OVERDUE_SECONDS},
         ).fetchone()
     assert row is not None
     return Waiting(**row)
 
 
-def overdue(adapters: Adapters, limit: int) -> list[Overdue]:
+def overdue(context: Context, limit: int) -> list[Overdue]:
     """Return the overdue records of the configured model, longest waiting first."""
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["overdue_pending"],
-            {"model": adapters.embedder.model, "overdue_seconds": OVERDUE_SECONDS, "limit": limit},
+            {"model": context.embedder.model, "overdue_seconds": OVERDUE_SECONDS, "limit": limit},
         ).fetchall()
     return [Overdue(**row) for row in rows]
 
 
-def _lease(
-    adapters: Adapters, settings: Settings, user_id: UUID | None, limit: int
-) -> list[tuple[RecordLocation, int]]:
+def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[RecordLocation, int]]:
     """Lease due pending records; return each with its number of attempts, including this one."""
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["claim_pending"],
             {
-                "model": adapters.embedder.model,
+                "model": context.embedder.model,
                 "user_id": user_id,
                 "limit": limit,
-                "lease_seconds": settings.claim_lease_seconds,
+                "lease_seconds": context.settings.claim_lease_seconds,
             },
         ).fetchall()
     return [(RecordLocation.of_row(row), row["attempts"]) for row in rows]
 
 
-def _postpone(
-    adapters: Adapters, settings: Settings, location: RecordLocation, attempts: int, error: Exception
-) -> None:
+def _postpone(context: Context, location: RecordLocation, attempts: int, error: Exception) -> None:
     retry_after = error.retry_after if isinstance(error, TransientError) else None
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         tx.execute(
             _QUERIES["postpone_pending"],
             {
                 "record_id": location.record_id,
-                "delay_seconds": retry_delay(settings, attempts, retry_after),
+                "delay_seconds": retry_delay(context.settings, attempts, retry_after),
                 "error": str(error)[:4_000],
             },
         )

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psycopg
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.inbox import AppendResult, Inbox
-from neurigraph_pipelines.model import Claims, ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
-from neurigraph_pipelines.ports import Database, Redactor, TokenCounter
+from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.hygiene import validate_message
 
@@ -29,32 +29,28 @@ _CHARACTERS_AT_ONCE = 500_000
 
 
 def import_file(
-    database: Database,
-    tokens: TokenCounter,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     path: Path,
     format_name: str,
     *,
     privacy: Privacy = Privacy.SHARED,
-    redactor: Redactor | None = None,
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
 ) -> ImportReport:
     """Import a file. Importing it again adds only what is new in it.
 
     Args:
-        claims: Claims of the user whose inbox receives the conversations.
+        context: The inbox of its caller receives the conversations.
         format_name: One of ``imports.FORMATS``.
         privacy: Privacy of new conversations.
-        redactor: Redacts titles and messages.
         on_bytes: Called with the number of bytes read since the last call.
         on_rejected: Called at once for each rejected item.
 
     Raises:
         InvalidInputError: The file cannot be read in this format.
     """
-    inbox = Inbox(tokens, settings, redactor)
+    inbox = Inbox(context)
+    settings, claims = context.settings, context.claims
     report = ImportReport()
 
     def reject(item: RejectedItem) -> None:
@@ -68,7 +64,7 @@ def import_file(
             on_bytes(more)
 
     def add(conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
-        with database.agent(claims) as tx:
+        with context.database.agent(claims) as tx:
             return [inbox.add_conversation(tx, claims.user_id, one, privacy) for one in conversations]
 
     def add_alone(conversation: NewConversation) -> tuple[bool, AppendResult] | None:

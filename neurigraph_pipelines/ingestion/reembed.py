@@ -20,6 +20,7 @@ from uuid import UUID
 from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import replace_vector
@@ -29,7 +30,7 @@ from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, f
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
-from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
+from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.stored_text import passage_text
 from neurigraph_pipelines.text.transcript import Passage, read_messages
@@ -58,7 +59,7 @@ class Reembedded:
 
 
 def reembed(
-    adapters: Adapters,
+    context: Context,
     since: datetime | None,
     until: datetime,
     user_id: UUID | None = None,
@@ -67,7 +68,7 @@ def reembed(
     """Embed every record of a period with the configured model, and switch users whose records are all done.
 
     Args:
-        adapters: With the embedder of the wanted model.
+        context: With the embedder of the wanted model.
         since: Start of the period; None for the beginning.
         until: End of the period, exclusive.
         user_id: Only this user's records.
@@ -76,15 +77,15 @@ def reembed(
     Raises:
         TransientError: The provider is down. Written vectors stay, and the next run continues.
     """
-    done = Reembedded(adapters.embedder.model)
-    for page in pages_of_days(adapters.database, since, until, user_id):
+    done = Reembedded(context.embedder.model)
+    for page in pages_of_days(context.database, since, until, user_id):
         days = {row["record_id"]: row["created_at"].astimezone(UTC).date().isoformat() for row in page}
-        lacking = _lacking(adapters.database, page, done.model)
+        lacking = _lacking(context.database, page, done.model)
         done.complete += len(page) - len(lacking)
-        begin_moves(adapters.database, {location.user_id for location in lacking}, done.model)
+        begin_moves(context.database, {location.user_id for location in lacking}, done.model)
         if on_done is not None:
             on_done(len(page) - len(lacking))
-        for location, result in embed_records(adapters, lacking):
+        for location, result in embed_records(context, lacking):
             if isinstance(result, TransientError):
                 raise result
             if isinstance(result, int):
@@ -95,7 +96,7 @@ def reembed(
                 done.failed.append((location.record_id, str(result)))
             if on_done is not None:
                 on_done(1)
-    done.moves = finish_moves(adapters.database, done.model, user_id)
+    done.moves = finish_moves(context.database, done.model, user_id)
     return done
 
 
@@ -117,7 +118,7 @@ def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> 
 
 
 def embed_records(
-    adapters: Adapters, locations: Sequence[RecordLocation]
+    context: Context, locations: Sequence[RecordLocation]
 ) -> Iterator[tuple[RecordLocation, int | Exception]]:
     """Read, embed and write records; yield for each the number of its passages, or the error."""
     by_id = {location.record_id: location for location in locations}
@@ -127,7 +128,7 @@ def embed_records(
     def texts() -> Iterator[RecordTexts]:
         for location in locations:
             try:
-                summary, passages = _read(adapters, location)
+                summary, passages = _read(context, location)
             except OperationalError:
                 raise
             except Exception as error:  # one damaged file must not fail the others
@@ -136,15 +137,15 @@ def embed_records(
             read[location.record_id] = RecordTexts(location.record_id, summary, passages)
             yield read[location.record_id]
 
-    for group in embed_texts(adapters.embedder, texts()):
+    for group in embed_texts(context.embedder, texts()):
         for record_id, found in group:
             location = by_id[record_id]
             if isinstance(found, Exception):
                 yield location, found
                 continue
             try:
-                with adapters.database.pipeline() as tx:
-                    _write(tx, location.user_id, adapters.embedder.model, read.pop(record_id), found)
+                with context.database.pipeline() as tx:
+                    _write(tx, location.user_id, context.embedder.model, read.pop(record_id), found)
             except ConflictError as error:
                 yield location, error
             else:
@@ -152,10 +153,10 @@ def embed_records(
     yield from unreadable
 
 
-def _read(adapters: Adapters, location: RecordLocation) -> tuple[str, list[Passage]]:
+def _read(context: Context, location: RecordLocation) -> tuple[str, list[Passage]]:
     """Return the summary of a record, and its passages with their texts."""
     key = {"record_id": location.record_id}
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         found = lock_record(tx, location.user_id, location.record_id)
         if found is None:
             raise ConflictError("the record no longer exists")
@@ -164,7 +165,7 @@ def _read(adapters: Adapters, location: RecordLocation) -> tuple[str, list[Passa
     assert record is not None
     if not ranges:
         return record["summary"], []
-    return record["summary"], _passages(adapters.objects, record, ranges)
+    return record["summary"], _passages(context.objects, record, ranges)
 
 
 def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[dict[str, Any]]) -> list[Passage]:
