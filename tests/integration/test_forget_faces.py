@@ -55,7 +55,7 @@ def test_the_command_line(settings: Settings, installation: Installation) -> Non
     assert last["subject_id"] == str(user.user_id)
     said("forget", "--everything", "--user", "alice", "--yes", code=3)
     assert said("erasures", "--finish")["erasures"][0] == last
-    assert "Nothing was forgotten" not in run_cli(settings, "erasures").stdout
+    assert "Nothing was erased" not in run_cli(settings, "erasures").stdout
 
 
 @pytest.fixture
