@@ -40,7 +40,7 @@ def ask(body: requests.Ask, caller: Caller, installation: Here) -> dict[str, Any
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     return asdict(
         phase_two.ask(
-            installation.adapters,
+            installation.context,
             installation.settings,
             caller,
             body.question,
