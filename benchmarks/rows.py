@@ -1,4 +1,4 @@
-"""Nodes and records written without ceremony, for benchmarks that need many of them and nothing in them."""
+"""Nodes and minimal records, for benchmarks that need many of them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from neurigraph_pipelines.wiring import Installation
 
 
 def provision(installation: Installation, user: User, name: str) -> NodeRef:
-    """A topic directly below the root."""
+    """Create a topic directly below the root."""
     plan = PlannedNode(path=(name,), kind=ConceptKind.TOPIC, confidence=1.0)
     with installation.database.pipeline() as tx:
         return resolve_path(tx, user.user_id, user.slug, (name,), [plan])
 
 
 def record(record_id: UUID, file_pointer: str) -> dict[str, object]:
-    """The columns of a record that nobody searches."""
+    """Return the columns of a record that is never searched."""
     return {
         "record_id": record_id,
         "title": "A benchmark",

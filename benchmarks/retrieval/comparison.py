@@ -115,7 +115,7 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
     keeping = installation.settings.model_copy(update={"answer_cache_entries": 0})
     reading = keeping.model_copy(update={"layer_cache_mb": 0})
     embedder = SyntheticEmbedder(graph.questions)
-    while build_vector_indexes(installation.database, keeping):
+    while build_vector_indexes(installation.context.using(settings=keeping)):
         pass
     with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")

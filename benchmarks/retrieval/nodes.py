@@ -68,7 +68,7 @@ def _exact_and_indexed(installation: Installation, size: int) -> list[str]:
     changed_ms = _ask_all(installation, settings, graph, READ_ANEW, partial(_write, installation, graph))[1]
     read_ms = _ask_all(installation, settings.model_copy(update={"layer_cache_mb": 0}), graph, READ_ANEW)[1]
     started = time.perf_counter()
-    build_vector_indexes(installation.database, settings)
+    build_vector_indexes(installation.context.using(settings=settings))
     building = time.perf_counter() - started
     indexed, indexed_ms = _ask_all(installation, settings, graph)
     taken = [*map(spread, (kept_ms, changed_ms, read_ms, indexed_ms))]

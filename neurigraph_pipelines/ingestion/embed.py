@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.records import (
@@ -27,8 +28,7 @@ from neurigraph_pipelines.ingestion.records import (
     failure_of,
 )
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, ItemFailure
-from neurigraph_pipelines.ports import Adapters, Embedder
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 
@@ -61,8 +61,7 @@ class RecordTexts:
 
 
 def embed(
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     assigned: Assigned,
     summarized: Summarized,
     on_done: Progress | None = None,
@@ -73,13 +72,13 @@ def embed(
     vectors: dict[UUID, Vectors] = {}
     pending: list[tuple[UUID, str]] = []
     failures: list[ItemFailure] = []
-    with triggers.held(adapters.database, settings, assigned.batch_id):
-        for found in embed_texts(adapters.embedder, _texts(adapters, settings, plans, summarized, failures)):
+    with triggers.keep_lease(context, assigned.batch_id):
+        for found in embed_texts(context.embedder, _texts(context, plans, summarized, failures)):
             vectors.update((record_id, result) for record_id, result in found if isinstance(result, Vectors))
             pending.extend((record_id, str(result)) for record_id, result in found if isinstance(result, Exception))
             if on_done is not None:
                 on_done(len(found))
-    return Embedded(adapters.embedder.model, vectors, tuple(pending), tuple(failures))
+    return Embedded(context.embedder.model, vectors, tuple(pending), tuple(failures))
 
 
 def embed_texts(embedder: Embedder, items: Iterable[RecordTexts]) -> Iterator[list[tuple[UUID, Vectors | Exception]]]:
@@ -106,17 +105,16 @@ def _spoken(passage: Passage) -> str:
 
 
 def _texts(
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     plans: Sequence[RecordPlan],
     summarized: Summarized,
     failures: list[ItemFailure],
 ) -> Iterator[RecordTexts]:
-    writer = transcript_writer(adapters, settings)
+    writer = transcript_writer(context)
     for plan in plans:
         try:
-            part = triggers.load(adapters.database, plan.ref, plan.messages)
-            passages = list(writer.passages(part)) if settings.passages else []
+            part = triggers.load(context.database, plan.ref, plan.messages)
+            passages = list(writer.passages(part)) if context.settings.passages else []
             summary = summarized.summaries[plan.record_id].text
         except Exception as error:  # one poisoned item must not take its neighbours down
             failures.append(failure_of(plan.ref.trigger_id, STEP, error))
@@ -166,8 +164,9 @@ def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vecto
         yield Vectors(summaries[begin], passages[first:middle], passages[middle:end])
 
 
-def transcript_writer(adapters: Adapters, settings: Settings) -> TranscriptWriter:
+def transcript_writer(context: Context) -> TranscriptWriter:
     """The one way in which transcripts are cut, for embedding and for storing alike."""
+    settings = context.settings
     return TranscriptWriter(
-        adapters.tokens, settings.passage_max_tokens, settings.gzip_member_bytes, settings.gzip_level
+        context.tokens, settings.passage_max_tokens, settings.gzip_member_bytes, settings.gzip_level
     )

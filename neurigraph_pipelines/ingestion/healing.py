@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.ingestion.embedding_models import Move, finish_moves
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation
 from neurigraph_pipelines.ingestion.records import Progress
 from neurigraph_pipelines.ingestion.triggers import retry_delay
-from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 MAX_HEALED = 2_000
@@ -73,17 +72,16 @@ class Healed:
     moves: list[Move] = field(default_factory=list)
 
 
-def has_due(adapters: Adapters) -> bool:
+def has_due(context: Context) -> bool:
     """Whether ``heal_pending`` would find work; costs one look at an index."""
-    with adapters.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["has_due"], {"model": adapters.embedder.model}).fetchone()
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["has_due"], {"model": context.embedder.model}).fetchone()
     assert row is not None
     return bool(row["due"])
 
 
 def heal_pending(
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     limit: int = MAX_HEALED,
     user_id: UUID | None = None,
     on_done: Progress | None = None,
@@ -94,8 +92,7 @@ def heal_pending(
     run that was killed.
 
     Args:
-        adapters: Whose embedder gives the vectors.
-        settings: For leases and delays.
+        context: Whose embedder gives the vectors.
         limit: Most records.
         user_id: Only this user's, or everybody's.
         on_done: Told of each record.
@@ -105,72 +102,70 @@ def heal_pending(
     done = Healed()
     taken = 0
     while taken < limit:
-        claimed = _claim(adapters, settings, user_id, min(_CLAIMED_AT_ONCE, limit - taken))
+        claimed = _claim(context, user_id, min(_CLAIMED_AT_ONCE, limit - taken))
         taken += len(claimed)
         down = False
-        for place, result in fill(adapters, [place for place, _ in claimed]):
+        for place, result in fill(context, [place for place, _ in claimed]):
             if isinstance(result, int):
                 done.records += 1
                 done.passages += result
             else:
                 done.failed.append((place.record_id, str(result)))
-                _postpone(adapters, settings, place, dict(claimed)[place], result)
+                _postpone(context, place, dict(claimed)[place], result)
                 down |= isinstance(result, TransientError)
             if on_done is not None:
                 on_done(1)
         if down or not claimed:
             break
-    done.moves = finish_moves(adapters.database, adapters.embedder.model, user_id, only_switched=True)
-    done.waiting = waiting(adapters, user_id)
+    done.moves = finish_moves(context.database, context.embedder.model, user_id, only_switched=True)
+    done.waiting = waiting(context, user_id)
     return done
 
 
-def waiting(adapters: Adapters, user_id: UUID | None = None) -> Waiting:
+def waiting(context: Context, user_id: UUID | None = None) -> Waiting:
     """How many records wait for their vectors; of one user or of all."""
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         row = tx.execute(
             _QUERIES["count_pending"],
-            {"model": adapters.embedder.model, "user_id": user_id, "overdue_seconds": OVERDUE_SECONDS},
+            {"model": context.embedder.model, "user_id": user_id, "overdue_seconds": OVERDUE_SECONDS},
         ).fetchone()
     assert row is not None
     return Waiting(**row)
 
 
-def overdue(adapters: Adapters, limit: int) -> list[Overdue]:
+def overdue(context: Context, limit: int) -> list[Overdue]:
     """The records that have waited longest of those that the configured model should have filled by now."""
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["overdue_pending"],
-            {"model": adapters.embedder.model, "overdue_seconds": OVERDUE_SECONDS, "limit": limit},
+            {"model": context.embedder.model, "overdue_seconds": OVERDUE_SECONDS, "limit": limit},
         ).fetchall()
     return [Overdue(**row) for row in rows]
 
 
-def _claim(
-    adapters: Adapters, settings: Settings, user_id: UUID | None, limit: int
-) -> list[tuple[RecordLocation, int]]:
+def _claim(context: Context, user_id: UUID | None, limit: int) -> list[tuple[RecordLocation, int]]:
     """Pending records that are due, with how often they were taken up, this time included."""
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["claim_pending"],
             {
-                "model": adapters.embedder.model,
+                "model": context.embedder.model,
                 "user_id": user_id,
                 "limit": limit,
-                "lease_seconds": settings.claim_lease_seconds,
+                "lease_seconds": context.settings.claim_lease_seconds,
             },
         ).fetchall()
     return [(RecordLocation.of_row(row), row["attempts"]) for row in rows]
 
 
-def _postpone(adapters: Adapters, settings: Settings, place: RecordLocation, attempts: int, error: Exception) -> None:
+def _postpone(context: Context, place: RecordLocation, attempts: int, error: Exception) -> None:
     asked = error.retry_after if isinstance(error, TransientError) else None
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         tx.execute(
             _QUERIES["postpone_pending"],
             {
                 "record_id": place.record_id,
-                "delay_seconds": retry_delay(settings, attempts, asked),
+                "delay_seconds": retry_delay(context.settings, attempts, asked),
                 "error": str(error)[:4_000],
             },
         )

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psycopg
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError
 from neurigraph_pipelines.ingestion.imports import read_conversations
 from neurigraph_pipelines.ingestion.inbox import AppendResult, Inbox
-from neurigraph_pipelines.model import Claims, ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
-from neurigraph_pipelines.ports import Database, Redactor, TokenCounter
+from neurigraph_pipelines.model import ImportReport, NewConversation, NewMessage, Privacy, RejectedItem
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.hygiene import validate_message
 
@@ -29,32 +29,28 @@ _CHARACTERS_AT_ONCE = 500_000
 
 
 def import_file(
-    database: Database,
-    tokens: TokenCounter,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     path: Path,
     format_name: str,
     *,
     privacy: Privacy = Privacy.SHARED,
-    redactor: Redactor | None = None,
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
 ) -> ImportReport:
     """Import a file; importing it again adds only what is new in it.
 
     Args:
-        claims: Of the user whose inbox takes it.
+        context: Its caller's inbox takes the file.
         format_name: One of ``imports.FORMATS``.
         privacy: Of what is new.
-        redactor: Takes out of titles and messages what is not to be kept.
         on_bytes: Told how many more bytes were read.
         on_rejected: Told of each item that could not be accepted, at once.
 
     Raises:
         InvalidInputError: The file cannot be read in this format at all.
     """
-    inbox = Inbox(tokens, settings, redactor)
+    inbox = Inbox(context)
+    settings, claims = context.settings, context.claims
     report = ImportReport()
 
     def reject(item: RejectedItem) -> None:
@@ -68,7 +64,7 @@ def import_file(
             on_bytes(more)
 
     def add(conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
-        with database.agent(claims) as tx:
+        with context.database.agent(claims) as tx:
             return [inbox.add_conversation(tx, claims.user_id, one, privacy) for one in conversations]
 
     def add_alone(conversation: NewConversation) -> tuple[bool, AppendResult] | None:

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.ingestion.redaction import redact_message
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Privacy, Role, SourceKind
-from neurigraph_pipelines.ports import Database, Redactor, TokenCounter, Transaction
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import Database, TokenCounter, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text, utc, validate_message
 
@@ -55,10 +55,10 @@ class AppendResult:
 class Inbox:
     """Takes in sources and messages, in transactions of the caller; without a redactor all of each."""
 
-    def __init__(self, tokens: TokenCounter, settings: Settings, redactor: Redactor | None = None) -> None:
-        self._tokens = tokens
-        self._settings = settings
-        self._redactor = redactor
+    def __init__(self, context: Context) -> None:
+        self._tokens = context.tokens
+        self._settings = context.settings
+        self._redactor = context.redactor
 
     def open_source(
         self,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
 from neurigraph_pipelines.model import Keywords, Segment
-from neurigraph_pipelines.ports import Adapters, LanguageModel
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import LanguageModel
 
 STEP = "extract_keywords"
 MAX_KEYWORDS = 64
@@ -14,15 +14,13 @@ MAX_KEYWORDS = 64
 MAX_KEYWORD_LENGTH = 120
 
 
-def extract_keywords(
-    adapters: Adapters, settings: Settings, assigned: Assigned, on_done: Progress | None = None
-) -> Described:
+def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Described:
     """Describe every record of a batch, several at once; a failure stays with its item."""
 
     def work(_: RecordPlan, part: Segment) -> Keywords:
-        return keywords_of(adapters.language_model, part)
+        return keywords_of(context.language_model, part)
 
-    return Described(*map_records(STEP, work, adapters, settings, assigned, on_done))
+    return Described(*map_records(STEP, work, context, assigned, on_done))
 
 
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:

@@ -20,6 +20,7 @@ from uuid import UUID
 from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, NotFoundError, TransientError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import replace_vector
@@ -29,7 +30,7 @@ from neurigraph_pipelines.ingestion.embedding_models import Move, begin_moves, f
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, lock_record, pages_of_days
 from neurigraph_pipelines.ingestion.records import Progress, Vectors
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
-from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
+from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.stored_text import passage_text
 from neurigraph_pipelines.text.transcript import Passage, read_messages
@@ -58,7 +59,7 @@ class Reembedded:
 
 
 def reembed(
-    adapters: Adapters,
+    context: Context,
     since: datetime | None,
     until: datetime,
     user_id: UUID | None = None,
@@ -67,7 +68,7 @@ def reembed(
     """Give every record stored within a time vectors of the configured model, and switch users who are done.
 
     Args:
-        adapters: Whose embedder is the model wanted.
+        context: Whose embedder is the model wanted.
         since: First moment; None for the beginning.
         until: First moment that is not within.
         user_id: Only this user's.
@@ -76,15 +77,15 @@ def reembed(
     Raises:
         TransientError: The provider is down; what was written stays, and another run goes on from there.
     """
-    done = Reembedded(adapters.embedder.model)
-    for page in pages_of_days(adapters.database, since, until, user_id):
+    done = Reembedded(context.embedder.model)
+    for page in pages_of_days(context.database, since, until, user_id):
         days = {row["record_id"]: row["created_at"].astimezone(UTC).date().isoformat() for row in page}
-        lacking = _lacking(adapters.database, page, done.model)
+        lacking = _lacking(context.database, page, done.model)
         done.complete += len(page) - len(lacking)
-        begin_moves(adapters.database, {place.user_id for place in lacking}, done.model)
+        begin_moves(context.database, {place.user_id for place in lacking}, done.model)
         if on_done is not None:
             on_done(len(page) - len(lacking))
-        for place, result in fill(adapters, lacking):
+        for place, result in fill(context, lacking):
             if isinstance(result, TransientError):
                 raise result
             if isinstance(result, int):
@@ -95,7 +96,7 @@ def reembed(
                 done.failed.append((place.record_id, str(result)))
             if on_done is not None:
                 on_done(1)
-    done.moves = finish_moves(adapters.database, done.model, user_id)
+    done.moves = finish_moves(context.database, done.model, user_id)
     return done
 
 
@@ -116,7 +117,7 @@ def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> 
     return lacking
 
 
-def fill(adapters: Adapters, places: Sequence[RecordLocation]) -> Iterator[tuple[RecordLocation, int | Exception]]:
+def fill(context: Context, places: Sequence[RecordLocation]) -> Iterator[tuple[RecordLocation, int | Exception]]:
     """Read, embed and write records; says of each how many passages it has, or why it has no vectors yet."""
     by_id = {place.record_id: place for place in places}
     read: dict[UUID, RecordTexts] = {}
@@ -125,7 +126,7 @@ def fill(adapters: Adapters, places: Sequence[RecordLocation]) -> Iterator[tuple
     def texts() -> Iterator[RecordTexts]:
         for place in places:
             try:
-                summary, passages = _read(adapters, place)
+                summary, passages = _read(context, place)
             except OperationalError:
                 raise
             except Exception as error:  # one damaged file must not take its neighbours down
@@ -134,15 +135,15 @@ def fill(adapters: Adapters, places: Sequence[RecordLocation]) -> Iterator[tuple
             read[place.record_id] = RecordTexts(place.record_id, summary, passages)
             yield read[place.record_id]
 
-    for group in embed_texts(adapters.embedder, texts()):
+    for group in embed_texts(context.embedder, texts()):
         for record_id, found in group:
             place = by_id[record_id]
             if isinstance(found, Exception):
                 yield place, found
                 continue
             try:
-                with adapters.database.pipeline() as tx:
-                    _write(tx, place.user_id, adapters.embedder.model, read.pop(record_id), found)
+                with context.database.pipeline() as tx:
+                    _write(tx, place.user_id, context.embedder.model, read.pop(record_id), found)
             except ConflictError as error:
                 yield place, error
             else:
@@ -150,10 +151,10 @@ def fill(adapters: Adapters, places: Sequence[RecordLocation]) -> Iterator[tuple
     yield from unreadable
 
 
-def _read(adapters: Adapters, place: RecordLocation) -> tuple[str, list[Passage]]:
+def _read(context: Context, place: RecordLocation) -> tuple[str, list[Passage]]:
     """The summary of a record, and its passages with their texts."""
     key = {"record_id": place.record_id}
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         found = lock_record(tx, place.user_id, place.record_id)
         if found is None:
             raise ConflictError("the record is gone")
@@ -162,7 +163,7 @@ def _read(adapters: Adapters, place: RecordLocation) -> tuple[str, list[Passage]
     assert record is not None
     if not ranges:
         return record["summary"], []
-    return record["summary"], _passages(adapters.objects, record, ranges)
+    return record["summary"], _passages(context.objects, record, ranges)
 
 
 def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[dict[str, Any]]) -> list[Passage]:

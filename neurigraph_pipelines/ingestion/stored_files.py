@@ -16,7 +16,7 @@ from neurigraph_pipelines.lifecycle.object_keys import active_key, original_key
 from neurigraph_pipelines.model import Segment, StoredObject
 from neurigraph_pipelines.ports import ObjectStore
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
-from neurigraph_pipelines.text.stored_text import packed, unpacked
+from neurigraph_pipelines.text.stored_text import compress, decompress
 from neurigraph_pipelines.text.transcript import Layout, TranscriptWriter
 
 
@@ -66,7 +66,7 @@ def write_transcript(objects: ObjectStore, writer: TranscriptWriter, part: Segme
     """
     layout = Layout()
     durable = _put_verified(objects, key, writer.members(part, layout))
-    text = objects.put(active_key(key), unpacked(objects.get(key)))
+    text = objects.put(active_key(key), decompress(objects.get(key)))
     digest = bytes.fromhex(text.sha256)
     return StoredFile("transcript", None, "transcript", "gzip", durable, layout.text_bytes, digest, layout)
 
@@ -85,7 +85,7 @@ def write_original(objects: ObjectStore, original: Original, transcript_key: str
     key = original_key(transcript_key, media.compressible)
     content = _checked(objects.get(original.staging_key), original)
     if media.compressible:
-        durable = _put_verified(objects, key, packed(content, gzip_level))
+        durable = _put_verified(objects, key, compress(content, gzip_level))
         objects.put(active_key(key), objects.get(original.staging_key))
     else:
         durable = _put_verified(objects, key, content)

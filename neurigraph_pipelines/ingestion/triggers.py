@@ -18,6 +18,7 @@ from uuid import UUID, uuid4
 
 from psycopg import OperationalError
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import (
     ItemFailure,
@@ -63,9 +64,8 @@ class Queue:
     next_attempt_at: datetime | None
 
 
-def claim(
-    database: Database,
-    settings: Settings,
+def lease_due(
+    context: Context,
     claimed_by: str,
     user_id: UUID | None = None,
     trigger_type: TriggerType | None = None,
@@ -80,9 +80,9 @@ def claim(
     Returns:
         The batch, or None when nothing is due.
     """
-    expire(database, settings)
+    expire(context)
     batch_id = uuid4()
-    with database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         tx.execute(
             _QUERIES["claim"],
             {
@@ -90,16 +90,16 @@ def claim(
                 "claimed_by": claimed_by,
                 "user_id": user_id,
                 "trigger_type": trigger_type.value if trigger_type is not None else None,
-                "lease_seconds": settings.claim_lease_seconds,
-                "max_segments": settings.batch_max_segments,
-                "max_tokens": settings.batch_max_tokens,
+                "lease_seconds": context.settings.claim_lease_seconds,
+                "max_segments": context.settings.batch_max_segments,
+                "max_tokens": context.settings.batch_max_tokens,
             },
         )
         rows = tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by}).fetchall()
     return next((Batch(**row) for row in rows if row["batch_id"] == batch_id), None)
 
 
-def expire(database: Database, settings: Settings) -> int:
+def expire(context: Context) -> int:
     """Return segments whose claim ran out without a sign of life to the queue, or to a person after the last attempt.
 
     An attempt of theirs is used up only where it was the one segment of its batch: a segment that kills its process is
@@ -108,8 +108,8 @@ def expire(database: Database, settings: Settings) -> int:
     Returns:
         How many there were.
     """
-    with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["expire_claims"], {"max_attempts": settings.max_attempts}).fetchone()
+    with context.database.pipeline() as tx:
+        row = tx.execute(_QUERIES["expire_claims"], {"max_attempts": context.settings.max_attempts}).fetchone()
     assert row is not None
     expired: int = row["expired"]
     return expired
@@ -121,18 +121,16 @@ def open_batches(database: Database, claimed_by: str) -> list[Batch]:
         return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by})]
 
 
-def claim_for_runs(
-    database: Database, settings: Settings, claimed_by: str, trigger_type: TriggerType | None = None
-) -> list[Batch]:
+def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType | None = None) -> list[Batch]:
     """What a sensor asks runs for: batches already claimed, and new ones up to ``batches_in_flight``.
 
     A batch that was claimed but whose run was never asked for, because the sensor died between the two, is listed
     again; a run that exists already is recognised by its run key.
     """
-    expire(database, settings)  # first, or batches whose runs died would keep every place for ever
-    batches = open_batches(database, claimed_by)
-    while len(batches) < settings.batches_in_flight:
-        batch = claim(database, settings, claimed_by, trigger_type=trigger_type)
+    expire(context)  # first, or batches whose runs died would keep every place for ever
+    batches = open_batches(context.database, claimed_by)
+    while len(batches) < context.settings.batches_in_flight:
+        batch = lease_due(context, claimed_by, trigger_type=trigger_type)
         if batch is None:
             break
         batches.append(batch)
@@ -150,16 +148,16 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
 
 
 @contextmanager
-def held(database: Database, settings: Settings, batch_id: UUID) -> Iterator[None]:
+def keep_lease(context: Context, batch_id: UUID) -> Iterator[None]:
     """Keep a batch claimed for as long as the block runs, however long a step takes."""
     done = threading.Event()
 
     def give_signs_of_life() -> None:
-        while not done.wait(settings.claim_lease_seconds / 3):
+        while not done.wait(context.settings.claim_lease_seconds / 3):
             with suppress(NeurigraphError, OperationalError):  # the next sign may get through
-                renew(database, batch_id, settings.claim_lease_seconds)
+                renew(context.database, batch_id, context.settings.claim_lease_seconds)
 
-    renew(database, batch_id, settings.claim_lease_seconds)
+    renew(context.database, batch_id, context.settings.claim_lease_seconds)
     beside = threading.Thread(target=give_signs_of_life, name="claim", daemon=True)
     beside.start()
     try:
@@ -233,23 +231,21 @@ def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
     return (load(database, ref) for ref in refs)
 
 
-def give_back(
-    database: Database, settings: Settings, batch_id: UUID, failure: ItemFailure, attempts: int
-) -> str | None:
+def give_back(context: Context, batch_id: UUID, failure: ItemFailure, attempts: int) -> str | None:
     """Return a failed item to the queue, or to ``pipeline_failures`` when no attempt is left or could help.
 
     Returns:
         The state it is in now, or None when the batch did not hold it any more.
     """
-    with database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         row = tx.execute(
             _QUERIES["give_back"],
             {
                 "trigger_id": failure.trigger_id,
                 "batch_id": batch_id,
                 "final": not failure.transient,
-                "max_attempts": settings.max_attempts,
-                "delay_seconds": retry_delay(settings, attempts, failure.retry_after),
+                "max_attempts": context.settings.max_attempts,
+                "delay_seconds": retry_delay(context.settings, attempts, failure.retry_after),
                 "step": failure.step,
                 "error": failure.error[:4_000],
             },

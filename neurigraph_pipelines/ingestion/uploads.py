@@ -16,14 +16,14 @@ from uuid import UUID, uuid4
 
 from psycopg import OperationalError
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.extraction import document_messages
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH, Inbox
 from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.lifecycle.object_keys import STAGING, staging_key
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind, StoredObject
-from neurigraph_pipelines.ports import Database, ObjectStore, Redactor, TextExtractor, TokenCounter, Transaction
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import TextExtractor, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
@@ -70,18 +70,11 @@ class Read:
 class Uploads:
     """The uploads of an installation."""
 
-    def __init__(
-        self,
-        database: Database,
-        objects: ObjectStore,
-        tokens: TokenCounter,
-        settings: Settings,
-        redactor: Redactor | None = None,
-    ) -> None:
-        self._database = database
-        self._objects = objects
-        self._inbox = Inbox(tokens, settings, redactor)
-        self._settings = settings
+    def __init__(self, context: Context) -> None:
+        self._database = context.database
+        self._objects = context.objects
+        self._inbox = Inbox(context)
+        self._settings = context.settings
 
     def receive(
         self,

@@ -15,9 +15,10 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.model import Claims, Evidence, Statement
-from neurigraph_pipelines.ports import Adapters, LanguageModel, Reranker, TokenCounter
+from neurigraph_pipelines.ports import LanguageModel, Reranker, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.parse import lexer_of, parse
@@ -106,7 +107,7 @@ class _Passage:
 
 
 def ask(
-    adapters: Adapters,
+    adapters: Context,
     settings: Settings,
     claims: Claims,
     question: Question,
@@ -164,7 +165,7 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
 
 
 def _read(
-    adapters: Adapters, settings: Settings, claims: Claims, found: Answer, most: int, notes: list[str]
+    adapters: Context, settings: Settings, claims: Claims, found: Answer, most: int, notes: list[str]
 ) -> list[_Passage]:
     """The best messages of phase one with their words, best first; only their bytes are read."""
     files = settings.ask_files

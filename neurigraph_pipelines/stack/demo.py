@@ -76,7 +76,7 @@ def run(installation: Installation, listener: Listener) -> None:
 
 
 def _import(installation: Installation, claims: Claims, path: Path, listener: Listener) -> None:
-    report = import_file(installation.database, installation.tokens, installation.settings, claims, path, "jsonl")
+    report = import_file(installation.acting_for(claims), path, "jsonl")
     if report.messages_added:
         counter = installation.tokens
         listener.say(

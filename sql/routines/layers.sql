@@ -113,6 +113,10 @@ DECLARE
         SELECT n.nspname FROM pg_extension AS e
         INNER JOIN pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
     );
+    -- Of a full window, in passages.
+    window_length double precision := (
+        SELECT sum(w.weight::double precision) FROM jsonb_array_elements_text(question -> 'window_weights') AS w (weight)
+    );
     words tsquery;
     rare text [];
     weights double precision [];
@@ -232,7 +236,7 @@ BEGIN
             $passages$SELECT
                 string_agg(
                     uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
-                    || float4send(coalesce(%3$s, 3.25 * p.lexeme_count)::real)
+                    || float4send(coalesce(%3$s, $11 * p.lexeme_count)::real)
                     || int4send(CASE %4$s WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END)
                     || int4send(cardinality(p.lexemes)) || int4send(%5$s), ''
                 ),
@@ -265,7 +269,7 @@ BEGIN
             found.ids, found.sources, node.model, found.models, found.next_models,
             candidates.records, candidates.seqs,
             least(node.width, 512), decode(repeat('00', 4 + 2 * least(node.width, 512)), 'hex'),
-            candidates.are_eligible;
+            candidates.are_eligible, window_length;
         RETURN NEXT;
     END LOOP;
 END

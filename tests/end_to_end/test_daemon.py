@@ -51,7 +51,7 @@ def embedded(monkeypatch: pytest.MonkeyPatch, session_home: Path, tmp_path: Path
 
 def end_conversation(installation: Installation, user: User, external_id: str) -> None:
     """Put a conversation into the inbox and end it, as an application would."""
-    inbox = Inbox(installation.tokens, installation.settings)
+    inbox = Inbox(installation.context)
     roles = (Role.USER, Role.ASSISTANT, Role.USER)
     conversation = NewConversation(
         external_id,
@@ -72,7 +72,7 @@ def end_meeting(installation: Installation, user: User, external_id: str) -> Non
     said = (NewMessage(Role.USER, "The crane comes on Monday.", "Ilse"), NewMessage(Role.USER, "Good.", "Omar"))
     meeting = NewConversation(external_id, said, ended_at=datetime.now(UTC), event_kind=EventKind.MEETING)
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        Inbox(installation.tokens, installation.settings).add_conversation(tx, user.user_id, meeting)
+        Inbox(installation.context).add_conversation(tx, user.user_id, meeting)
 
 
 def await_stored(installation: Installation, stack: LocalStack, count: int) -> None:

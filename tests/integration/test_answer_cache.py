@@ -16,7 +16,7 @@ from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, schemas_of
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, schemas_of
 
 
 class CountingEmbedder(WordEmbedder):
@@ -38,7 +38,7 @@ class Asker:
 
     def remember(self, *contents: str) -> None:
         converse(self.here, self.claims, *contents)
-        ingest(plain_adapters(self.here), self.here.settings, self.user)
+        ingest(plain_context(self.here), self.user)
 
     def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Answer:
         asked = Question(text, limit=50, **more)

@@ -50,7 +50,7 @@ class Memory:
         return search(here.database, here.embedder, here.settings, self.claims, Question(query), asked_at=ASKED_AT)
 
     def ask(self, query: str) -> Reply:
-        return ask(self.here.adapters, self.here.settings, self.claims, Question(query), asked_at=ASKED_AT)
+        return ask(self.here.context, self.here.settings, self.claims, Question(query), asked_at=ASKED_AT)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def memory(shared_installation: Installation) -> Memory:
     here = shared_installation
     user, claims = new_user(here)
     for name, form in (("bob.jsonl", "jsonl"), ("allotment-meeting.json", "qmsum")):
-        import_file(here.database, here.tokens, here.settings, claims, SAMPLES / name, form)
-    ingest(here.adapters, here.settings, user)
+        import_file(here.acting_for(claims), SAMPLES / name, form)
+    ingest(here.context, user)
     return Memory(here, claims)
 
 
@@ -156,8 +156,8 @@ def test_one_sentence_of_a_real_meeting_is_found(shared_installation: Installati
     here = shared_installation
     user, claims = new_user(here)
     path = data_folder / "qmsum" / "Bmr003.json"
-    import_file(here.database, here.tokens, here.settings, claims, path, "qmsum")
-    ingest(here.adapters, here.settings, user)
+    import_file(here.acting_for(claims), path, "qmsum")
+    ingest(here.context, user)
     queries = json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]
     found = 0
     for query in queries:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.history import diff
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
@@ -20,21 +20,21 @@ from tests.support.shared_graph import SharedGraph, new_shared_graph
 class Shelf:
     """A shared graph, and its memories as somebody sees them."""
 
-    def __init__(self, here: Installation, adapters: Adapters) -> None:
+    def __init__(self, here: Installation, context: Context) -> None:
         self.graph: SharedGraph = new_shared_graph(here)
-        self.adapters = adapters
+        self.context = context
 
     def memory(self, path: str, claims: Claims) -> Memory:
         """The first one of a node."""
-        return Memory(self.graph.installation, self.adapters.embedder, claims, self.graph.record_of(path)[0])
+        return Memory(self.graph.installation, self.context.embedder, claims, self.graph.record_of(path)[0])
 
     def seen_by(self, memory: Memory, claims: Claims) -> Memory:
         return Memory(memory.here, memory.embedder, claims, memory.record_id)
 
 
 @pytest.fixture
-def shelf(here: Installation, adapters: Adapters) -> Shelf:
-    return Shelf(here, adapters)
+def shelf(here: Installation, context: Context) -> Shelf:
+    return Shelf(here, context)
 
 
 def test_a_persona_revises_what_it_may_write_to_and_is_the_author(shelf: Shelf) -> None:

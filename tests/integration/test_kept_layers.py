@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -15,6 +14,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError
@@ -27,13 +27,12 @@ from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.vectors import NamedEmbedder
 
 ROOM = 64_000_000
@@ -126,12 +125,12 @@ def remembered(here: Installation) -> tuple[User, Claims]:
     user, claims = new_user(here)
     for texts in TEXTS:
         converse(here, claims, *texts)
-    ingest(embedding(here, MODELS[0]), here.settings, user)
+    ingest(embedding(here, MODELS[0]), user)
     return user, claims
 
 
-def embedding(here: Installation, model: str) -> Adapters:
-    return replace(plain_adapters(here), embedder=NamedEmbedder(model, 16))
+def embedding(here: Installation, model: str) -> Context:
+    return plain_context(here).using(embedder=NamedEmbedder(model, 16))
 
 
 def places(here: Installation, claims: Claims) -> list[dict[str, Any]]:
@@ -250,12 +249,16 @@ def change(here: Installation, user: User, claims: Claims, how: str, one: int, o
     known = places(here, claims)
     first, second = known[one % len(known)], known[other % len(known)]
     record, model = first["record_id"], MODELS[other % 2]
-    adapters = embedding(here, model)
+    context = embedding(here, model)
     if how == "remember":
         converse(here, claims, *TEXTS[one % len(TEXTS)], f"A new kite number {other}.")
-        ingest(adapters, here.settings, user)
+        ingest(context, user)
     elif how == "revise":
-        revise(here.database, adapters.embedder, claims, record, Revision(title=f"Renamed {other}", summary="A kite."))
+        revise(
+            here.acting_for(claims).using(embedder=context.embedder),
+            record,
+            Revision(title=f"Renamed {other}", summary="A kite."),
+        )
     elif how == "supersede":
         supersede(here.database, claims, record, second["record_id"] if other % 3 else None)
     elif how == "move":
@@ -263,13 +266,13 @@ def change(here: Installation, user: User, claims: Claims, how: str, one: int, o
     elif how == "merge":
         merge_nodes(here.database, claims, first["node_id"], second["node_id"])
     elif how == "reembed":
-        reembed(adapters, None, datetime(2200, 1, 1, tzinfo=UTC), user.user_id)
-        heal_pending(adapters, here.settings, user_id=user.user_id)
+        reembed(context, None, datetime(2200, 1, 1, tzinfo=UTC), user.user_id)
+        heal_pending(context, user_id=user.user_id)
     elif how == "forget" and len(known) > 1:
-        forget(here.database, here.objects, here.settings, claims, Subject(SubjectKind.RECORD, record), through="test")
+        forget(here.acting_for(claims), Subject(SubjectKind.RECORD, record), through="test")
     elif how == "compress":
         asleep = here.settings.model_copy(update={"dormancy_days": 0})
-        sweep_dormant(here.database, here.objects, asleep, user_id=user.user_id)
+        sweep_dormant(here.context.using(settings=asleep), user_id=user.user_id)
 
 
 @settings(THOROUGH, max_examples=6)

@@ -14,7 +14,7 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows, schemas_of
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 TOPICS = ("Boats", "Music", "Garden")
@@ -26,7 +26,7 @@ def claims(shared_installation: Installation) -> Claims:
     user, claims = new_user(here)
     for topic in TOPICS:
         converse(here, claims, f"#{topic} Something about {topic}.", f"And more about {topic}.")
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
     return claims
 
 
@@ -136,7 +136,7 @@ def test_a_message_of_many_passages_is_found_once(shared_installation: Installat
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Boats " + " ".join(f"The boat has rope number {n}." for n in range(400)), "A cello.")
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
     (schema,) = [home for path, home in schemas_of(here, user).items() if path == "Boats"]
     passages = rows(here, f'SELECT DISTINCT first_message FROM "{schema}".passages')
     many = rows(here, f'SELECT count(*) AS n FROM "{schema}".passages')[0]["n"]

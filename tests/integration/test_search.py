@@ -21,7 +21,7 @@ from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Answer, Que
 from neurigraph_pipelines.retrieval.query.rank import WEIGHTS
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 
 SAMPLES = ROOT / "samples"
 
@@ -49,7 +49,7 @@ def remember(installation: Installation, *conversations: tuple[str, ...]) -> Mem
     user, claims = new_user(installation)
     for contents in conversations:
         converse(installation, claims, *contents)
-        ingest(plain_adapters(installation), installation.settings, user)
+        ingest(plain_context(installation), user)
     return Memory(installation, user, claims)
 
 
@@ -296,8 +296,8 @@ def _roots(memory: Memory) -> list[Any]:
 def test_most_questions_of_the_samples_find_their_evidence_first(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here, "bob")
-    import_file(here.database, here.tokens, here.settings, claims, SAMPLES / "bob.jsonl", "jsonl")
-    ingest(here.adapters, here.settings, user)
+    import_file(here.acting_for(claims), SAMPLES / "bob.jsonl", "jsonl")
+    ingest(here.context, user)
     questions = json.loads((SAMPLES / "questions.json").read_text())
     first, among_three = 0, 0
     for question in questions:

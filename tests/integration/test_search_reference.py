@@ -24,7 +24,7 @@ from tests.support.memories import (
     ingest,
     new_user,
     node_rows,
-    plain_adapters,
+    plain_context,
     schemas_of,
 )
 
@@ -104,7 +104,7 @@ def test_messages_are_ranked_as_the_formula_says(shared_installation: Installati
     user, claims = new_user(here)
     for contents in SAID:
         converse(here, claims, *contents)
-        ingest(plain_adapters(here), here.settings, user)
+        ingest(plain_context(here), user)
     query = (
         "SELECT record_id, seq, lexemes, frequencies, lexeme_count, embedding, window_embedding, role::text "
         "FROM {schema}.passages"
@@ -142,7 +142,7 @@ def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_insta
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Boats The boat needs oil.")
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
 
     def boost(first: datetime, days: float) -> float:
         asked = Question("boat", explain=True, periods=((first, first + timedelta(days=days)),))

@@ -70,7 +70,7 @@ def run(instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.ExecuteInPro
 
 def put(installation: Installation, user: User, conversation: NewConversation) -> None:
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        Inbox(installation.tokens, installation.settings).add_conversation(tx, user.user_id, conversation)
+        Inbox(installation.context).add_conversation(tx, user.user_id, conversation)
 
 
 def talk(about: str, messages: int) -> tuple[NewMessage, ...]:
@@ -91,7 +91,7 @@ def test_each_sensor_finds_its_own_and_no_run_is_asked_for_twice(
     assert [tick(instance, name) for name in SENSORS] == [[], [], []]
     put(installation, user, NewConversation("open", talk("the boathouse", 30)))
     put(installation, user, NewConversation("meeting", talk("the survey", 4), event_kind=EventKind.MEETING))
-    inbox = Inbox(installation.tokens, installation.settings)
+    inbox = Inbox(installation.context)
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
         for kind, external_id, event_kind in (
             (SourceKind.EVENT, "meeting", EventKind.MEETING),
@@ -142,10 +142,7 @@ def test_a_real_meeting_is_imported_stored_and_found(
 ) -> None:
     claims = Claims.of_user(user.user_id)
     report = import_file(
-        installation.database,
-        installation.tokens,
-        installation.settings,
-        claims,
+        installation.acting_for(claims),
         data_folder / "qmsum" / "ES2002a.json",
         "qmsum",
     )

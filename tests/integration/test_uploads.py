@@ -59,7 +59,7 @@ def upload(installation: Installation, claims: Claims, name: str, content: bytes
 def store(installation: Installation) -> list[str]:
     """Read and store all that waits; gives the titles of the records."""
     installation.uploads.read_due(installation.text_extractor)
-    results = list(run_due(installation.adapters, installation.settings, "tests"))
+    results = list(run_due(installation.context, "tests"))
     assert [returned for result in results for returned in result.returned] == []
     installation.uploads.clear()
     return [record.title for result in results for record in result.stored]
@@ -331,7 +331,7 @@ def test_bytes_that_changed_while_they_waited_are_not_stored(installation: Insta
     upload(installation, bob, "ferry.pdf", FERRY)
     installation.uploads.read_due(installation.text_extractor)
     installation.objects.put(staged(installation)[0], [FERRY.replace(b"Helvetica", b"Helvetico")])
-    (result,) = run_due(installation.adapters, installation.settings, "tests")
+    (result,) = run_due(installation.context, "tests")
     assert result.stored == ()
     ((failure, state),) = result.returned
     assert "is not what was uploaded any more" in failure.error
@@ -586,7 +586,7 @@ def test_the_sensor_asks_for_a_run_that_takes_in_and_reads(
         assert installation.uploads.status(bob, upload_id)["state"] == "extracted"
         assert len(installation.uploads.listed(bob)) == 2
         assert isinstance(tick(), dg.SkipReason)
-        assert len(next(run_due(installation.adapters, installation.settings, "tests")).stored) == 2
+        assert len(next(run_due(installation.context, "tests")).stored) == 2
         assert isinstance(tick(), dg.RunRequest)  # staged bytes can be cleared away
         assert upload_job.execute_in_process(instance=instance, resources=resources).success
         assert staged(installation) == []

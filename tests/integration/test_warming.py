@@ -16,7 +16,7 @@ from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefet
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.locks import wait_until_locked
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 
 CHAIN = ("One", "Two", "Three", "Four", "Five")
 
@@ -28,7 +28,7 @@ def claims(shared_installation: Installation) -> Claims:
     user, claims = new_user(here)
     for text in ("#One first", *(f"#{name} next @{before}:after" for before, name in pairwise(CHAIN))):
         converse(here, claims, text)
-        ingest(plain_adapters(here), here.settings, user)
+        ingest(plain_context(here), user)
     return claims
 
 

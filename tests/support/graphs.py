@@ -23,7 +23,7 @@ from tests.support.memories import (
     ingest,
     new_user,
     node_rows,
-    plain_adapters,
+    plain_context,
     rows,
     schemas_of,
     stored,
@@ -41,7 +41,7 @@ class Graph:
     def remember(self, *memories: str) -> list[UUID]:
         """Store memories, each a text such as ``#Family/Dave He likes boats.``; gives their records in order."""
         sources = [converse(self.here, self.claims, memory) for memory in memories]
-        done = ingest(plain_adapters(self.here), self.here.settings, self.user)
+        done = ingest(plain_context(self.here), self.user)
         results = stored(done)
         assert len(results) == len(memories), done
         found = rows(
@@ -99,7 +99,7 @@ class Graph:
 
     def check(self) -> None:
         """Everything that follows from the records and the nodes is as it would be if they had been made so."""
-        assert verify(self.here.database, self.here.objects, user_id=self.user.user_id).findings == []
+        assert verify(self.here.context, user_id=self.user.user_id).findings == []
         assert counted(self.here, self.user) == held(self.here, self.user)
         self._check_objects()
         nodes = rows(self.here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s", self.user.user_id)

@@ -20,6 +20,7 @@ from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.select import Anchor
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import WINDOW
 
 CANDIDATES = 100
 """Passages that an indexed node contributes by each of its two vectors; by words it contributes five times as many."""
@@ -27,7 +28,7 @@ CANDIDATES = 100
 _LOOKED_UP = 4_000
 """About how many passages of an indexed node are looked up by their words."""
 
-_WHOLE_NODES = {"question": Jsonb({}), "embedding": None}
+_WHOLE_NODES = {"question": Jsonb(WINDOW), "embedding": None}
 _QUERIES = statements("search")
 
 
@@ -133,6 +134,7 @@ def _candidates(context: SearchContext, parsed: ParsedQuestion, evidence: Eviden
         "source_kinds": [kind.value for kind in question.source_kinds],
         "speaker": question.speaker,
         "candidates": CANDIDATES,
+        **WINDOW,
     }
     return {"question": Jsonb(asked), "embedding": HalfVector(vector) if vector is not None else None}
 
