@@ -45,6 +45,7 @@ from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, re
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.model import (
+    KEYWORD_COLUMNS,
     RECORD_DIMENSIONS,
     CompressionState,
     ContentType,
@@ -334,10 +335,7 @@ class _AtomicZone:
                 "embedding": Vector(embedding),
                 "embedding_pending": vectors is None,
                 "embedding_model": self._embedded.model if vectors is not None else None,
-                "kw_entities": list(keywords.entities),
-                "kw_topics": list(keywords.topics),
-                "kw_dates": list(keywords.dates),
-                "kw_relationships": list(keywords.relationships),
+                **{column: list(getattr(keywords, name)) for name, column in KEYWORD_COLUMNS.items()},
                 "content_type": _CONTENT_TYPES[ref.source_kind].value,
                 "trigger_type": ref.trigger_type.value,
                 "source_kind": ref.source_kind.value,

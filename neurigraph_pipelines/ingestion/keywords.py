@@ -5,7 +5,7 @@ from __future__ import annotations
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
-from neurigraph_pipelines.model import Keywords, Segment
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Segment
 from neurigraph_pipelines.ports import LanguageModel
 
 STEP = "extract_keywords"
@@ -26,9 +26,7 @@ def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | N
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:
     """Return the keywords of one record, given its part of a segment."""
     found = model.extract_keywords(part)
-    return Keywords(
-        _bounded(found.entities), _bounded(found.topics), _bounded(found.dates), _bounded(found.relationships)
-    )
+    return Keywords(**{name: _bounded(getattr(found, name)) for name in KEYWORD_COLUMNS})
 
 
 def _bounded(words: tuple[str, ...]) -> tuple[str, ...]:

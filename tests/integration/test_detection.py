@@ -30,7 +30,7 @@ WATCH, TARGET, LIMIT = 480, 500, 620
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    """The sizes of the specification, a thousandth of each."""
+    """The default chunk sizes, a thousandth of each."""
     return settings.model_copy(
         update={"chunk_watch_tokens": WATCH, "chunk_target_tokens": TARGET, "chunk_limit_tokens": LIMIT}
     )
