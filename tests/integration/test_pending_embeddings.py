@@ -216,7 +216,7 @@ def test_ingesting_by_hand_heals_what_waits_and_says_so(
     assert (done["stored"], done["healed"], done["pending_embedding"]) == (0, 1, 1)
     make_due(installation)
     said = run_cli(settings, "ingest", more=made_up).stdout
-    assert "1 records that waited for their embedding have it now." in said
+    assert "1 waiting records were embedded." in said
     assert_healed(installation, user, 2)
 
 

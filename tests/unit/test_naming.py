@@ -12,8 +12,8 @@ from neurigraph_pipelines.graph.naming import (
     MAX_IDENTIFIER_BYTES,
     MAX_NAME_LENGTH,
     display_name,
+    is_presentable,
     name_key,
-    presentable,
     schema_name,
     slug,
 )
@@ -69,12 +69,12 @@ def test_keys_are_bounded_stable_and_free_of_control_characters(name: str) -> No
     ],
 )
 def test_junk_is_no_name(name: str) -> None:
-    assert not presentable(name)
+    assert not is_presentable(name)
 
 
 @pytest.mark.parametrize("name", ["Dave", "O'Brien", "C#", "Zoë Müller-Lüdenscheidt", "小明", "Q3 2024 budget", "AT&T"])
 def test_names_are_names(name: str) -> None:
-    assert presentable(name)
+    assert is_presentable(name)
 
 
 @pytest.mark.parametrize(
