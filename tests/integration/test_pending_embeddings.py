@@ -227,7 +227,9 @@ def test_ingesting_with_another_model_says_whom_it_cannot_help(
     store(installation, context)
     store_without_provider(installation, context, provider, user)
     said = run_cli(settings, "ingest").stdout
-    assert "1 records wait whose users' searches use another model than minilm-l6-v2: `neurigraph reembed`" in said
+    assert (
+        "1 records wait because their users' searches use another model than minilm-l6-v2: `neurigraph reembed`" in said
+    )
     assert pending(installation) == 1
 
 
