@@ -36,13 +36,13 @@ The same memories with the same vectors are in one table of pgvector with one HN
 databases on the same server. All contestants look question vectors up, so no time includes embedding. {ASKED}
 questions are asked, alternating between contestants in a new random order each time, for {LIMIT} memories of that user
 (of Neurigraph: {LIMIT} records and {LIMIT} messages, no cached answers). The search call is timed in the process that
-makes it. Every question is asked twice and the second time counts, because contestants loaded early find their pages displaced
-the first time. Neurigraph is listed twice: with the nodes cached in memory, as far as they fit; and, after the
-alternation, without any cache, so that every question reads its nodes. *Found* is the share of questions whose message
-is among the {LIMIT}: a fast answer that misses it is worth little. Peers run in their own environments with an HNSW
-index, their default. Their first {BY_API:,} memories are added through their own calls (*add*); the others are copied
-into their tables and the index is rebuilt, because adding row by row would take hours. mem0 runs without spaCy's
-models, which is less work than with them. All tables are vacuumed and analysed."""
+makes it. Every question is asked twice and the second time counts, because contestants loaded early find their pages
+displaced the first time. Neurigraph is listed twice: with the nodes cached in memory, as far as they fit; and, after
+the alternation, without any cache, so that every question reads its nodes. *Found* is the share of questions whose
+message is among the {LIMIT}: a fast answer that misses it is worth little. Peers run in their own environments with an
+HNSW index, their default. Their first {BY_API:,} memories are added through their own calls (*add*); the others are
+copied into their tables and the index is rebuilt, because adding row by row would take hours. mem0 runs without
+spaCy's models, which is less work than with them. All tables are vacuumed and analysed."""
 
 
 @dataclass(slots=True)
