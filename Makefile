@@ -35,7 +35,7 @@ lint: $(READY)  ## ruff, mypy, import-linter, sqlfluff
 	$(BIN)/sqlfluff lint --disable-progress-bar sql
 
 test: lint  ## All checks and all tests, as CI runs them
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 format: $(READY)  ## Put code and SQL into form
 	$(BIN)/ruff check --fix .
