@@ -69,10 +69,10 @@ BEGIN
 END
 $$;
 
--- Evidence for nodes that only the database has: `content` lists which nodes hold which rare word of the question in how
--- many passages, `words` the share of the question's words in the shells of nodes, and `occurrences` the number of
--- passages that hold each word. The shells are returned too, unless the caller knows the version in force. No row if the
--- claims allow nothing.
+-- Evidence for nodes that only the database has: `content` lists which nodes hold which rare word of the question in
+-- how many passages, `words` the share of the question's words in the shells of nodes, and `occurrences` the number of
+-- passages that hold each word. The shells are returned too, unless the caller knows the version in force. No row if
+-- the claims allow nothing.
 DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb);
 DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb, text);
 DROP FUNCTION IF EXISTS neurigraph.evidence(text [], text [], text, integer, text);
