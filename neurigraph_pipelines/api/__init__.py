@@ -1,1 +1,1 @@
-"""The HTTP face. It translates between JSON and the domain and decides nothing."""
+"""The HTTP API: routes, request and response bodies, limits and errors. It decides nothing about memories."""

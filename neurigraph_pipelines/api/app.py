@@ -1,6 +1,6 @@
-"""The application: routers, limits and errors put together over one installation.
+"""The FastAPI application: assembles routers, middleware and error handlers for one installation.
 
-Assembles and decides nothing. What an operation does stands in the router of its subject.
+Operations belong in the router of their subject.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from neurigraph_pipelines.api.problems import add_problem_handlers, documented, 
 from neurigraph_pipelines.wiring import Installation
 
 _DESCRIPTION = f"""
-Long-term memory for AI assistants: conversations go in, and questions are answered from what they said.
+Long-term memory for AI assistants: store conversations, events and files, and answer questions from them.
 
-Every call under `/v1` carries `Authorization: Bearer KEY`. Errors are problem details (RFC 9457,
-`application/problem+json`); what does not exist and what the key may not see give the same 404. A request body has
-at most {MAX_BODY_BYTES:,} bytes, but for uploads. Times are ISO 8601; one without a zone is taken as UTC.
+Every call under `/v1` needs the header `Authorization: Bearer KEY`. Errors are problem details (RFC 9457,
+`application/problem+json`). Objects that do not exist and objects that the key may not see give the same 404. A
+request body has at most {MAX_BODY_BYTES:,} bytes, except for uploads. Times are ISO 8601; a time without a zone is UTC.
 """
 
 
 class _Application(FastAPI):
-    """FastAPI, with the definition of a problem among the documented ones."""
+    """FastAPI, with the schema of problem details in its OpenAPI document."""
 
     def openapi(self) -> dict[str, Any]:
         documented = self.openapi_schema is not None
@@ -55,7 +55,7 @@ class _Application(FastAPI):
 
 
 def create_app(installation: Installation) -> FastAPI:
-    """Build the application over a migrated installation, which whoever calls this also closes."""
+    """Return the application for a migrated installation. The caller closes the installation."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -107,6 +107,6 @@ def create_app(installation: Installation) -> FastAPI:
 
 
 def _connect(installation: Installation) -> None:
-    """Make what requests share before the first one comes: they come in several threads at once."""
+    """Create the shared parts before the first request, since requests run in several threads at once."""
     for part in ("database", "objects", "tokens", "embedder"):
         getattr(installation, part)

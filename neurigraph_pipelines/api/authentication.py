@@ -1,6 +1,6 @@
-"""Who is calling: API keys and tokens for those who use a graph, the admin key for those who make users.
+"""Authentication of requests: API keys and tokens for users of a graph, the admin key for creating users.
 
-What a caller may see is decided in the database by the claims that are made here.
+The database decides what a caller may see, by the claims made here.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _AdminCredentials = Annotated[
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
-# Those that wait for nothing are asynchronous: others are called in a thread, which costs more than they do.
+# Asynchronous because FastAPI calls a synchronous dependency in a thread, which costs more than this function.
 async def _installation(request: Request) -> Installation:
     installation: Installation = request.app.state.installation
     return installation
 
 
 Here = Annotated[Installation, Depends(_installation)]
-"""The installation that the application was made for."""
+"""The installation that the application serves."""
 
 
 def _caller(installation: Here, credentials: _Credentials) -> Claims:
     if credentials is None:
-        raise UnauthenticatedError("this call needs `Authorization: Bearer` and an API key")
+        raise UnauthenticatedError("this call needs the header `Authorization: Bearer KEY` with an API key")
     return authenticate(installation.database, credentials.credentials, installation.token_verifier)
 
 
 Caller = Annotated[Claims, Depends(_caller)]
-"""Claims of whoever calls, by the key or token of the request."""
+"""Claims of the caller, from the key or token of the request."""
 
 
 def _writer(installation: Here, caller: Caller) -> Claims:
@@ -52,7 +52,7 @@ def _writer(installation: Here, caller: Caller) -> Claims:
 
 
 Writer = Annotated[Claims, Depends(_writer)]
-"""The same, of somebody who may write something somewhere; 403 for all others."""
+"""Claims of a caller who may write to at least one node; others get 403."""
 
 
 async def _owner(caller: Caller) -> Claims:
@@ -61,32 +61,32 @@ async def _owner(caller: Caller) -> Claims:
 
 
 Owner = Annotated[Claims, Depends(_owner)]
-"""The same, of the owner of a graph; 403 for all others."""
+"""Claims of the owner of a graph; others get 403."""
 
 
 def require_administrator(request: Request, installation: Here, credentials: _AdminCredentials) -> None:
-    """Let the holder of the admin key pass; without one set, whoever sits at this machine.
+    """Require the admin key, or a caller on this machine if no admin key is set.
 
     Raises:
         UnauthenticatedError: The admin key is missing or wrong.
-        ForbiddenError: No admin key is set, and the caller is elsewhere or the server is not the embedded one.
+        ForbiddenError: No admin key is set, and the caller is remote or the database is not the embedded one.
     """
     settings = installation.settings
     if settings.admin_key is None:
         if settings.database_url is None and _is_local(request):
             return
-        raise ForbiddenError("no admin key is set, so nobody may create users here: set NEURIGRAPH_ADMIN_KEY")
+        raise ForbiddenError("no admin key is set, so users cannot be created here: set NEURIGRAPH_ADMIN_KEY")
     if credentials is None:
-        raise UnauthenticatedError("this call needs `Authorization: Bearer` and the admin key")
+        raise UnauthenticatedError("this call needs the header `Authorization: Bearer KEY` with the admin key")
     expected = settings.admin_key.get_secret_value().encode("utf-8", "surrogatepass")
     if not hmac.compare_digest(credentials.credentials.encode("utf-8", "surrogatepass"), expected):
         raise UnauthenticatedError("this is not the admin key")
 
 
 def _is_local(request: Request) -> bool:
-    """Whether a program of this machine calls us by a name of this machine.
+    """Return whether the caller runs on this machine and addresses it by a loopback name.
 
-    A forwarded call may come from anywhere, and a page in a browser may have had its own name point here.
+    A forwarded call may come from anywhere, and a web page may make its own host name resolve to this machine.
     """
     if request.client is None or any(name in request.headers for name in _FORWARDED):
         return False

@@ -1,6 +1,6 @@
-"""Refuses request bodies that are too long or take too long, before they are in memory.
+"""Middleware that rejects request bodies that are too long or arrive too slowly, before they are in memory.
 
-How long a message or a title may be is the domain's affair.
+The domain limits the lengths of messages and titles.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from neurigraph_pipelines.api.problems import problem, retry_after
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
-"""Longest request body: the longest message by default, with every character escaped, and room for others."""
+"""Longest request body: the longest message by default, with every character escaped, and some reserve."""
 
 BODIES_TOGETHER = 8
-"""Bodies of the greatest length that may be in memory at one time."""
+"""Number of bodies of the greatest length that fit in memory at one time."""
 
 SLOWEST_BYTES_PER_SECOND = 500
-"""A body that keeps this rate is waited for, however long: the default of Apache's ``RequestReadTimeout``."""
+"""Slowest accepted rate of a body, the default of Apache's ``RequestReadTimeout``."""
 
-_CLOSE = {"Connection": "close"}  # what was not read cannot be told from a next request
+_CLOSE = {"Connection": "close"}  # the unread rest of the body would be taken for the next request
 
 
 class BodyLimit:
-    """ASGI middleware. A declared length is refused at once, a chunked body as soon as it has grown too long.
+    """ASGI middleware that rejects a too long declared length at once, and a chunked body once it grows too long.
 
     Args:
-        limit: Most bytes of a body. All that are being read may have ``BODIES_TOGETHER`` times as many.
-        larger: Other limits, by method and path, of bodies that are not kept in memory.
-        patience: Seconds that a body may take besides those that its length gives it.
+        limit: Most bytes of a body. All bodies being read together may have ``BODIES_TOGETHER`` times as many.
+        larger: Other limits, by method and path, for bodies that are not held in memory.
+        patience: Seconds that a body may take in addition to its length at ``SLOWEST_BYTES_PER_SECOND``.
     """
 
     def __init__(self, app: ASGIApp, limit: int, larger: Mapping[tuple[str, str], int], patience: float) -> None:
@@ -41,10 +41,10 @@ class BodyLimit:
         self._limit = limit
         self._larger = larger
         self._patience = patience
-        self._room = BODIES_TOGETHER * limit
+        self._free_bytes = BODIES_TOGETHER * limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with its body counted while it is read."""
+        """Pass a request on, and count its body while it is read."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,32 +57,33 @@ class BodyLimit:
             await problem(413, detail, headers=_CLOSE)(scope, receive, send)
             return
         received = 0
-        held = 0
+        in_use = 0
         complete = False
         started = time.monotonic()
 
         async def receive_within_limit() -> Message:
-            nonlocal received, held, complete
-            if complete:  # what comes now is only the end of the connection, which may be hours away
+            nonlocal received, in_use, complete
+            if complete:  # only the end of the connection can follow, which may be hours away
                 return await receive()
             due = started + self._patience + received / SLOWEST_BYTES_PER_SECOND
             try:
                 message = await asyncio.wait_for(receive(), due - time.monotonic())
             except TimeoutError as error:
-                raise HTTPException(408, "the request body came too slowly", headers=_CLOSE) from error
+                raise HTTPException(408, "the request body arrived too slowly", headers=_CLOSE) from error
             size = len(message.get("body", b""))
             received += size
             complete = not message.get("more_body", False)
             if received > limit:
                 raise HTTPException(413, detail, headers=_CLOSE)
             if in_memory:
-                if size > self._room:
-                    raise HTTPException(503, "too much is being sent at this moment", headers=_CLOSE | retry_after(1.0))
-                held += size
-                self._room -= size
+                if size > self._free_bytes:
+                    headers = _CLOSE | retry_after(1.0)
+                    raise HTTPException(503, "the service is receiving too much data: try again", headers=headers)
+                in_use += size
+                self._free_bytes -= size
             return message
 
         try:
             await self._app(scope, receive_within_limit, send)
         finally:
-            self._room += held
+            self._free_bytes += in_use

@@ -1,4 +1,4 @@
-"""The inbox: conversations, their messages, their end."""
+"""The inbox of conversations: open them, append messages, end them, set their privacy."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from neurigraph_pipelines.api import requests, responses, sources
+from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Here, Owner, Writer
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
 
 router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
@@ -20,14 +21,14 @@ router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented
     "",
     status_code=201,
     response_model=responses.Conversation,
-    responses={200: {"model": responses.Conversation, "description": "It existed already."}},
+    responses={200: {"model": responses.Conversation, "description": "The conversation exists already."}},
 )
 def open_conversation(
     body: requests.NewConversation, response: Response, caller: Writer, installation: Here
 ) -> dict[str, UUID]:
-    """Open a conversation, or find the one of that `external_id`."""
+    """Open a conversation, or return the existing one with the same `external_id`."""
     with installation.database.agent(caller) as tx:
-        conversation_id, made = sources.inbox(installation).open_source(
+        conversation_id, created = sources.inbox(installation).open_source(
             tx,
             caller.user_id,
             SourceKind.CONVERSATION,
@@ -36,7 +37,7 @@ def open_conversation(
             started_at=body.started_at,
             privacy=body.privacy,
         )
-    if not made:
+    if not created:
         response.status_code = 200
     return {"conversation_id": conversation_id}
 
@@ -47,9 +48,10 @@ def append_messages(
 ) -> dict[str, Any]:
     """Append messages in the order given.
 
-    They become findable once they were stored: when the conversation has ended, or has grown long. A response that
-    streams in is sent as far as it is there, not `complete`, and again under its `external_id` as it grows: that
-    replaces it, as long as it is the newest message, until it is complete.
+    Messages can be found once they are stored, which happens when the conversation has ended or has grown long. To
+    store a response while it is streaming, send the text so far with `complete` false, and send it again under the same
+    `external_id` as it grows. Each time it replaces the previous text, as long as it is the newest message and not
+    complete.
     """
     return sources.append(installation, caller, SourceKind.CONVERSATION, conversation_id, body.messages)
 
@@ -58,7 +60,7 @@ def append_messages(
 def end_conversation(
     conversation_id: UUID, caller: Writer, installation: Here, body: requests.End | None = None
 ) -> dict[str, UUID | datetime]:
-    """Say that a conversation has ended. Ending it again changes nothing and gives its first end."""
+    """End a conversation. Ending it again changes nothing and returns the time of its first end."""
     return {
         "conversation_id": conversation_id,
         "ended_at": sources.end(installation, caller, SourceKind.CONVERSATION, conversation_id, body),
@@ -67,5 +69,5 @@ def end_conversation(
 
 @router.patch("/{conversation_id}", status_code=204)
 def share_conversation(conversation_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
-    """Make a conversation private, or share it again, with all memories that came from it. Only the owner may."""
+    """Make a conversation and all memories from it private, or share them again. Only the owner may do so."""
     sources.set_privacy(installation, caller, SourceKind.CONVERSATION, conversation_id, body)

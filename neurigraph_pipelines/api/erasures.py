@@ -1,4 +1,4 @@
-"""Forgetting for good, and the receipts of it. Only the owner of a graph forgets; for all others nothing is there."""
+"""Permanent erasure and its receipts. Only the owner of a graph may erase; all others get 404."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.erasure import forget, receipts
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
@@ -19,49 +20,51 @@ from neurigraph_pipelines.wiring import Installation
 
 router = APIRouter(tags=["forgetting"], responses=documented(401, 404, 409, 422, 503))
 
-DryRun = Annotated[bool, Query(description="Say what would go, and change nothing.")]
+DryRun = Annotated[bool, Query(description="Return what would be erased, and change nothing.")]
 
 
 class ErasurePreview(BaseModel):
-    """What forgetting would erase."""
+    """What an erasure would remove."""
 
     subject_kind: SubjectKind
     subject_id: UUID
-    nodes: list[str] = Field(description="Paths of the nodes that would go, parents first.")
+    nodes: list[str] = Field(description="Paths of the nodes that would be erased, parents first.")
     records: int
     deltas: int
     files: int
     object_bytes: int
-    sources: int = Field(description="Conversations, events and uploads that would go whole.")
-    shared_sources: int = Field(description="Those of which other parts, or what is not stored yet, remain.")
+    sources: int = Field(description="Conversations, events and uploads that would be erased completely.")
+    shared_sources: int = Field(
+        description="Conversations, events and uploads of which other records or unstored parts remain."
+    )
 
 
 class ErasedObject(BaseModel):
-    """An object of a file that was on record."""
+    """An object in the object store that held an erased file."""
 
-    sha256: str | None = Field(description="Of the bytes as they lay in the store, in hex.")
+    sha256: str | None = Field(description="SHA-256 of the stored bytes, in hex.")
     size_bytes: int
     removed: bool
 
 
 class Erasure(BaseModel):
-    """A receipt: what was erased, and what stays. It holds none of the text."""
+    """The receipt of an erasure: what was erased and what remains. It contains no erased text."""
 
     erasure_id: UUID
-    user_id: UUID = Field(description="Whose it was, and who asked for it.")
+    user_id: UUID = Field(description="The owner, who requested the erasure.")
     subject_kind: SubjectKind
     subject_id: UUID
     requested_through: str
-    w: datetime = Field(description="When it was asked for.")
-    finished_at: datetime | None = Field(description="Null while rows or objects are left.")
-    erased: dict[str, int] = Field(description="How many of what.")
+    w: datetime = Field(description="Time of the request.")
+    finished_at: datetime | None = Field(description="Null until all rows and objects are removed.")
+    erased: dict[str, int] = Field(description="Number of erased rows and objects by kind.")
     kept: dict[str, list[UUID]] = Field(
-        description="What stays because other records need it: `sources`, and `originals` of uploads."
+        description="Ids that remain because other records need them: `sources`, and `originals` of uploads."
     )
 
 
 class ErasureWithObjects(Erasure):
-    """A receipt with the checksums of all objects."""
+    """The receipt of an erasure, with the checksums of all objects."""
 
     objects: list[ErasedObject]
 
@@ -70,24 +73,24 @@ class Erasures(BaseModel):
     """A page of receipts, newest first."""
 
     erasures: list[Erasure]
-    next_offset: int | None = Field(description="Where the next page begins; null on the last one.")
+    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
 
 
 @router.delete("/records/{record_id}", response_model=ErasureWithObjects | ErasurePreview)
 def forget_record(record_id: UUID, caller: Caller, installation: Here, dry_run: DryRun = False) -> dict[str, Any]:
-    """Erase a record with everything that was made of it, for good. Repeating it gives the receipt again."""
+    """Erase a record and everything derived from it, permanently. Repeating the call returns the same receipt."""
     return _forget(installation, caller, Subject(SubjectKind.RECORD, record_id), dry_run)
 
 
 @router.delete("/nodes/{node_id}", response_model=ErasureWithObjects | ErasurePreview)
 def forget_node(node_id: UUID, caller: Caller, installation: Here, dry_run: DryRun = False) -> dict[str, Any]:
-    """Erase a node, all nodes below it and their records, for good. Repeating it gives the receipt again."""
+    """Erase a node, all nodes below it and their records, permanently. Repeating the call returns the same receipt."""
     return _forget(installation, caller, Subject(SubjectKind.NODE, node_id), dry_run)
 
 
 @router.delete("/users/{user_id}", response_model=ErasureWithObjects | ErasurePreview)
 def forget_user(user_id: UUID, caller: Caller, installation: Here, dry_run: DryRun = False) -> dict[str, Any]:
-    """Erase the caller with all there is of them, their keys included, for good."""
+    """Erase the calling user and all their data, keys included, permanently."""
     return _forget(installation, caller, Subject(SubjectKind.USER, user_id), dry_run)
 
 
@@ -96,19 +99,18 @@ def list_erasures(
     caller: Caller,
     installation: Here,
     limit: Annotated[int, Query(ge=1, le=receipts.MAX_RECEIPTS)] = 50,
-    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    offset: Offset = 0,
 ) -> dict[str, Any]:
-    """Receipts of what the caller forgot, newest first."""
+    """List the receipts of the caller's erasures, newest first."""
     with installation.database.agent(caller) as tx:
         found = receipts.receipts(tx, caller.user_id, limit=limit + 1, offset=offset)
-    next_offset = offset + limit if len(found) > limit else None
-    return {"erasures": [asdict(each) for each in found[:limit]], "next_offset": next_offset}
+    return page("erasures", [asdict(receipt) for receipt in found], limit, offset)
 
 
 def _forget(installation: Installation, caller: Claims, subject: Subject, dry_run: bool) -> dict[str, Any]:
     here = installation
     if dry_run:
         return asdict(forget.preview(here.database, caller, subject))
-    receipt = forget.forget(here.database, here.objects, here.settings, caller, subject, through="api")
-    with here.database.pipeline() as tx:  # of a user who is gone nobody has the claims any more
+    receipt = forget.forget(here.acting_for(caller), subject, through="api")
+    with here.database.pipeline() as tx:  # the claims of an erased user are no longer valid
         return {**asdict(receipt), "objects": [asdict(each) for each in receipts.objects_of(tx, receipt.erasure_id)]}

@@ -1,4 +1,4 @@
-"""The inbox: events that have a start and an end in the world, their messages, their end."""
+"""The inbox of events, such as meetings: open them, append messages, end them, set their privacy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from neurigraph_pipelines.api import requests, responses, sources
+from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Here, Owner, Writer
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
 
 router = APIRouter(prefix="/events", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
@@ -22,13 +23,13 @@ router = APIRouter(prefix="/events", tags=["inbox"], responses=documented(401, 4
     status_code=201,
     response_model=responses.Event,
     response_model_exclude_none=True,
-    responses={200: {"model": responses.Event, "description": "It existed already."}},
+    responses={200: {"model": responses.Event, "description": "The event exists already."}},
 )
 def open_event(body: requests.NewEvent, response: Response, caller: Writer, installation: Here) -> dict[str, Any]:
-    """Open an event, or find the one of that `external_id`, and append what was said so far: all of it or nothing."""
+    """Open an event, or return the existing one with the same `external_id`, and append the messages so far."""
     inbox = sources.inbox(installation)
     with installation.database.agent(caller) as tx:
-        event_id, made = inbox.open_source(
+        event_id, created = inbox.open_source(
             tx,
             caller.user_id,
             SourceKind.EVENT,
@@ -42,7 +43,7 @@ def open_event(body: requests.NewEvent, response: Response, caller: Writer, inst
         if body.messages:
             appended = inbox.append(tx, SourceKind.EVENT, event_id, sources.new_messages(body.messages))
             opened["messages"] = asdict(appended)
-    if not made:
+    if not created:
         response.status_code = 200
     return opened
 
@@ -51,7 +52,7 @@ def open_event(body: requests.NewEvent, response: Response, caller: Writer, inst
 def append_to_event(
     event_id: UUID, body: requests.NewEventMessages, caller: Writer, installation: Here
 ) -> dict[str, Any]:
-    """Append messages in the order given. They become findable once the event has ended and was stored."""
+    """Append messages in the order given. They can be found once the event has ended and is stored."""
     return sources.append(installation, caller, SourceKind.EVENT, event_id, body.messages)
 
 
@@ -59,7 +60,7 @@ def append_to_event(
 def end_event(
     event_id: UUID, caller: Writer, installation: Here, body: requests.End | None = None
 ) -> dict[str, UUID | datetime]:
-    """Say that an event has ended; it is stored as one memory, however long. Ending it again changes nothing."""
+    """End an event, which is stored as one memory, whatever its length. Ending it again changes nothing."""
     return {
         "event_id": event_id,
         "ended_at": sources.end(installation, caller, SourceKind.EVENT, event_id, body),
@@ -68,5 +69,5 @@ def end_event(
 
 @router.patch("/{event_id}", status_code=204)
 def share_event(event_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
-    """Make an event private, or share it again, with all memories that came from it. Only the owner may."""
+    """Make an event and all memories from it private, or share them again. Only the owner may do so."""
     sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body)

@@ -1,4 +1,4 @@
-"""All of a user in one download. Restoring it is for the command line of whoever runs the database."""
+"""Download of all data of a user. The operator restores it on the command line with `neurigraph import`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from neurigraph_pipelines.wiring import Installation
 router = APIRouter(tags=["users"], responses=documented(401, 403, 503))
 
 EXPORTS_AT_ONCE = 2
-"""Each holds a connection to the database for as long as it is downloaded."""
+"""Most exports at the same time, since each holds a database connection until its download ends."""
 
-_RUNNING = threading.BoundedSemaphore(EXPORTS_AT_ONCE)
+_SLOTS = threading.BoundedSemaphore(EXPORTS_AT_ONCE)
 
 
 @router.get(
@@ -30,14 +30,15 @@ _RUNNING = threading.BoundedSemaphore(EXPORTS_AT_ONCE)
     responses={200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}},
 )
 def export(caller: Owner, installation: Here) -> StreamingResponse:
-    """Everything of the user, as a zip that is made while it is downloaded; one that breaks off cannot be opened.
+    """Download all data of the user as a zip file.
 
-    Only the owner of the graph gets one. It holds no API keys. `neurigraph import` restores it.
+    The zip file is written while it is downloaded. A download that breaks off leaves a file that cannot be opened. Only
+    the owner of the graph may export it. The file contains no API keys. `neurigraph import` restores it.
     """
-    if not _RUNNING.acquire(blocking=False):
-        raise TransientError("others are exporting at this moment: try again", retry_after=30)
+    if not _SLOTS.acquire(blocking=False):
+        raise TransientError("too many exports are running: try again later", retry_after=30)
     pieces = _zipped(installation, caller)
-    # What is wrong from the beginning is an answer of its own; and only what has begun gives its place back.
+    # Reading the first piece here turns early errors into proper responses, and ensures that the slot is released.
     return StreamingResponse(
         chain([next(pieces)], pieces),
         media_type="application/zip",
@@ -47,6 +48,6 @@ def export(caller: Owner, installation: Here) -> StreamingResponse:
 
 def _zipped(installation: Installation, caller: Claims) -> Iterator[bytes]:
     try:
-        yield from zipped(installation.database, installation.objects, caller.user_id)
+        yield from zipped(installation.context, caller.user_id)
     finally:
-        _RUNNING.release()
+        _SLOTS.release()

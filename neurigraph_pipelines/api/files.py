@@ -1,4 +1,4 @@
-"""Files: phase two, which opens one or one message of it, and the states they are in. Uploading is for ``uploads``."""
+"""Files: open a file or one message of it, and read or change its state. ``uploads`` receives new files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from neurigraph_pipelines.api import responses
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented, retry_after
+from neurigraph_pipelines.api.responses import files as responses
 from neurigraph_pipelines.errors import RehydratingError
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import CompressionState
@@ -25,29 +25,29 @@ from neurigraph_pipelines.retrieval.open import TRANSCRIPT_MEDIA_TYPE, OpenedFil
 router = APIRouter(prefix="/files", tags=["retrieval"], responses=documented(401, 404, 422, 503))
 
 MAX_WAIT_SECONDS = 30.0
-"""Longest that one call waits for a file that somebody else decompresses."""
+"""Longest time that one call waits for a file that another caller decompresses."""
 
 _PAUSE_SECONDS = 0.2
 _LARGEST_SEQ = 2**31 - 1
-_UNQUOTED = re.compile(r"[^A-Za-z0-9._-]")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 @router.get("/{file_id}", response_model=responses.File)
 def file_state(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Where a file stands in its life; looking at it is no access."""
+    """Return the state of a file. This does not count as an access."""
     return asdict(control.file_state(installation.database, caller, file_id))
 
 
 @router.post("/{file_id}/touch", response_model=responses.File)
 def touch(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Keep a file from going to sleep, as if it had been opened; one that sleeps goes on sleeping."""
-    return asdict(control.touch(installation.database, installation.settings, caller, file_id))
+    """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
+    return asdict(control.touch(installation.acting_for(caller), file_id))
 
 
 @router.post("/{file_id}/compress", response_model=responses.File, responses=documented(403, 409))
 def compress(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Send a file to sleep now; nothing happens when it sleeps already."""
-    return asdict(control.compress(installation.database, installation.objects, caller, file_id))
+    """Make a file dormant now. Nothing happens if it is dormant already."""
+    return asdict(control.compress(installation.acting_for(caller), file_id))
 
 
 @router.post(
@@ -55,7 +55,7 @@ def compress(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any
     response_class=Response,
     responses={
         200: {
-            "description": "The file; of an upload, as it was uploaded. With `message`, that message alone.",
+            "description": "The file; an upload as it was uploaded. With `message`, only that message.",
             "content": {
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
                 TRANSCRIPT_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
@@ -64,7 +64,7 @@ def compress(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any
         },
         202: {
             "model": responses.Rehydrating,
-            "description": "Somebody else is decompressing it: ask again after `Retry-After`.",
+            "description": "Another caller is decompressing the file: ask again after `Retry-After`.",
         },
     },
 )
@@ -73,12 +73,12 @@ async def open_by_id(
     caller: Caller,
     installation: Here,
     message: Annotated[int | None, Query(ge=1, le=_LARGEST_SEQ, description="Number of one message.")] = None,
-    text: Annotated[bool, Query(description="Of an upload, the text that was read out of it.")] = False,
+    text: Annotated[bool, Query(description="For an upload, return the text that was extracted from it.")] = False,
     wait: Annotated[
-        float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait while somebody else decompresses it.")
+        float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait while another caller decompresses it.")
     ] = 0.0,
 ) -> Response:
-    """Open exactly one file; it counts as accessed now. What sleeps is decompressed by whoever asks first."""
+    """Open exactly one file, which counts as an access. The first caller decompresses a dormant file."""
     database, objects, settings = installation.database, installation.objects, installation.settings
     if message is not None:
         opened = await run_in_threadpool(open_message, database, objects, settings, caller, file_id, message)
@@ -93,7 +93,7 @@ async def open_by_id(
             if left <= 0:
                 body = {"file_id": str(file_id), "state": CompressionState.REHYDRATING}
                 return JSONResponse(body, 202, retry_after(error.retry_after_seconds))
-        # Those who wait hold no thread: a file that takes long keeps nobody else from being served.
+        # Waiting here occupies no thread, so a slow file does not block other requests.
         await asyncio.sleep(min(_PAUSE_SECONDS, left))
 
 
@@ -108,5 +108,5 @@ def _content(file: OpenedFile) -> Response:
 
 
 def _disposition(file_name: str) -> str:
-    """A name for saving: plain for old programs, and in full by RFC 5987."""
-    return f"attachment; filename=\"{_UNQUOTED.sub('_', file_name)}\"; filename*=UTF-8''{quote(file_name, safe='')}"
+    """Return a ``Content-Disposition`` with the file name in ASCII for old clients, and in full as in RFC 5987."""
+    return f"attachment; filename=\"{_UNSAFE.sub('_', file_name)}\"; filename*=UTF-8''{quote(file_name, safe='')}"

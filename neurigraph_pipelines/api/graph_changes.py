@@ -1,4 +1,4 @@
-"""Changes of the graph: records that lie elsewhere, and nodes that are renamed, moved, merged and split."""
+"""Changes to the graph: move records, and rename, move, merge and split nodes."""
 
 from __future__ import annotations
 
@@ -19,80 +19,79 @@ from neurigraph_pipelines.model import ConceptKind
 
 router = APIRouter(tags=["graph"], responses=documented(401, 403, 404, 409, 422, 503))
 
-_DRY_RUN = Field(default=False, description="Say what would be done, and change nothing.")
+_DRY_RUN = Field(default=False, description="Return what would be done, and change nothing.")
 _NAME_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": MAX_NAME_LENGTH}
 
 
 class MoveRecord(Form):
-    """Where a record is to lie."""
+    """The node to move a record to."""
 
     node_id: UUID
     dry_run: bool = _DRY_RUN
 
 
 class ChangeNode(Form):
-    """Another name of a node, or another node for it to lie below: one of them."""
+    """A new name or a new parent of a node: exactly one of them."""
 
     name: str | None = Field(default=None, json_schema_extra=_NAME_SCHEMA)
     parent_node_id: UUID | None = None
     dry_run: bool = _DRY_RUN
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _exactly_one(self) -> Self:
         if (self.name is None) == (self.parent_node_id is None):
-            raise ValueError("give a name or a parent_node_id: one of them")
+            raise ValueError("give either name or parent_node_id")
         return self
 
 
 class Merge(Form):
-    """The node that takes over what this one has."""
+    """The node to merge this one into."""
 
     into_node_id: UUID
     dry_run: bool = _DRY_RUN
 
 
 class Split(Form):
-    """A new node, and the records that it gets: those of which all that is said is true."""
+    """A new node, and the records that move to it: those that meet all the conditions."""
 
     name: str = Field(json_schema_extra=_NAME_SCHEMA)
     kind: ConceptKind = ConceptKind.TOPIC
-    beside: bool = Field(default=False, description="Beside this node; else below it.")
+    beside: bool = Field(default=False, description="Create the new node beside this one instead of below it.")
     record_ids: list[UUID] | None = Field(default=None, max_length=moving.MAX_RECORDS)
-    keyword: str | None = Field(default=None, description="One of their keywords, in any case.")
-    occurred_after: datetime | None = Field(default=None, description="What happened then or later.")
-    occurred_before: datetime | None = Field(default=None, description="What happened before then.")
+    keyword: str | None = Field(default=None, description="A keyword of the records; case is ignored.")
+    occurred_after: datetime | None = Field(default=None, description="Records of what happened at this time or later.")
+    occurred_before: datetime | None = Field(default=None, description="Records of what happened before this time.")
     dry_run: bool = _DRY_RUN
 
     @property
     def chosen(self) -> moving.Chosen:
-        """The records as the domain takes them."""
+        """The conditions as a domain value."""
         return moving.Chosen(self.record_ids, self.keyword, self.occurred_after, self.occurred_before)
 
 
 class GraphChange(BaseModel):
-    """What was done, or would be."""
+    """The result of a change to the graph, or of its dry run."""
 
     node_id: UUID | None = Field(
-        description="The node that was changed, or that what was moved lies in now; null for one that a dry run does "
-        "not make."
+        description="The node that was changed, or that the records moved to; null if a dry run would create it."
     )
-    node_path: str = Field(description="Where that node lies now.")
-    records: int = Field(description="That lie in another node now.")
-    nodes_moved: int = Field(description="That lie elsewhere now, with all below them.")
-    nodes_removed: int = Field(description="That were merged into others.")
-    grants_ended: int = Field(description="Grants of nodes that were removed.")
+    node_path: str = Field(description="New path of that node.")
+    records: int = Field(description="Number of records that moved to another node.")
+    nodes_moved: int = Field(description="Number of nodes with a new path, nodes below included.")
+    nodes_removed: int = Field(description="Number of nodes that were merged into others.")
+    grants_ended: int = Field(description="Number of grants that ended because their node was removed.")
     dry_run: bool
 
 
 @router.post("/records/{record_id}/move", response_model=GraphChange)
 def move_record(record_id: UUID, body: MoveRecord, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Let a record lie in another node, with its file, its history and its state."""
+    """Move a record to another node, with its file, its history and its state."""
     return asdict(moving.move_records(installation.database, caller, [record_id], body.node_id, dry_run=body.dry_run))
 
 
 @router.patch("/nodes/{node_id}", response_model=GraphChange)
 def change_node(node_id: UUID, body: ChangeNode, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Rename a node, which goes on being found by its former name; or move it with all that lies below it."""
+    """Rename a node, which keeps its old name as an alias, or move it with all nodes below it."""
     database = installation.database
     if body.name is not None:
         return asdict(reshaping.rename_node(database, caller, node_id, body.name, dry_run=body.dry_run))
@@ -102,9 +101,9 @@ def change_node(node_id: UUID, body: ChangeNode, caller: Caller, installation: H
 
 @router.post("/nodes/{node_id}/merge", response_model=GraphChange)
 def merge(node_id: UUID, body: Merge, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Let another node take over the records, children, edges and names of this one, which is gone then.
+    """Move the records, children, edges and names of this node into another, and remove this node.
 
-    Children that bear the same name become one in the same way. Grants of nodes that go end.
+    Children with the same name are merged in the same way. Grants of removed nodes end.
     """
     return asdict(
         reshaping.merge_nodes(installation.database, caller, node_id, body.into_node_id, dry_run=body.dry_run)
@@ -113,7 +112,7 @@ def merge(node_id: UUID, body: Merge, caller: Caller, installation: Here) -> dic
 
 @router.post("/nodes/{node_id}/split", response_model=GraphChange)
 def split(node_id: UUID, body: Split, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Let some records of a node have a node of their own."""
+    """Move some records of a node to a new node."""
     return asdict(
         moving.split_node(
             installation.database,

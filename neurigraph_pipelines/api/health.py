@@ -1,10 +1,12 @@
-"""Whether the process lives and can work; for load balancers, without a key."""
+"""Health checks for load balancers; they need no key."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Literal
 
-from neurigraph_pipelines.api import responses
+from fastapi import APIRouter
+from pydantic import BaseModel
+
 from neurigraph_pipelines.api.authentication import Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.migrations import require_current
@@ -12,14 +14,20 @@ from neurigraph_pipelines.migrations import require_current
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", response_model=responses.Status)
+class Status(BaseModel):
+    """The health of the service."""
+
+    status: Literal["ok", "ready"]
+
+
+@router.get("/healthz", response_model=Status)
 async def healthy() -> dict[str, str]:
-    """The process answers, even when every thread of it is busy."""
+    """Return `ok` if the process is running, even if all its threads are busy."""
     return {"status": "ok"}
 
 
-@router.get("/readyz", response_model=responses.Status, responses=documented(503))
+@router.get("/readyz", response_model=Status, responses=documented(503))
 def ready(installation: Here) -> dict[str, str]:
-    """The database answers, and its schema is the one this version works with."""
+    """Return `ready` if the database answers and its schema is at the version that this release needs."""
     require_current(installation.database)
     return {"status": "ready"}

@@ -1,4 +1,4 @@
-"""Single memories: as they are or were, their history, and changes of them."""
+"""Single memories: their versions, their history, and changes to them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from neurigraph_pipelines import history
-from neurigraph_pipelines.api import requests, responses
+from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, Here
-from neurigraph_pipelines.api.nodes import LARGEST_OFFSET, MAX_PAGE
+from neurigraph_pipelines.api.nodes import MAX_PAGE
+from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import memories as responses
 from neurigraph_pipelines.ingestion import revision
 
 router = APIRouter(prefix="/records/{record_id}", tags=["memories"], responses=documented(401, 404, 422, 503))
@@ -24,9 +26,11 @@ def memory(
     record_id: UUID,
     caller: Caller,
     installation: Here,
-    at: Annotated[datetime | None, Query(description="As it was at this moment. Unset: as it is.")] = None,
+    at: Annotated[
+        datetime | None, Query(description="Return the memory as it was at this moment. Default: now.")
+    ] = None,
 ) -> dict[str, Any]:
-    """One memory, now or as it was."""
+    """Return one memory, as it is or as it was at a moment."""
     return history.record_at(installation.database, caller, record_id, at)
 
 
@@ -36,14 +40,11 @@ def deltas(
     caller: Caller,
     installation: Here,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-    offset: Annotated[int, Query(ge=0, le=LARGEST_OFFSET)] = 0,
+    offset: Offset = 0,
 ) -> dict[str, Any]:
-    """Every change of a memory, newest first."""
+    """List all changes of a memory, newest first."""
     found = history.history(installation.database, caller, record_id, limit=limit + 1, offset=offset)
-    return {
-        "deltas": [asdict(delta) for delta in found[:limit]],
-        "next_offset": offset + limit if len(found) > limit else None,
-    }
+    return page("deltas", [asdict(delta) for delta in found], limit, offset)
 
 
 @router.get("/diff", response_model=responses.Difference)
@@ -51,30 +52,27 @@ def difference(
     record_id: UUID,
     caller: Caller,
     installation: Here,
-    w1: Annotated[datetime, Query(description="From this moment.")],
-    w2: Annotated[datetime | None, Query(description="To this moment. Unset: now.")] = None,
+    w1: Annotated[datetime, Query(description="The first moment.")],
+    w2: Annotated[datetime | None, Query(description="The second moment. Default: now.")] = None,
 ) -> dict[str, Any]:
-    """What changed of a memory from one moment to another."""
+    """Compare a memory at two moments."""
     return {"record_id": record_id, "changes": history.diff(installation.database, caller, record_id, w1, w2)}
 
 
 @router.patch("", response_model=responses.Memory, responses=documented(403, 409))
 def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Give a memory another title, summary or keywords; its files stay as they are."""
+    """Change the title, summary or keywords of a memory. Its files do not change."""
     revision.revise(
-        installation.database,
-        installation.embedder,
-        caller,
+        installation.acting_for(caller),
         record_id,
         body.revision,
         body.expected_delta,
-        installation.redactor,
     )
     return history.record_at(installation.database, caller, record_id)
 
 
 @router.post("/supersede", response_model=responses.Memory, responses=documented(403, 409))
 def supersede(record_id: UUID, body: requests.Supersede, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Let a newer memory take the place of this one, or, with null, let it stand for itself again."""
+    """Mark a memory as replaced by a newer one, or undo that with null."""
     revision.supersede(installation.database, caller, record_id, body.by, body.expected_delta)
     return history.record_at(installation.database, caller, record_id)

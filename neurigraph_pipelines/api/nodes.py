@@ -1,4 +1,4 @@
-"""The graph: the tree, the shell of a node, the records in it."""
+"""The graph: the tree, nodes, their file states and the records in them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.api import requests, responses
+from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import graph as responses
+from neurigraph_pipelines.api.responses.files import NodeFiles
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import NodeType
@@ -21,19 +24,17 @@ router = APIRouter(tags=["graph"], responses=documented(401, 404, 422, 503))
 MAX_PAGE = 200
 """Most records in one page."""
 
-LARGEST_OFFSET = 2**31 - 1
-
 
 @router.get("/tree", response_model=responses.Tree)
 def tree(caller: Caller, installation: Here) -> dict[str, Any]:
-    """The whole graph from the root down; for a persona or a third party, what is open to them."""
+    """Return the whole graph from the root down; for a persona or a third party, the nodes that they may read."""
     with installation.database.agent(caller) as tx:
         return asdict(navigation.tree(tx, caller.user_id))
 
 
 @router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
 def provision(body: requests.NewNode, caller: Caller, installation: Here) -> dict[str, UUID]:
-    """Make a node by hand, with its schema: a concept, or a persona that gets keys and grants of its own."""
+    """Create a node: a concept, or a persona that can have keys and grants of its own."""
     node_id = sharing.add_node(
         installation.database,
         caller,
@@ -49,14 +50,14 @@ def provision(body: requests.NewNode, caller: Caller, installation: Here) -> dic
 
 @router.get("/nodes/{node_id}", response_model=responses.Shell)
 def shell(node_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
-    """What is always open of a node: identity, state, children and edges."""
+    """Return the shell of a node: identity, state, children and edges."""
     with installation.database.agent(caller) as tx:
         return navigation.shell(tx, node_id)
 
 
-@router.get("/nodes/{node_id}/state", response_model=responses.NodeFiles)
+@router.get("/nodes/{node_id}/state", response_model=NodeFiles)
 def node_state(node_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Where the files of a node stand, and what they occupy."""
+    """Return the states of a node's files and the bytes that they occupy."""
     state = control.node_state(installation.database, caller, node_id)
     totals = state.totals
     return {**asdict(state), **asdict(totals), "saved_bytes": totals.saved_bytes}
@@ -68,9 +69,9 @@ def records(
     caller: Caller,
     installation: Here,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-    offset: Annotated[int, Query(ge=0, le=LARGEST_OFFSET)] = 0,
+    offset: Offset = 0,
 ) -> dict[str, Any]:
-    """The metadata layer of one node, newest first."""
+    """List the records of one node, newest first."""
     with installation.database.agent(caller) as tx:
         found = navigation.records(tx, node_id, limit=limit + 1, offset=offset)
-    return {"records": found[:limit], "next_offset": offset + limit if len(found) > limit else None}
+    return page("records", found, limit, offset)

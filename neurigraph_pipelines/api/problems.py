@@ -1,7 +1,4 @@
-"""Errors as the caller sees them: problem details of RFC 9457, whatever went wrong and wherever.
-
-The one place that knows which error has which HTTP status.
-"""
+"""Problem details (RFC 9457): turns every error into a response. The mapping of errors to HTTP status belongs here."""
 
 from __future__ import annotations
 
@@ -51,23 +48,23 @@ _STATUS: dict[type[NeurigraphError], int] = {
     StorageError: 500,
 }
 _DESCRIPTIONS = {
-    401: "No valid key came with the request.",
+    401: "The request has no valid key.",
     403: "The key does not allow this operation.",
-    404: "It does not exist, or the key may not see it.",
-    408: "The body came too slowly.",
-    409: "It contradicts what is stored, or the file is being decompressed at this moment.",
+    404: "The object does not exist, or the key may not see it.",
+    408: "The body arrived too slowly.",
+    409: "The request conflicts with stored data, or the file is being decompressed.",
     413: "The body is too long.",
-    422: "The request cannot be accepted; nothing was stored.",
+    422: "The request is not valid; nothing was stored.",
     429: "Too many requests with this key; `Retry-After` says when to try again.",
-    503: "A part of the service cannot be reached right now; `Retry-After` says when to try again.",
+    503: "A part of the service is unavailable; `Retry-After` says when to try again.",
 }
-_UNTOLD = "the service cannot answer: its log says why"
+_INTERNAL = "the service cannot answer: its log gives the reason"
 _NOT_FOUND = "not found"
 _log = logging.getLogger("neurigraph.api")
 
 
 class InvalidPart(BaseModel):
-    """One thing that is wrong with a request: ``pointer`` into the body (RFC 6901), or the name of a parameter."""
+    """One invalid part of a request: a ``pointer`` into the body (RFC 6901), or the name of a parameter."""
 
     detail: str
     pointer: str | None = None
@@ -84,19 +81,19 @@ class Problem(BaseModel):
     type: str = "about:blank"
     title: str = Field(description="The phrase of the HTTP status.")
     status: int
-    detail: str | None = Field(default=None, description="One sentence for a person, with the remedy.")
+    detail: str | None = Field(default=None, description="One sentence that says what is wrong and how to correct it.")
     errors: list[InvalidPart] | None = Field(
-        default=None, description=f"What is wrong with which part of the request; at most {MAX_ERRORS_SHOWN}."
+        default=None, description=f"The invalid parts of the request; at most {MAX_ERRORS_SHOWN}."
     )
 
 
 def problem_definition() -> dict[str, Any]:
-    """JSON schema of ``Problem``, for the OpenAPI document."""
+    """Return the JSON schema of ``Problem``, for the OpenAPI document."""
     return Problem.model_json_schema(ref_template="#/components/schemas/Problem/$defs/{model}")
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The ``responses`` of an operation that may end in these problems."""
+    """Return the ``responses`` of an operation that may answer with these statuses."""
     reference = {"$ref": "#/components/schemas/Problem"}
     return {
         status: {"description": _DESCRIPTIONS[status], "content": {PROBLEM_MEDIA_TYPE: {"schema": reference}}}
@@ -111,30 +108,30 @@ def problem(
     headers: Mapping[str, str] | None = None,
     errors: Sequence[InvalidPart] = (),
 ) -> Response:
-    """A problem as a response."""
+    """Return problem details as a response."""
     body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors) or None)
-    # Escaped to ASCII: what the caller sent is quoted here, and may hold what UTF-8 cannot say.
+    # JSON is escaped to ASCII because it may quote input that UTF-8 cannot encode, such as lone surrogates.
     content = json.dumps(body.model_dump(exclude_none=True))
     return Response(content, status, headers, media_type=PROBLEM_MEDIA_TYPE)
 
 
 def retry_after(seconds: float | None) -> dict[str, str]:
-    """The header that says when to ask again, in whole seconds."""
+    """Return a ``Retry-After`` header in whole seconds."""
     return {"Retry-After": str(math.ceil(seconds) if seconds is not None else DEFAULT_RETRY_AFTER_SECONDS)}
 
 
 def add_problem_handlers(app: FastAPI) -> None:
-    """Make every error of the application a problem."""
-    app.add_exception_handler(NeurigraphError, _intended)
-    app.add_exception_handler(OperationalError, _database_lost)
+    """Register handlers that answer every error of the application with problem details."""
+    app.add_exception_handler(NeurigraphError, _own_error)
+    app.add_exception_handler(OperationalError, _database_error)
     app.add_exception_handler(InsufficientPrivilege, _denied)
     app.add_exception_handler(ForeignKeyViolation, _denied)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _of_framework)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(HTTPException, _framework_error)
+    app.add_exception_handler(Exception, _unexpected)
 
 
-async def _intended(_: Request, error: Exception) -> Response:
+async def _own_error(_: Request, error: Exception) -> Response:
     status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
     if status >= 500:
         _log.error("%s: %s", type(error).__name__, error)
@@ -147,19 +144,21 @@ async def _intended(_: Request, error: Exception) -> Response:
     if isinstance(error, RehydratingError):
         return problem(status, str(error), headers=retry_after(error.retry_after_seconds))
     if isinstance(error, ConfigurationError):
-        return problem(status, _UNTOLD)  # it names hosts and folders, for the operator alone
+        return problem(status, _INTERNAL)  # the message names hosts and folders, which only the operator may see
     return problem(status, str(error))
 
 
 async def _denied(_: Request, __: Exception) -> Response:
-    # A row that policies refuse, or one that points at what is not there: which of the two, nobody is told.
+    # A row that a policy rejects and a reference to a missing row get the same answer, which reveals nothing.
     return problem(404, _NOT_FOUND)
 
 
-async def _database_lost(_: Request, error: Exception) -> Response:
+async def _database_error(_: Request, error: Exception) -> Response:
     _log.error("%s: %s", type(error).__name__, error)
     too_long = isinstance(error, QueryCanceled)
-    detail = "this took the database too long: ask for less, or later" if too_long else "the database did not answer"
+    detail = (
+        "the database query took too long: ask for less, or try later" if too_long else "the database did not answer"
+    )
     return problem(503, detail, headers=retry_after(None))
 
 
@@ -169,23 +168,23 @@ async def _invalid(_: Request, error: Exception) -> Response:
         if found["type"] == "json_invalid":
             return problem(400, f"the body is not JSON: {found['ctx']['error']} at character {found['loc'][1]}")
     parts = [_invalid_part(found) for found in error.errors()[:MAX_ERRORS_SHOWN]]
-    return problem(422, "the request is not of the documented form", errors=parts)
+    return problem(422, "the request does not match the documented form", errors=parts)
 
 
-async def _of_framework(_: Request, error: Exception) -> Response:
+async def _framework_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     detail = _NOT_FOUND if error.status_code == 404 else error.detail
     return problem(error.status_code, detail, headers=error.headers)
 
 
-async def _unforeseen(_: Request, __: Exception) -> Response:
-    # The framework logs the error with its traceback once this is sent, and the server hangs up.
-    return problem(500, _UNTOLD, headers={"Connection": "close"})
+async def _unexpected(_: Request, __: Exception) -> Response:
+    # Starlette logs the error with its traceback after this response, and the server closes the connection.
+    return problem(500, _INTERNAL, headers={"Connection": "close"})
 
 
 def _invalid_part(found: Mapping[str, Any]) -> InvalidPart:
-    place, *steps = [str(step)[:100] for step in found["loc"]] or ["body"]
-    if place == "body":
+    location, *steps = [str(step)[:100] for step in found["loc"]] or ["body"]
+    if location == "body":
         pointer = "#" + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
         return InvalidPart(detail=found["msg"][:500], pointer=pointer)
-    return InvalidPart(detail=found["msg"][:500], parameter=steps[-1] if steps else place)
+    return InvalidPart(detail=found["msg"][:500], parameter=steps[-1] if steps else location)

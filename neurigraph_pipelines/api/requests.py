@@ -1,7 +1,7 @@
-"""Bodies of requests: their form and their bounds.
+"""Request bodies: their fields and limits.
 
-Only the form is checked here; texts, times and sizes are settled by the domain, which also mends what no database
-stores. Lengths of texts are therefore stated, not enforced: a bound of Pydantic refuses text that could be mended.
+Only the form is checked here. The domain checks texts, times and sizes, and repairs text that no database can store.
+Text lengths are therefore documented and not enforced here: Pydantic would reject text that can be repaired.
 """
 
 from __future__ import annotations
@@ -41,26 +41,27 @@ MAX_FIELDS = 100
 """Most fields of one object, far above what any has."""
 
 _EXPECTED_DELTA = Field(
-    default=None, description="`delta_id` of the memory as it was read; changed meanwhile, the answer is 409."
+    default=None,
+    description="`delta_id` of the memory as it was read. If the memory has changed since, the answer is 409.",
 )
 
 
 class Form(BaseModel):
-    """An object that a caller sends: the fields that are documented, and no others."""
+    """A JSON object with only the documented fields."""
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _few_fields(cls, sent: Any) -> Any:
-        # Each field that is none has an error of its own: of a million, that keeps everybody waiting.
+        # Pydantic reports every unknown field as an error of its own, which takes long for a million of them.
         if isinstance(sent, dict) and len(sent) > MAX_FIELDS:
             raise ValueError(f"an object has at most {MAX_FIELDS} fields")
         return sent
 
 
 class NewUser(Form):
-    """A user to make."""
+    """A user to create."""
 
     slug: str = Field(
         description="1 to 63 characters of `a-z 0-9 _ -`, with a letter or digit at both ends.",
@@ -69,109 +70,123 @@ class NewUser(Form):
 
 
 class NewConversation(Form):
-    """A conversation to open. With an `external_id` that exists, the existing one is meant and left as it is."""
+    """A conversation to open. If its `external_id` exists, the existing conversation is returned unchanged."""
 
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
-    started_at: datetime | None = Field(default=None, description="Unset: now.")
-    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: seen by the owner of the graph alone.")
+    started_at: datetime | None = Field(default=None, description="Default: now.")
+    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: only the owner of the graph sees it.")
 
 
 class Sharing(Form):
-    """Who besides the owner may know of what came in."""
+    """Who besides the owner may see a conversation, an event or an upload."""
 
-    privacy: Privacy = Field(description="`private`: nobody, whatever they are granted. `shared`: who sees its nodes.")
+    privacy: Privacy = Field(
+        description="`private`: nobody, whatever grants they have. `shared`: everybody who sees its nodes."
+    )
 
 
 class NewMessage(Form):
-    """A message to append. Sent again with the same `external_id`, it is recognised and not added twice."""
+    """A message to append. A message that is sent again with the same `external_id` is not added twice."""
 
     role: Role
-    content: str = Field(description="At most 4,000,000 bytes of UTF-8 with its tool calls, unless set otherwise.")
+    content: str = Field(
+        description="At most 4,000,000 bytes of UTF-8, tool calls included, unless configured otherwise."
+    )
     author: str | None = Field(
-        default=None, description="Name of whoever speaks.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
+        default=None, description="Name of the speaker.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
     )
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
     occurred_at: datetime | None = None
     tool_calls: list[dict[str, Any]] = Field(
         default_factory=list,
         max_length=MAX_TOOL_CALLS,
-        description="Calls without a `result` of their own are answered by the messages of tools that follow.",
+        description="A call without a `result` is answered by a tool message that follows.",
     )
-    complete: bool = Field(default=True, description="False while a response is still streaming in.")
+    complete: bool = Field(default=True, description="False while a response is still streaming.")
 
 
 class NewMessages(Form):
-    """Messages to append, in order; all of them or none."""
+    """Messages to append, in order. Either all are appended or none."""
 
     messages: list[NewMessage] = Field(max_length=MAX_MESSAGES)
 
 
 class NewEventMessage(NewMessage):
-    """A message of an event: what somebody said."""
+    """A message of an event."""
 
     role: Role = Role.USER
 
 
 class NewEventMessages(Form):
-    """Messages to append, in order; all of them or none."""
+    """Messages to append, in order. Either all are appended or none."""
 
     messages: list[NewEventMessage] = Field(max_length=MAX_MESSAGES)
 
 
 class NewEvent(Form):
-    """An event to open. With an `external_id` that exists, the existing one is meant and left as it is."""
+    """An event to open. If its `external_id` exists, the existing event is returned unchanged."""
 
     kind: EventKind
     title: str = Field(json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
-    started_at: datetime | None = Field(default=None, description="Unset: now.")
-    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: seen by the owner of the graph alone.")
+    started_at: datetime | None = Field(default=None, description="Default: now.")
+    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: only the owner of the graph sees it.")
     messages: list[NewEventMessage] = Field(
-        default_factory=list, max_length=MAX_MESSAGES, description="What was said so far."
+        default_factory=list, max_length=MAX_MESSAGES, description="The messages so far."
     )
 
 
 class End(Form):
     """The end of a conversation or an event."""
 
-    ended_at: datetime | None = Field(default=None, description="Unset: now.")
+    ended_at: datetime | None = Field(default=None, description="Default: now.")
 
 
 class _Question(Form):
     query: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS})
-    node_id: UUID | None = Field(default=None, description="Search only this node and what lies below it.")
-    at: datetime | None = Field(default=None, description="Only what was stored by this moment.")
-    occurred_after: datetime | None = Field(default=None, description="Only what happened then or later.")
-    occurred_before: datetime | None = Field(default=None, description="Only what happened before then.")
+    node_id: UUID | None = Field(default=None, description="Search only this node and the nodes below it.")
+    at: datetime | None = Field(
+        default=None,
+        description="Search only memories that were stored by this moment, and return them as they were then.",
+    )
+    occurred_after: datetime | None = Field(
+        default=None, description="Only memories of what happened at this time or later."
+    )
+    occurred_before: datetime | None = Field(
+        default=None, description="Only memories of what happened before this time."
+    )
     source_kinds: list[SourceKind] = Field(
-        default_factory=list, max_length=len(SourceKind), description="Only what came from these; empty: from any."
+        default_factory=list,
+        max_length=len(SourceKind),
+        description="Only memories from these kinds of sources. Default: all.",
     )
     speaker: str | None = Field(
         default=None,
-        description="Only messages of whoever bears this name, in any case.",
+        description="Only messages of the speaker with this name; case is ignored.",
         json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
     )
-    include_superseded: bool = Field(default=False, description="Also memories that newer ones took the place of.")
+    include_superseded: bool = Field(default=False, description="Also return memories that newer ones have replaced.")
     asked_at: datetime | None = Field(
         default=None,
-        description="`yesterday` and the like count from here, and days begin in its zone. Unset: `at`, or now in UTC.",
+        description="Reference time for words such as `yesterday`; days begin at midnight in its time zone. "
+        "Default: `at`, or now in UTC.",
     )
 
     @property
-    def asked(self) -> Question:
-        """The question as the domain takes it."""
+    def question(self) -> Question:
+        """The question as a domain value."""
         values = self.model_dump(exclude={"asked_at"})
         return Question(**{**values, "source_kinds": tuple(self.source_kinds)})
 
 
 class Revise(Form):
-    """New values for fields of a memory; what is left out or null stays as it is."""
+    """New values for fields of a memory. Fields that are missing or null stay as they are."""
 
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     summary: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_SUMMARY_CHARACTERS})
     entities: list[str] | None = Field(
-        default=None, max_length=MAX_KEYWORDS, description="Replace those that are there."
+        default=None, max_length=MAX_KEYWORDS, description="Replaces the existing entities."
     )
     topics: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
     dates: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
@@ -180,46 +195,46 @@ class Revise(Form):
 
     @property
     def revision(self) -> Revision:
-        """The revision as the domain takes it."""
+        """The revision as a domain value."""
         return Revision(**self.model_dump(exclude={"expected_delta"}))
 
 
 class Supersede(Form):
-    """What takes the place of a memory."""
+    """The memory that replaces another."""
 
-    by: UUID | None = Field(description="A newer memory; null lets this one stand for itself again.")
+    by: UUID | None = Field(description="The newer memory. Null undoes the replacement.")
     expected_delta: UUID | None = _EXPECTED_DELTA
 
 
 class Search(_Question):
-    """A question."""
+    """A question to search for."""
 
-    limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="Most records.")
-    message_limit: int = Field(default=50, ge=0, le=MAX_MESSAGE_LIMIT, description="Most single messages.")
+    limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="Maximum number of records.")
+    message_limit: int = Field(default=50, ge=0, le=MAX_MESSAGE_LIMIT, description="Maximum number of single messages.")
     explain: bool = Field(default=False, description="Return the components of every score.")
 
 
 class Ask(_Question):
-    """A question to be answered in words."""
+    """A question to answer in words."""
 
 
 class Subject(Form):
-    """Somebody who does not own the graph: a persona of it, or a third party by a name of the owner's choice."""
+    """A reader of the graph besides its owner: a persona, or a third party under a name that the owner chooses."""
 
-    persona_id: UUID | None = Field(default=None, description="Node of a persona.")
+    persona_id: UUID | None = Field(default=None, description="Node id of a persona.")
     third_party: str | None = Field(
         default=None, json_schema_extra={"minLength": 1, "maxLength": MAX_SUBJECT_LENGTH, "example": "gmail"}
     )
 
     @model_validator(mode="after")
-    def _one_at_most(self) -> Self:
+    def _at_most_one(self) -> Self:
         if self.persona_id is not None and self.third_party is not None:
             raise ValueError("name a persona or a third party, not both")
         return self
 
     @property
     def subject(self) -> sharing.Subject | None:
-        """The same as the domain takes it; None where nobody is named."""
+        """The subject as a domain value; None if the request names nobody."""
         if self.persona_id is not None:
             return sharing.Subject(SubjectType.PERSONA, str(self.persona_id))
         if self.third_party is not None:
@@ -228,40 +243,40 @@ class Subject(Form):
 
 
 class NewKey(Subject):
-    """A key to issue; with nobody named, another one of the user's own."""
+    """A key to issue. If it names neither a persona nor a third party, it is another key of the user."""
 
     label: str = Field(default="", json_schema_extra={"maxLength": MAX_LABEL_LENGTH})
-    expires_at: datetime | None = Field(default=None, description="Unset: good until it is revoked.")
+    expires_at: datetime | None = Field(default=None, description="Default: valid until it is revoked.")
 
 
 class KeyRotation(Form):
-    """How long a key that is replaced is still good."""
+    """How long a replaced key stays valid."""
 
     grace_seconds: float = Field(default=0.0, ge=0, le=366 * 86_400)
 
 
 class NewGrant(Subject):
-    """One node to open to somebody; nothing above, beside or below it is opened."""
+    """A grant of one node to a persona or a third party. It covers no node above, beside or below that one."""
 
     node_id: UUID
     grant_type: GrantType = GrantType.READ
-    expires_at: datetime | None = Field(default=None, description="Unset: open until it is revoked.")
+    expires_at: datetime | None = Field(default=None, description="Default: valid until it is revoked.")
 
     @model_validator(mode="after")
-    def _somebody(self) -> Self:
+    def _has_subject(self) -> Self:
         if self.subject is None:
             raise ValueError("name a persona or a third party")
         return self
 
 
 class NewNode(Form):
-    """A node to make by hand."""
+    """A node to create by hand."""
 
     parent_node_id: UUID
     name: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_LENGTH})
     node_type: NodeType = NodeType.CONCEPT
     kind: ConceptKind = ConceptKind.TOPIC
     summary: str = Field(
-        default="", description="What it stands for.", json_schema_extra={"maxLength": MAX_NODE_SUMMARY_LENGTH}
+        default="", description="The subject of the node.", json_schema_extra={"maxLength": MAX_NODE_SUMMARY_LENGTH}
     )
-    writes: bool = Field(default=False, description="Of a persona: it may write to its own node, by a grant.")
+    writes: bool = Field(default=False, description="For a persona: grant it write access to its own node.")

@@ -1,4 +1,4 @@
-"""Questions: phase one alone, or an answer in words."""
+"""Searches, and answers in words."""
 
 from __future__ import annotations
 
@@ -7,42 +7,41 @@ from typing import Any
 
 from fastapi import APIRouter, BackgroundTasks
 
-from neurigraph_pipelines.api import requests, responses
+from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import retrieval as responses
 from neurigraph_pipelines.retrieval import ask as phase_two
-from neurigraph_pipelines.retrieval.query.find import find
-from neurigraph_pipelines.retrieval.query.prefetch import is_awaited, prefetch
+from neurigraph_pipelines.retrieval.query import search as phase_one
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
 
 @router.post("/search", response_model=responses.Found, response_model_exclude_unset=True)
-def search(body: requests.Search, caller: Caller, installation: Here, afterwards: BackgroundTasks) -> dict[str, Any]:
-    """Answer a question from the metadata layer; no file is opened."""
-    found = find(
+def search(body: requests.Search, caller: Caller, installation: Here, background: BackgroundTasks) -> dict[str, Any]:
+    """Search memories and messages for a question. No file is opened."""
+    found = phase_one.search(
         installation.database,
         installation.embedder,
         installation.settings,
         caller,
-        body.asked,
+        body.question,
         asked_at=body.asked_at,
         reranker=installation.reranker,
+        run_after=background.add_task,
     )
-    if is_awaited(installation.database, caller):
-        afterwards.add_task(prefetch, installation.database, installation.settings, caller)
     return asdict(found)
 
 
 @router.post("/ask", response_model=responses.Reply)
 def ask(body: requests.Ask, caller: Caller, installation: Here) -> dict[str, Any]:
-    """Answer a question in words, with citations; only the messages that may hold the answer are read."""
+    """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     return asdict(
         phase_two.ask(
-            installation.adapters,
+            installation.context,
             installation.settings,
             caller,
-            body.asked,
+            body.question,
             asked_at=body.asked_at,
             reranker=installation.reranker,
         )

@@ -1,6 +1,6 @@
-"""The HTTP server: uvicorn, with bounds on what a client may take before a request is even there.
+"""The HTTP server: uvicorn with limits on connections, request heads and slow clients.
 
-What happens to a request is for ``app``.
+``app`` handles the requests.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
 MAX_HEAD_BYTES = 65_536
-"""Longest request line with its headers."""
+"""Longest request line and headers together."""
 
 
 def http_server(installation: Installation, log_config: dict[str, Any] | None = None) -> uvicorn.Server:
-    """A server of the API, ready to run.
+    """Return a server of the API, ready to run.
 
     Args:
-        installation: Migrated; whoever calls this also closes it.
-        log_config: As ``logging.config`` takes it; None changes nothing.
+        installation: A migrated installation, which the caller closes.
+        log_config: A ``logging.config`` dictionary; None changes nothing.
     """
     return uvicorn.Server(
         uvicorn.Config(
@@ -42,7 +42,7 @@ def http_server(installation: Installation, log_config: dict[str, Any] | None = 
 
 
 class _Deadline:
-    """Hangs up when it passes."""
+    """A timer that closes the connection when it expires."""
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
         self._transport = transport
@@ -50,20 +50,20 @@ class _Deadline:
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self) -> None:
-        """Let it pass so many seconds from now, unless it runs already."""
+        """Start the timer unless it is running."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._transport.abort)
 
     def lift(self) -> None:
-        """What was waited for has come."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
 def _protocol(settings: Settings) -> type[asyncio.Protocol]:
-    class ImpatientProtocol(H11Protocol):
-        """Hangs up on one connection too many, and on who sends no whole head, or takes nothing, in time."""
+    class LimitedProtocol(H11Protocol):
+        """HTTP/1.1 with a limit on connections. Closes those that send a head or read a response too slowly."""
 
         _head: _Deadline
         _reading: _Deadline
@@ -74,7 +74,9 @@ def _protocol(settings: Settings) -> type[asyncio.Protocol]:
             self._reading = _Deadline(transport, settings.api_client_seconds)
             self._head.set()
             if len(self.connections) > settings.api_connections:
-                self._refuse(problem(503, "too many connections at this moment", headers=retry_after(1.0)))
+                self._refuse(
+                    problem(503, "too many connections are open: try again in a moment", headers=retry_after(1.0))
+                )
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._head.lift()
@@ -102,11 +104,11 @@ def _protocol(settings: Settings) -> type[asyncio.Protocol]:
             self._refuse(problem(431 if too_long else 400, detail))
 
         def _refuse(self, refusal: Response) -> None:
-            """Answer without a request, and hang up."""
+            """Send a response without a request, and close the connection."""
             status = refusal.status_code
             lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
             lines += [b"%s: %s" % header for header in (*refusal.raw_headers, (b"connection", b"close"))]
             self.transport.write(b"\r\n".join([*lines, b"", bytes(refusal.body)]))
             self.transport.close()
 
-    return ImpatientProtocol
+    return LimitedProtocol

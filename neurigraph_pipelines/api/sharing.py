@@ -1,4 +1,4 @@
-"""What the owner of a graph gives to others and takes back: keys and grants. Personas are made in ``nodes``."""
+"""Keys and grants that the owner of a graph issues and revokes. Personas are created in ``nodes``."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import sharing
-from neurigraph_pipelines.api import requests, responses
+from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Here, Owner
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import access as responses
 
 router = APIRouter(tags=["access"], responses=documented(401, 403, 404, 422, 503))
 
-_All = Annotated[bool, Query(alias="all", description="Also what has expired or was taken back.")]
+_All = Annotated[bool, Query(alias="all", description="Include expired and revoked ones.")]
 
 
 @router.post("/keys", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
 def issue_key(body: requests.NewKey, caller: Owner, installation: Here) -> dict[str, Any]:
-    """Issue a key: another one of the user's own, or one of a persona or a third party."""
+    """Issue a key for the user, a persona or a third party."""
     key, secret = sharing.issue_key(
         installation.database, caller, subject=body.subject, label=body.label, expires_at=body.expires_at
     )
@@ -29,7 +30,7 @@ def issue_key(body: requests.NewKey, caller: Owner, installation: Here) -> dict[
 
 @router.get("/keys", response_model=responses.Keys)
 def list_keys(caller: Owner, installation: Here, all_of_them: _All = False) -> dict[str, Any]:
-    """The keys of the graph, newest first; none is shown itself."""
+    """List the keys of the graph without their secrets, newest first."""
     return {"keys": [asdict(key) for key in sharing.list_keys(installation.database, caller, all_of_them=all_of_them)]}
 
 
@@ -37,7 +38,7 @@ def list_keys(caller: Owner, installation: Here, all_of_them: _All = False) -> d
 def rotate_key(
     key_id: UUID, caller: Owner, installation: Here, body: requests.KeyRotation | None = None
 ) -> dict[str, Any]:
-    """Put another key in the place of one, which is good for `grace_seconds` more."""
+    """Issue a key that replaces another. The old key stays valid for `grace_seconds`."""
     grace = body.grace_seconds if body is not None else 0.0
     key, secret = sharing.rotate_key(installation.database, caller, key_id, grace_seconds=grace)
     return {**asdict(key), "api_key": secret}
@@ -45,7 +46,7 @@ def rotate_key(
 
 @router.delete("/keys/{key_id}", response_model=responses.Key)
 def revoke_key(key_id: UUID, caller: Owner, installation: Here) -> dict[str, Any]:
-    """Take a key back: it is refused from the next call on. Doing so again changes nothing."""
+    """Revoke a key, which is rejected from the next call on. Revoking it again changes nothing."""
     return asdict(sharing.revoke_key(installation.database, caller, key_id))
 
 
@@ -53,29 +54,29 @@ def revoke_key(key_id: UUID, caller: Owner, installation: Here) -> dict[str, Any
     "/grants",
     status_code=201,
     response_model=responses.Grant,
-    responses={200: {"model": responses.Grant, "description": "It was granted already."}, **documented(413)},
+    responses={200: {"model": responses.Grant, "description": "The grant exists already."}, **documented(413)},
 )
 def grant(body: requests.NewGrant, response: Response, caller: Owner, installation: Here) -> dict[str, Any]:
-    """Open exactly one node to a persona or a third party."""
-    assert body.subject is not None, "the form of the request asks for one"
-    made, new = sharing.grant(
+    """Grant a persona or a third party access to exactly one node."""
+    assert body.subject is not None, "NewGrant requires a subject"
+    granted, created = sharing.grant(
         installation.database, caller, body.subject, body.node_id, body.grant_type, expires_at=body.expires_at
     )
-    if not new:
+    if not created:
         response.status_code = 200
-    return asdict(made)
+    return asdict(granted)
 
 
 @router.get("/grants", response_model=responses.Grants)
 def list_grants(
     caller: Owner, installation: Here, node_id: UUID | None = None, all_of_them: _All = False
 ) -> dict[str, Any]:
-    """What is open to whom, newest first."""
+    """List the grants of the graph or of one node, newest first."""
     found = sharing.list_grants(installation.database, caller, node_id=node_id, all_of_them=all_of_them)
     return {"grants": [asdict(one) for one in found]}
 
 
 @router.delete("/grants/{grant_id}", response_model=responses.Grant)
 def revoke(grant_id: UUID, caller: Owner, installation: Here) -> dict[str, Any]:
-    """Take a grant back: the node is closed from the next statement on. Doing so again changes nothing."""
+    """Revoke a grant, which ends with the next statement. Revoking it again changes nothing."""
     return asdict(sharing.revoke(installation.database, caller, grant_id))

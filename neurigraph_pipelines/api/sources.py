@@ -1,6 +1,6 @@
-"""What conversations and events have in common: messages that come in, and an end.
+"""Functions that the routers of conversations, events and uploads share: append messages, set privacy, end.
 
-The operations themselves, with their addresses, stand in the router of their subject.
+The routes belong in those routers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from neurigraph_pipelines.wiring import Installation
 
 
 def inbox(installation: Installation) -> Inbox:
-    """The inbox of an installation."""
-    return Inbox(installation.tokens, installation.settings, installation.redactor)
+    """Return the inbox of an installation."""
+    return Inbox(installation.context)
 
 
 def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
-    """Messages of a request in the words of the domain."""
+    """Convert the messages of a request to domain values."""
     return [
         NewMessage(
             role=message.role,
@@ -42,7 +42,7 @@ def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
 def append(
     installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, sent: Sequence[requests.NewMessage]
 ) -> dict[str, Any]:
-    """Append the messages of a request; gives what ``responses.Appended`` shows."""
+    """Append the messages of a request and return the fields of ``responses.inbox.Appended``."""
     with installation.database.agent(caller) as tx:
         return asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
 
@@ -50,13 +50,13 @@ def append(
 def set_privacy(
     installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, body: requests.Sharing
 ) -> None:
-    """Say who may know of a source and of all that came from it."""
+    """Set who may see a source and all memories from it."""
     privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind)
 
 
 def end(
     installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, body: requests.End | None
 ) -> datetime:
-    """End a source, now unless the request says when; gives when it ended."""
+    """End a source, now or at the time in the request, and return the time at which it ended."""
     with installation.database.agent(caller) as tx:
         return inbox(installation).end(tx, kind, source_id, body.ended_at if body is not None else None)

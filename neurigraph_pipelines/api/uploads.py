@@ -1,4 +1,4 @@
-"""Files coming in: uploads, and how far each has come. Opening a stored file is for ``files``."""
+"""Uploads of files and their progress. ``files`` opens stored files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from neurigraph_pipelines.api import requests, responses, sources
+from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, Here, Owner
+from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.uploads import MAX_LISTED
@@ -23,27 +25,27 @@ from neurigraph_pipelines.model import Privacy, SourceKind
 router = APIRouter(tags=["inbox"], responses=documented(401, 404, 422, 503))
 
 FORM_BYTES = 1_048_576
-"""Room for what stands around a file in the body of a request."""
+"""Bytes allowed for the rest of a multipart body beside the file."""
 
 _READ_BYTES = 1 << 20
-_MOST_FIELDS = 8
+_MAX_FIELDS = 8
 
 
 class _Fields(BaseModel):
-    """What may stand beside the file."""
+    """The form fields beside the file."""
 
     model_config = ConfigDict(extra="forbid")
 
     title: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_TITLE_LENGTH})
     external_id: str | None = Field(default=None, json_schema_extra={"maxLength": MAX_EXTERNAL_ID_LENGTH})
-    occurred_at: datetime | None = Field(default=None, description="Unset: now.")
+    occurred_at: datetime | None = Field(default=None, description="Default: now.")
     privacy: Literal["shared", "private"] = Field(
-        default="shared", description="`private`: seen by the owner of the graph alone."
+        default="shared", description="`private`: only the owner of the graph sees it."
     )
 
 
 def _form_schema() -> dict[str, Any]:
-    """The form as the OpenAPI document shows it."""
+    """Return the JSON schema of the form, for the OpenAPI document."""
     schema = _Fields.model_json_schema()
     file = {"type": "string", "format": "binary"}
     return {**schema, "properties": {"file": file, **schema["properties"]}, "required": ["file"]}
@@ -54,15 +56,15 @@ def _form_schema() -> dict[str, Any]:
     status_code=202,
     response_model=responses.Uploaded,
     responses={
-        200: {"model": responses.Uploaded, "description": "The same bytes were there already."},
+        200: {"model": responses.Uploaded, "description": "The same bytes were uploaded before."},
         **documented(403, 409, 413),
     },
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
 async def upload(request: Request, response: Response, caller: Owner, installation: Here) -> dict[str, UUID]:
-    """Upload a file. Its text is read, and it becomes findable, a little later: `GET /v1/uploads/{upload_id}`."""
-    # The form is read only here, so that nobody without a key can fill the disk; beyond a megabyte it is on the disk.
-    async with request.form(max_files=1, max_fields=_MOST_FIELDS) as form:
+    """Upload a file. It is read and stored in the background: see `GET /v1/uploads/{upload_id}`."""
+    # The form goes to disk beyond a megabyte. It is read only here so that nobody without a key can fill the disk.
+    async with request.form(max_files=1, max_fields=_MAX_FIELDS) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise InvalidInputError("the form has no file in a field called `file`")
@@ -88,22 +90,22 @@ def list_uploads(
     caller: Caller,
     installation: Here,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
-    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    offset: Offset = 0,
 ) -> dict[str, Any]:
-    """Uploaded files, newest first, and how far each has come."""
-    found = installation.uploads.listed(caller, limit + 1, offset)
-    return {"uploads": found[:limit], "next_offset": offset + limit if len(found) > limit else None}
+    """List uploads with their progress, newest first."""
+    found = installation.uploads.list_uploads(caller, limit + 1, offset)
+    return page("uploads", found, limit, offset)
 
 
 @router.get("/uploads/{upload_id}", response_model=responses.Upload)
 def upload_status(upload_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
-    """How far an upload has come."""
+    """Return the progress of an upload."""
     return installation.uploads.status(caller, upload_id)
 
 
 @router.patch("/uploads/{upload_id}", status_code=204)
 def share_upload(upload_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
-    """Make an upload private, or share it again, with all memories that came from it. Only the owner may."""
+    """Make an upload and all memories from it private, or share them again. Only the owner may do so."""
     sources.set_privacy(installation, caller, SourceKind.UPLOAD, upload_id, body)
 
 
@@ -112,7 +114,7 @@ def _fields(given: dict[str, Any]) -> _Fields:
         return _Fields.model_validate({name: value for name, value in given.items() if value != ""})
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, part['loc']))}: {part['msg']}" for part in error.errors())
-        raise InvalidInputError(f"the form cannot be accepted: {wrong}") from error
+        raise InvalidInputError(f"the form is not valid: {wrong}") from error
 
 
 def _chunks(file: BinaryIO | IO[bytes]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Users. Making one is for whoever holds the admin key."""
+"""Creation of users, which needs the admin key."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from neurigraph_pipelines.api import requests, responses
+from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Here, require_administrator
 from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import access as responses
 from neurigraph_pipelines.graph import provisioning
 
 router = APIRouter(tags=["users"], responses=documented(401, 403, 409, 413, 422, 503))
@@ -17,7 +18,7 @@ router = APIRouter(tags=["users"], responses=documented(401, 403, 409, 413, 422,
 
 @router.post("/users", status_code=201, response_model=responses.User, dependencies=[Depends(require_administrator)])
 def create_user(body: requests.NewUser, installation: Here) -> dict[str, Any]:
-    """Make a user, the root of their graph and a first API key, which is shown here only."""
+    """Create a user, the root node of their graph and a first API key. The key is shown only here."""
     user, key = provisioning.create_user(
         installation.database, body.slug, opaque_schema_names=installation.settings.opaque_schema_names
     )

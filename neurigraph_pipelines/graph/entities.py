@@ -86,7 +86,7 @@ class OutlineIndex:
         }
         return next(iter(found.values())) if len(found) == 1 else None
 
-    def remembered(self, kind: ConceptKind, names: Iterable[str], parent: tuple[str, ...]) -> list[NodeCandidate]:
+    def candidates(self, kind: ConceptKind, names: Iterable[str], parent: tuple[str, ...]) -> list[NodeCandidate]:
         """What is remembered of a candidate, best first: of a person wherever met, else only under ``parent``."""
         found = [
             candidate

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.entities import OutlineIndex, grown
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.ingestion.placement_rules import Decision
+from neurigraph_pipelines.ingestion.placement_rules import PlacementRules
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.model import (
     ConceptKind,
@@ -58,7 +58,9 @@ def file_segment(segment: Segment, placements: Sequence[Placement], outline: Out
     owner = name_key(segment.ref.user_slug)
     placements = placements or [Placement((), segment.messages[0].seq, segment.messages[-1].seq)]
     owners = _owners(segment, placements)
-    decided = {number: Decision(index, threshold, owner).file(placements[number]) for number in dict.fromkeys(owners)}
+    decided = {
+        number: PlacementRules(index, threshold, owner).file(placements[number]) for number in dict.fromkeys(owners)
+    }
     planned = {node.path: node for filing in decided.values() for node in (*filing.new_nodes, *filing.beside)}
     filings: list[Filing] = []
     told: set[int] = set()

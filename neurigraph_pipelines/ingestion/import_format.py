@@ -1,6 +1,6 @@
-"""What a file is taken in as: conversations of a format that is known, or a document.
+"""The import format of a file: a known format of conversations, or a document.
 
-How a format is told from the others belongs to ``imports``, what kind of file a document is to ``media_types``.
+``imports`` detects the formats of conversations; ``media_types`` detects the types of documents.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from neurigraph_pipelines.ingestion.imports import detect_format, is_dialogue
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, MediaType, media_type_of
 
 DOCUMENT = "document"
-"""The format of a file that is kept as it is, with its text read out of it."""
+"""The format of a file that is stored as it is, with its text extracted."""
 
 _EXPORTS = ("application/zip", "application/json")
-"""What exports of conversations come as: one that is not recognised is a mistake rather than a document."""
+"""Media types of conversation exports. An unrecognised file of these types is an error rather than a document."""
 
 _PROSE = ("text/plain", "text/markdown")
 
 
 def import_format(path: Path) -> str:
-    """One of ``imports.FORMATS`` where a file holds conversations, else ``DOCUMENT``.
+    """Return one of ``imports.FORMATS`` if a file contains conversations, else ``DOCUMENT``.
 
-    Plain text is a conversation where its lines begin with the names of speakers.
+    Plain text is a conversation if its lines begin with the names of speakers.
 
     Raises:
-        InvalidInputError: It cannot be read, or looks like an export and is none that is known.
+        InvalidInputError: The file cannot be read, or looks like an export of an unknown format.
     """
     media = _media_type(path)
     try:
@@ -35,14 +35,14 @@ def import_format(path: Path) -> str:
         if media is None:
             raise
         if media.name in _EXPORTS:
-            raise InvalidInputError(f"{error} To keep the file as it is: --format {DOCUMENT}.") from error
+            raise InvalidInputError(f"{error} To store the file as it is: --format {DOCUMENT}.") from error
         return DOCUMENT
     prose = media is not None and media.file_type == "export" and media.name in _PROSE
     return DOCUMENT if found == "text" and not (prose and is_dialogue(path)) else found
 
 
 def _media_type(path: Path) -> MediaType | None:
-    """None where there is nothing to look at."""
+    """Return the media type of a file, or None if it is empty or unreadable."""
     try:
         with path.open("rb") as stream:
             head = stream.read(HEAD_BYTES)

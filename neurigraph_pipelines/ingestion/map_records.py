@@ -1,6 +1,6 @@
-"""Doing something with the text of every record of a batch: several at once, failures beside the items.
+"""Apply a function to the text of every record of a batch, in parallel, collecting failures.
 
-What is done is for ``summarize`` and ``keywords`` to say.
+``summarize`` and ``keywords`` supply the function.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from uuid import UUID
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, failure_of
 from neurigraph_pipelines.model import ItemFailure, Segment
-from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.settings import Settings
 
 Result = TypeVar("Result")
 
@@ -22,36 +21,35 @@ Result = TypeVar("Result")
 def map_records(
     step: str,
     work: Callable[[RecordPlan, Segment], Result],
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     assigned: Assigned,
     on_done: Progress | None,
 ) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...]]:
-    """Do ``work`` for each future record with its part of the segment, as many at once as the language model takes.
+    """Call ``work`` for each planned record with its part of the segment, and renew the batch's lease meanwhile.
 
-    The claim of the batch is kept alive meanwhile.
+    Runs as many calls at once as the language model's ``concurrency`` permits.
 
     Args:
-        step: Name of the op, noted in failures.
+        step: Name of the op, for failures.
         work: Must not share state between records.
-        on_done: Told after each record.
+        on_done: Called after each record.
 
     Returns:
-        Results by record, and what failed.
+        Results by record, and the failures.
     """
 
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
-            return work(plan, triggers.load(adapters.database, plan.ref, plan.messages))
-        except Exception as error:  # one poisoned item must not take its neighbours down
+            return work(plan, triggers.load(context.database, plan.ref, plan.messages))
+        except Exception as error:  # one bad item must not fail the others
             return failure_of(plan.ref.trigger_id, step, error)
         finally:
             if on_done is not None:
                 on_done(1)
 
     with (
-        triggers.held(adapters.database, settings, assigned.batch_id),
-        ThreadPoolExecutor(adapters.language_model.concurrency, thread_name_prefix=step) as pool,
+        triggers.keep_lease(context, assigned.batch_id),
+        ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix=step) as pool,
     ):
         results = list(pool.map(attempt, assigned.plans))
     done: dict[UUID, Result] = {}

@@ -1,7 +1,6 @@
-"""What a persona hands in is filed where it may write, whatever a model says of it.
+"""Filing of segments that a persona sent: only into nodes that the persona may write to.
 
-Nothing else of the graph is touched: no node is made, no edge, no other name. Which nodes a persona may write to is
-decided in the database; it is asked again when the record is committed.
+Creates no nodes, edges or aliases. The database decides which nodes a persona may write to; the commit checks again.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from neurigraph_pipelines.model import Filing, ItemFailure, Outline, Segment
 from neurigraph_pipelines.ports import LanguageModel, Transaction
 from neurigraph_pipelines.statements import statements
 
-_NOWHERE = "the persona that handed this in may not write to any node: grant it one, then replay this"
+_NOT_WRITABLE = "the persona that sent this may not write to any node: grant it one, then replay this"
 _QUERIES = statements("access")
 
 
 @dataclass(frozen=True, slots=True)
-class Writable:
-    """The nodes that a persona may write to, by names from layer 1 down; its own comes first, if it is among them."""
+class WritableNodes:
+    """Paths of the nodes that a persona may write to, from layer 1 down; its own node comes first if it is one."""
 
     paths: tuple[tuple[str, ...], ...]
 
     def outline(self, outline: Outline) -> Outline:
-        """Of an outline the nodes that may be written to; a model need not know of others."""
-        open_to_it = {_key(path) for path in self.paths}
-        return Outline(nodes=tuple(node for node in outline.nodes if _key(node.path) in open_to_it))
+        """Return the writable nodes of an outline; the model does not see the others."""
+        writable = {_key(path) for path in self.paths}
+        return Outline(nodes=tuple(node for node in outline.nodes if _key(node.path) in writable))
 
-    def confined(self, filing: Filing) -> Filing:
-        """The filing at the deepest node on its way that may be written to, else at the first of all."""
+    def restrict(self, filing: Filing) -> Filing:
+        """Move a filing to the deepest writable node on its path, else to the persona's first node."""
         known = {_key(path): path for path in self.paths}
         wanted = _key(filing.path)
         ends = (known.get(wanted[:depth]) for depth in range(len(wanted), -1, -1))
@@ -43,34 +42,35 @@ class Writable:
         return Filing(path, filing.first_message, filing.last_message)
 
 
-def writable(tx: Transaction, persona_id: UUID) -> Writable:
-    """Where a persona may write, at this moment.
+def writable_nodes(tx: Transaction, persona_id: UUID) -> WritableNodes:
+    """Return the nodes that a persona may write to now.
 
     Args:
-        tx: Of the pipeline.
+        tx: A transaction of the pipeline.
     """
-    return Writable(tuple(tuple(row["names"][1:]) for row in tx.execute(_QUERIES["writable"], {"persona": persona_id})))
+    rows = tx.execute(_QUERIES["writable"], {"persona": persona_id})
+    return WritableNodes(tuple(tuple(row["names"][1:]) for row in rows))
 
 
-def assign_confined(
-    segment: Segment, outline: Outline, where: Writable, model: LanguageModel
+def assign_for_persona(
+    segment: Segment, outline: Outline, nodes: WritableNodes, model: LanguageModel
 ) -> list[Filing] | ItemFailure:
-    """File a segment of a persona, as ``assign_batch`` files a user's, but only where the persona may write."""
-    if not where.paths:
-        return failure_of(segment.ref.trigger_id, STEP, ForbiddenError(_NOWHERE))
-    (answer,) = assign_batch([segment], {segment.ref.user_id: where.outline(outline)}, model, math.inf)
-    return answer if isinstance(answer, ItemFailure) else [where.confined(filing) for filing in answer]
+    """File a persona's segment as ``assign_batch`` files a user's, but only into writable nodes."""
+    if not nodes.paths:
+        return failure_of(segment.ref.trigger_id, STEP, ForbiddenError(_NOT_WRITABLE))
+    (answer,) = assign_batch([segment], {segment.ref.user_id: nodes.outline(outline)}, model, math.inf)
+    return answer if isinstance(answer, ItemFailure) else [nodes.restrict(filing) for filing in answer]
 
 
 def require_writable(tx: Transaction, persona_id: UUID, node_id: UUID) -> None:
-    """Make sure that a persona may still write to a node, now that something of it is stored there.
+    """Check at commit time that a persona may still write to a node.
 
     Raises:
-        ForbiddenError: It may not any more.
+        ForbiddenError: The persona may no longer write to it.
     """
     row = tx.execute(_QUERIES["persona_may_write"], {"persona": persona_id, "node_id": node_id}).fetchone()
     if row is None or not row["may"]:
-        raise ForbiddenError("the persona that handed this in may not write there any more: replay to file it anew")
+        raise ForbiddenError("the persona that sent this may no longer write there: replay to file it again")
 
 
 def _key(path: Sequence[str]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""One placement decided: which nodes its steps mean or make, what is linked, learned and remembered on the way.
+"""Placement rules: turn one placement into a filing, with its new nodes, edges, aliases and candidates.
 
-Pure decisions over an outline. How the filings of a segment tile it, and a batch, are in ``assign``.
+Pure functions over an outline. ``assign`` combines the filings of a segment and of a batch.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from neurigraph_pipelines.model import (
 )
 
 EVIDENCE_OF_RELATION = 0.5
-"""Confidence in a node for somebody at the other end of a relation of full strength: 0.4 for one that is stated, 0.15
-for a mere mention, so that it takes two or three segments that state one, or eight or nine that mention a name."""
+"""Confidence in a node for the other end of a relation of full strength. A stated relation gives 0.4 and a mention
+0.15, so a node takes two or three segments that state a relation, or eight or nine that mention the name."""
 
 UNLABELLED = "mentions"
-"""The label of a link when the content says no more than a name."""
+"""The label of an edge if the content gives only a name."""
 
 MAX_NODE_KEYWORDS = 24
 MAX_KEYWORD_LENGTH = 60
 
 
 @dataclass(slots=True)
-class Decision:
-    """What is decided for one placement, step by step."""
+class PlacementRules:
+    """Applies the placement rules to one placement and collects the results."""
 
     index: OutlineIndex
     threshold: float
@@ -50,7 +50,7 @@ class Decision:
     notes: list[str] = field(default_factory=list)
 
     def file(self, placement: Placement) -> Filing:
-        """Walk the steps of a placement down the outline; the range of the returned filing is not yet known."""
+        """Follow the steps of a placement down the outline; return a filing without its message range."""
         path: tuple[str, ...] = ()
         topic: tuple[str, ...] = ()
         for number, step in enumerate(placement.steps):
@@ -60,7 +60,7 @@ class Decision:
                 existing = self.index.person(names) or self.index.namesake(step.name, _labels(placement, names))
                 if existing is not None and path and existing.path[:-1] != path:
                     self.learn(existing, names)
-                    self.edges.append(PlannedEdge(path, existing.path, *_stated(placement.relations, names)))
+                    self.edges.append(PlannedEdge(path, existing.path, *_relation_to(placement.relations, names)))
                     self.notes.append(
                         f"{existing.path[-1]} is kept once, at {_shown(existing.path)}, and linked from here."
                     )
@@ -76,10 +76,10 @@ class Decision:
                 break
             path = existing.path
             topic = path[:-1] if existing.kind is ConceptKind.PERSON else path
-        for stated in placement.aliases:
-            person = self.index.person((stated.name, stated.alias))
+        for alias in placement.aliases:
+            person = self.index.person((alias.name, alias.alias))
             if person is not None:
-                self.learn(person, (stated.name, stated.alias))
+                self.learn(person, (alias.name, alias.alias))
         for relation in placement.relations:
             self.relate(relation, topic, path)
         return Filing(
@@ -95,16 +95,16 @@ class Decision:
         )
 
     def provision(self, step: NodeProposal, parent: tuple[str, ...]) -> OutlineNode | None:
-        """Plan a node for ``step``; None when it must not be made, or not yet."""
+        """Plan a node for ``step``; return None if the name, the depth or the confidence forbids it."""
         shown = display_name(step.name)
         if not presentable(step.name):
-            self.notes.append(f"A proposed name was refused: {shown[:40]!r}.")
+            self.notes.append(f"Refused a proposed name: {shown[:40]!r}.")
             return None
         if len(parent) >= MAX_LAYER_DEPTH:
             self.notes.append(f"Depth limit {MAX_LAYER_DEPTH} met: {shown} is filed at {_shown(parent)}.")
             return None
         confidence = step.confidence
-        # A confidence that is not a number compares false with everything, so it is asked this way round.
+        # NaN compares false with everything, so the comparison is negated.
         if not confidence >= self.threshold:
             confidence = self.weigh(step.kind, (step.name, *step.aliases), parent, step.confidence)
         if not confidence >= self.threshold:
@@ -116,15 +116,14 @@ class Decision:
         return as_outline_node(node)
 
     def relate(self, relation: Relation, topic: tuple[str, ...], subject: tuple[str, ...]) -> None:
-        """An edge for a stated relation, or, with somebody who is no node, evidence that there should be one.
+        """Plan an edge for a relation or, if the other end has no node, add evidence for one.
 
-        What the subject itself, or somebody else, is to the user hangs on the topic: the user has no node but the
-        root.
+        A relation to the user starts at the topic, because the user has no node but the root.
         """
         other = self.index.anywhere(relation.other) or self.index.namesake(relation.other, [relation.label])
         if other is None and topic and relation.kind is not None and name_key(relation.other) != self.owner:
             origin = topic if relation.of_user else subject
-            other = self.meet(relation.kind, relation, topic[:1], origin)
+            other = self.add_evidence(relation.kind, relation, topic[:1], origin)
         elif other is not None and other.kind is ConceptKind.PERSON and relation.label != UNLABELLED:
             self.learn(other, [relation.other])
         if other is not None:
@@ -132,13 +131,13 @@ class Decision:
             if origin and origin != other.path:
                 self.edges.append(PlannedEdge(origin, other.path, relation.label, relation.strength))
 
-    def meet(
+    def add_evidence(
         self, kind: ConceptKind, relation: Relation, parent: tuple[str, ...], origin: tuple[str, ...]
     ) -> OutlineNode | None:
-        """A node beside the path for whoever was met often enough; None, and remembered, until then."""
+        """Plan a node off the path once its evidence suffices; until then store a candidate and return None."""
         if not presentable(relation.other):
             return None
-        earlier = self.index.remembered(kind, [relation.other], parent)
+        earlier = self.index.candidates(kind, [relation.other], parent)
         home = next((one.parent for one in earlier if self.index.at(one.parent)), parent)
         confidence = self.weigh(
             kind, [relation.other], parent, EVIDENCE_OF_RELATION * relation.strength, relation=relation, origin=origin
@@ -165,8 +164,8 @@ class Decision:
         relation: Relation | None = None,
         origin: tuple[str, ...] = (),
     ) -> float:
-        """The confidence with all that is remembered; short of the threshold, this segment's is remembered too."""
-        earlier = self.index.remembered(kind, names, parent)
+        """Return the confidence with all earlier evidence; below the threshold, add this segment's to a candidate."""
+        earlier = self.index.candidates(kind, names, parent)
         own = evidence_of_segment(confidence)
         total = max(confidence, combined([own, *(one.confidence for one in earlier)])) if own else confidence
         if own and not total >= self.threshold:
@@ -180,20 +179,20 @@ class Decision:
         return total
 
     def learn(self, node: OutlineNode, names: Iterable[str]) -> None:
-        """Take in other names of a node, unless one of them is somebody else's."""
+        """Add aliases to a node, except those that name another node."""
         known = {name_key(name) for name in (node.path[-1], *node.aliases)}
         for name in names:
-            shown, meant = display_name(name), self.index.anywhere(name)
-            # "my wife" is no name, however a model came by it.
+            shown, bearer = display_name(name), self.index.anywhere(name)
+            # "my wife" is not a name, even if a model proposes it.
             if (
                 name_key(name) in known
                 or not presentable(name)
                 or (node.kind is ConceptKind.PERSON and shown[0].islower())
             ):
                 continue
-            if meant is not None and meant.path != node.path:
+            if bearer is not None and bearer.path != node.path:
                 self.notes.append(
-                    f"{shown} is not learned as a name of {node.path[-1]}: {_shown(meant.path)} bears it."
+                    f"{shown} is not learned as a name of {node.path[-1]}: {_shown(bearer.path)} has that name."
                 )
                 continue
             known.add(name_key(name))
@@ -217,14 +216,14 @@ def _planned(step: NodeProposal, parent: tuple[str, ...]) -> PlannedNode:
     )
 
 
-def _stated(relations: Iterable[Relation], names: Iterable[str]) -> tuple[str, float]:
-    """The label and strength that the content gives for whoever bears one of ``names``."""
+def _relation_to(relations: Iterable[Relation], names: Iterable[str]) -> tuple[str, float]:
+    """Return the label and strength of the first relation to one of ``names``, else those of a mention."""
     keys = {name_key(name) for name in names}
     return next(((r.label, r.strength) for r in relations if name_key(r.other) in keys), (UNLABELLED, 0.5))
 
 
 def _labels(placement: Placement, names: Iterable[str]) -> list[str]:
-    """What the content says that whoever bears one of ``names`` is."""
+    """Return the labels of stated relations to one of ``names``."""
     keys = {name_key(name) for name in names}
     return [r.label for r in placement.relations if name_key(r.other) in keys and r.label != UNLABELLED]
 

@@ -1,6 +1,6 @@
-"""Who may know of a conversation, an event or an upload: said once for all that came from it, at any time.
+"""Privacy of a source (conversation, event or upload), which applies to everything stored from it.
 
-What is hidden from whom is decided in the database (sql/routines/privacy.sql), from the next statement on.
+The database enforces it from the next statement on (sql/routines/privacy.sql).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _QUERIES = statements("inbox")
 def set_privacy(
     database: Database, claims: Claims, source_id: UUID, privacy: Privacy, kind: SourceKind | None = None
 ) -> None:
-    """Make a source private, or share it again; saying it twice changes nothing.
+    """Make a source private, or share it again. Idempotent.
 
-    What its memories lent to the shells of their nodes, keywords and summaries, is taken back or lent again. Nodes and
-    edges that were made of it while it was shared stay.
+    Rebuilds the shells of the nodes that have its records, without or with their keywords and summaries. Nodes and
+    edges that were made from it while it was shared stay.
 
     Args:
-        claims: Of the owner of the graph; nobody else decides about privacy.
-        kind: Only a source of this kind is meant.
+        claims: The graph owner's claims; nobody else can change privacy.
+        kind: Only find a source of this kind.
 
     Raises:
         NotFoundError: No such source.
-        ForbiddenError: Whoever asks is not the owner.
+        ForbiddenError: The caller is not the owner.
     """
     require_owner(claims)
     values = {"source_id": source_id, "user_id": claims.user_id, "privacy": privacy.value, "kind": kind}
@@ -47,17 +47,17 @@ def set_privacy(
         source = f"{row['kind']}:{source_id}"
         nodes = tx.execute(_QUERIES["nodes_of_source"], {"user_id": claims.user_id, "source": source}).fetchall()
         for node in nodes:
-            # The policies of older nodes know nothing of privacy.
+            # Node schemas of older versions have no privacy policies.
             upgrade_node(tx, node["node_id"], node["schema_name"])
             rebuild_shell(tx, node["node_id"], slug)
 
 
-def source_called(database: Database, claims: Claims, name: str) -> UUID:
-    """The source of that id, or of that id in the program that it came from.
+def find_source(database: Database, claims: Claims, name: str) -> UUID:
+    """Return the source with an id, or with that external id.
 
     Raises:
-        NotFoundError: There is none.
-        ConflictError: Several of them are called so.
+        NotFoundError: No source has it.
+        ConflictError: Several sources have it.
     """
     with database.agent(claims) as tx:
         found = tx.execute(_QUERIES["sources_called"], {"user_id": claims.user_id, "name": name}).fetchall()

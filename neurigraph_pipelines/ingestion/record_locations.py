@@ -1,6 +1,6 @@
-"""Which records there are, page by page, and where each lies while it is written to.
+"""Locations of records: which node has a record now, and pages of records by day.
 
-It may have been moved since somebody read of it.
+A record can move between a read and a write, so writers locate it again under a lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _QUERIES = statements("search")
 
 @dataclass(frozen=True, slots=True)
 class RecordLocation:
-    """A record, and the node that it lies in."""
+    """A record and the node that contains it."""
 
     record_id: UUID
     node_id: UUID
@@ -34,20 +34,20 @@ class RecordLocation:
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> RecordLocation:
-        """From a query that gives these four among its columns."""
+        """Build a location from a row that has these four columns."""
         return cls(row["record_id"], row["node_id"], row["user_id"], row["schema_name"])
 
     @property
     def schema(self) -> sql.Identifier:
-        """The node's schema, to be composed into a statement."""
+        """The node's schema, to compose into a statement."""
         return sql.Identifier(self.schema_name)
 
 
 def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
-    """Where a record lies, with its node brought to the current DDL; None where there is no such record.
+    """Return the location of a record, or None, and upgrade its node to the current DDL.
 
     Args:
-        tx: Of the pipeline, in which the graph was held or taken: there the record stays until it ends.
+        tx: A transaction of the pipeline that has locked the graph, so the record cannot move until it ends.
     """
     row = tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone()
     if row is None:
@@ -57,7 +57,7 @@ def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
 
 
 def lock_record(tx: Transaction, user_id: UUID, record_id: UUID) -> RecordLocation | None:
-    """The same, and keep it there until the transaction ends."""
+    """Lock the graph shared, so that the record cannot move until the transaction ends, and locate the record."""
     lock_graph_shared(tx, user_id)
     return locate(tx, record_id)
 
@@ -69,13 +69,13 @@ def pages_of_days(
     user_id: UUID | None = None,
     record_ids: Sequence[UUID] | None = None,
 ) -> Iterator[list[dict[str, Any]]]:
-    """Rows of the registry in order, so that what is stored meanwhile disturbs nothing.
+    """Yield pages of registry rows in order of storage; records stored meanwhile do not disturb the order.
 
     Args:
-        since: Stored from this moment on; None for the beginning.
-        until: First moment that is not within.
-        user_id: Only this user's.
-        record_ids: Only these.
+        since: Earliest storage time, inclusive; None for the beginning.
+        until: Latest storage time, exclusive.
+        user_id: Only this user's records.
+        record_ids: Only these records.
     """
     after: dict[str, Any] = {"created_at": None, "record_id": None}
     while True:

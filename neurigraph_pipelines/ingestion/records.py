@@ -1,6 +1,6 @@
-"""What travels between the steps of the job: references and small results, never transcripts.
+"""Values that the steps of the ingestion job exchange: references and small results, never transcripts.
 
-Values only. A step takes these, loads the text it needs, and returns these; failures travel beside the items.
+A step takes these values, loads the text it needs, and returns such values, with failures in a separate list.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _RECORD_NAMESPACE = UUID("6a0f6c1e-2f0b-5d5e-9a44-6d1f6b1f7a10")
 
 Progress = Callable[[int], None]
-"""Told how many items were just finished."""
+"""Callback with the number of items just finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPlan:
-    """One future record: a part of a segment and where it goes. ``part`` counts from 0 within its segment."""
+    """One future record: a part of a segment and its filing. ``part`` counts from 0 within its segment."""
 
     ref: SegmentRef
     part: int
@@ -34,18 +34,18 @@ class RecordPlan:
 
     @property
     def record_id(self) -> UUID:
-        """Follows from the trigger and the part, so that a repeated attempt writes the same record."""
+        """The id, derived from the trigger and the part, so that a repeated attempt writes the same record."""
         return uuid5(_RECORD_NAMESPACE, f"{self.ref.trigger_id}:{self.part}")
 
     @property
     def messages(self) -> tuple[int, int]:
-        """Numbers of its first and last message."""
+        """The numbers of the first and last message."""
         return self.filing.first_message, self.filing.last_message
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """What ``assign_nodes`` hands on: the records to make, and what failed."""
+    """The result of ``assign_nodes``: the planned records and the failures."""
 
     batch_id: UUID
     plans: tuple[RecordPlan, ...] = ()
@@ -75,7 +75,7 @@ class Vectors:
     Attributes:
         summary: ``(RECORD_DIMENSIONS,)`` float32 of unit length.
         passages: ``(passages, PASSAGE_DIMENSIONS)`` float16, in order of passage.
-        windows: The same of each passage with its neighbours.
+        windows: ``(passages, PASSAGE_DIMENSIONS)`` float16, each passage together with its neighbours.
     """
 
     summary: NDArray[np.float32]
@@ -85,7 +85,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors by record; a record that is missing here is committed as pending."""
+    """Vectors by record; a record without vectors is committed as pending."""
 
     model: str
     vectors: dict[UUID, Vectors] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What became of a batch: ``returned`` go back to the queue or to a person, with the state they are in."""
+    """The result of a batch. ``returned`` are failures with the new state: back in the queue, or failed for good."""
 
     batch_id: UUID
     stored: tuple[Committed, ...] = ()
@@ -117,19 +117,19 @@ class BatchResult:
 
 
 def failure_of(trigger_id: UUID, step: str, error: Exception) -> ItemFailure:
-    """How an error is carried beside the items: what we raised on purpose says itself whether it may pass."""
+    """Convert an error into an item failure; the class of the error decides whether a retry may help."""
     if isinstance(error, TransientError):
         return ItemFailure(trigger_id, step, str(error), transient=True, retry_after=error.retry_after)
-    if isinstance(error, StorageError):  # a disk that is full now may have room later
+    if isinstance(error, StorageError):  # a full disk may have room later
         return ItemFailure(trigger_id, step, str(error), transient=True)
     if isinstance(error, NeurigraphError):
         return ItemFailure(trigger_id, step, str(error), transient=False)
-    # An error nobody foresaw may be a passing one; attempts are bounded either way.
+    # An unexpected error may be transient; the number of attempts is bounded either way.
     return ItemFailure(trigger_id, step, f"{type(error).__name__}: {error}", transient=True)
 
 
 def failed_triggers(*steps: Iterable[ItemFailure]) -> dict[UUID, ItemFailure]:
-    """The first failure of each trigger over several steps."""
+    """Return the first failure of each trigger over several steps."""
     failed: dict[UUID, ItemFailure] = {}
     for failures in steps:
         for failure in failures:

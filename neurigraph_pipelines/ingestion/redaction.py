@@ -1,6 +1,6 @@
-"""What of a message is redacted, where that is wished: its content, its author and the texts of its tool calls.
+"""Optional redaction of a message: its content, its author and the texts of its tool calls.
 
-How something is found in a text is for the adapter; ids are never touched, since they tell messages apart.
+The redactor adapter finds what to redact. Ids are never redacted, because they identify messages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
 
 
 def redact_message(redactor: Redactor, message: NewMessage) -> tuple[NewMessage, Counter[str]]:
-    """The message without what the redactor finds, and how much of each kind that was."""
+    """Return the redacted message, and the number of findings of each kind."""
     counts: Counter[str] = Counter()
 
     def clean(value: Any) -> Any:

@@ -1,34 +1,35 @@
-"""Where a long conversation is cut into segments: a pure decision over counts and roles, never over text.
+"""Segmentation: the rule that splits a long conversation into segments, by token counts and roles, never by text.
 
-Finding the conversations and writing the segments down is for ``detection``.
+Pure functions. ``detection`` finds the conversations and stores the segments.
 
-**The rule.** The unstored tail of a conversation is a run of *exchanges*. An exchange begins with what a user says and
-goes on until the response to it is completed: a message of the assistant that is complete, awaits no result of a tool,
-and is followed by the next user message or, so far, by nothing. Behind it lies a *clean break*. What the system says
-between a response and the next user message belongs to the response. Where only people talk, at least two of them by
-their names, every complete message is a response. A message that another one follows is complete, whatever its sender
-said of it.
+**Terms.** The unstored tail of a conversation consists of *exchanges*. An exchange starts with a user message and ends
+with the completed response: an assistant message that is complete, waits for no tool result, and is followed by the
+next user message or, so far, by nothing. After it lies an *exchange boundary*. System messages between a response and
+the next user message belong to the response. If only people talk, at least two of them by author name, every complete
+message is a response. A message counts as complete once another one follows, whatever its sender said.
 
-1. Nothing is sought while the tail is shorter than ``watch`` tokens.
-2. The segment ends at the first clean break from ``target`` to ``limit`` tokens.
-3. While there is none and the tail is not longer than ``limit``, it waits: a response is still coming.
-4. Once the tail is longer than ``limit``, none can come any more: the segment ends at the last clean break before
-   ``target``. That is within ``watch`` to ``limit`` whenever a clean break is, and shorter when the exchange that
-   follows is so long that none is. An exchange that is still running is left to the next segment as a whole.
-5. Without any clean break up to ``limit``, the first exchange is itself longer than that. While it runs, it waits,
-   until it is ``PATIENCE`` times ``limit`` long: an exchange that never completes must not keep everything in the
-   inbox. When it is complete, or endless, it is cut at a *lesser break*: between two of its messages, by 2 and 4.
-6. Without a lesser break up to ``limit`` either, one message, or one call with its results, is longer than ``limit``
-   alone: the segment ends at the first break behind it, and is longer than ``limit``.
+**The rule.**
 
-No break of either kind lies inside a message, behind a last message that is not complete, or between a call of a tool
-and its result. The results of a call are the messages of tools that follow it within its exchange, until the assistant
-speaks again after the first of them; where no call is noted they belong to the message before them. A call that has no
-result yet awaits it until the user goes on after a response without it, or the conversation ends.
+1. A tail shorter than ``watch`` tokens is not split.
+2. The segment ends at the first exchange boundary from ``target`` to ``limit`` tokens.
+3. If there is none and the tail is not longer than ``limit``, the tail waits: a response is still coming.
+4. Once the tail is longer than ``limit``, no such boundary can come: the segment ends at the last exchange boundary
+   before ``target``. Its length is from ``watch`` to ``limit`` if such a boundary exists, and shorter if the exchange
+   that follows is too long. A running exchange goes whole into the next segment.
+5. Without any exchange boundary up to ``limit``, the first exchange is longer than ``limit``. While it runs, the tail
+   waits until it is ``PATIENCE`` times ``limit`` long, because an exchange that never completes must not block the
+   inbox. A complete or endless exchange is split at a *message boundary*, between two messages, by rules 2 and 4.
+6. Without a message boundary up to ``limit``, one message, or one tool call with its results, is longer than ``limit``:
+   the segment ends at the first boundary after it and is longer than ``limit``.
 
-What is left is taken up again by the same rule; so the next segment begins at the next user message, except behind a
-lesser break. A conversation that has ended is cut as if nothing were running, until what is left is not longer than
-``limit``: that is its last segment.
+No boundary of either kind lies inside a message, after a last message that is incomplete, or between a tool call and
+its result. The results of a call are the tool messages that follow it within its exchange, until the assistant speaks
+again after the first of them. If no call is recorded, they belong to the message before them. A call without a result
+waits for it until the user continues after a response without it, or the conversation ends.
+
+The same rule splits the rest. So the next segment starts at a user message, except after a message boundary. An ended
+conversation is split as if nothing were running, until the rest is not longer than ``limit``; the rest is its last
+segment.
 """
 
 from __future__ import annotations
@@ -42,12 +43,18 @@ from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.settings import Settings
 
 PATIENCE = 2
-"""Limits that a running exchange may fill before it is taken for endless."""
+"""A running exchange longer than this many limits counts as endless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Tokens from which a break is sought, nearest to which it should lie, and which no segment should exceed."""
+    """Segment lengths in tokens.
+
+    Attributes:
+        watch: Shorter tails are not split.
+        target: The preferred length.
+        limit: The greatest length, if a boundary permits.
+    """
 
     watch: int
     target: int
@@ -55,17 +62,17 @@ class Sizes:
 
     @classmethod
     def of(cls, settings: Settings) -> Sizes:
-        """The sizes that an installation is set to."""
+        """Return the sizes from the settings."""
         return cls(settings.chunk_watch_tokens, settings.chunk_target_tokens, settings.chunk_limit_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the decision knows of one message.
+    """The properties of one message that segmentation uses.
 
     Attributes:
-        complete: False while it is streaming in.
-        calls: It calls tools whose results come as messages of their own.
+        complete: False while the message is streaming in.
+        calls: Whether it calls tools whose results come as separate messages.
     """
 
     seq: int
@@ -78,7 +85,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A segment to store, from one message to another, both included."""
+    """A segment to store, from the first to the last message inclusive."""
 
     first_message: int
     last_message: int
@@ -86,92 +93,93 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Tiling:
-    """How a tail is cut.
+class Split:
+    """The result of splitting a tail.
 
     Attributes:
-        chunks: Without gap or overlap, from the first message on; none of them may mean wait or nothing.
-        waiting: Of an open conversation: what is left is long enough, and its break has not come yet.
+        chunks: Segments without gap or overlap, from the first message on. May be empty.
+        waiting: The conversation is open, and the rest is long enough but has no boundary yet.
     """
 
     chunks: tuple[Chunk, ...]
     waiting: bool
 
 
-class _Break(IntEnum):
+class _Boundary(IntEnum):
     NONE = 0
-    LESSER = 1
-    CLEAN = 2
+    MESSAGE = 1
+    EXCHANGE = 2
 
 
-def tile(tail: Sequence[Turn], sizes: Sizes, *, ended: bool = False) -> Tiling:
-    """Cut the unstored tail of a conversation by the rule of this module.
+def split_tail(tail: Sequence[Turn], sizes: Sizes, *, ended: bool = False) -> Split:
+    """Split the unstored tail of a conversation by the rule of this module.
 
     Args:
         tail: All messages that no segment covers yet, in order.
-        ended: Nothing follows: what is left behind the last chunk is the conversation's last segment. Never empty.
+        ended: Whether the conversation ended. Then the messages after the last chunk, at least one, are its last
+            segment.
     """
-    breaks = _breaks(tail, ended)
-    last_clean = max((i for i, kind in enumerate(breaks) if kind is _Break.CLEAN), default=-1)
+    boundaries = _boundaries(tail, ended)
+    last_exchange = max((i for i, kind in enumerate(boundaries) if kind is _Boundary.EXCHANGE), default=-1)
     sums = [0, *accumulate(turn.tokens for turn in tail)]
     chunks: list[Chunk] = []
     start = 0
 
-    def best(least: _Break) -> int | None:
-        """The first break of that kind from target to limit, else the last one before."""
+    def best(at_least: _Boundary) -> int | None:
+        """Return the first boundary from target to limit, else the last one before target."""
         found = None
         for i in range(start, len(tail)):
             size = sums[i + 1] - sums[start]
             if size > sizes.limit:
                 break
-            if breaks[i] >= least:
+            if boundaries[i] >= at_least:
                 found = i
                 if size >= sizes.target:
                     break
         return found
 
-    def cut() -> int | None:
-        """Index of the message that ends the next segment; None to wait."""
+    def next_end() -> int | None:
+        """Return the index of the message that ends the next segment; None to wait."""
         rest = sums[-1] - sums[start]
-        clean = best(_Break.CLEAN)
-        if clean is not None and sums[clean + 1] - sums[start] >= sizes.target:
-            return clean
+        exchange = best(_Boundary.EXCHANGE)
+        if exchange is not None and sums[exchange + 1] - sums[start] >= sizes.target:
+            return exchange
         if not ended and rest <= sizes.limit:
             return None
-        if clean is not None:
-            return clean
-        if not ended and last_clean < start and rest <= PATIENCE * sizes.limit:
+        if exchange is not None:
+            return exchange
+        if not ended and last_exchange < start and rest <= PATIENCE * sizes.limit:
             return None
-        lesser = best(_Break.LESSER)
-        if lesser is not None:
-            return lesser
-        return next((i for i in range(start, len(tail)) if breaks[i] is not _Break.NONE), None)
+        message = best(_Boundary.MESSAGE)
+        if message is not None:
+            return message
+        return next((i for i in range(start, len(tail)) if boundaries[i] is not _Boundary.NONE), None)
 
     while sums[-1] - sums[start] > sizes.limit if ended else sums[-1] - sums[start] >= sizes.watch:
-        at = cut()
-        if at is None:
-            return Tiling(tuple(chunks), waiting=not ended)
-        chunks.append(Chunk(tail[start].seq, tail[at].seq, sums[at + 1] - sums[start]))
-        start = at + 1
-    return Tiling(tuple(chunks), waiting=False)
+        end = next_end()
+        if end is None:
+            return Split(tuple(chunks), waiting=not ended)
+        chunks.append(Chunk(tail[start].seq, tail[end].seq, sums[end + 1] - sums[start]))
+        start = end + 1
+    return Split(tuple(chunks), waiting=False)
 
 
-def _breaks(tail: Sequence[Turn], ended: bool) -> list[_Break]:
-    """What kind of break lies behind each message."""
-    found = [_Break.LESSER] * len(tail)
+def _boundaries(tail: Sequence[Turn], ended: bool) -> list[_Boundary]:
+    """Return the kind of boundary after each message."""
+    found = [_Boundary.MESSAGE] * len(tail)
     among_people = (
         all(turn.role in (Role.USER, Role.SYSTEM) for turn in tail)
         and len({turn.author for turn in tail if turn.author is not None}) > 1
     )
     answered = False
-    bound_from: int | None = None  # from here on, the next result of a tool forbids breaks
-    awaited = False  # no result has come since
+    bound_from: int | None = None  # the next tool result removes the boundaries from here on
+    awaited = False  # a call has no result yet
     for i, turn in enumerate(tail):
         last = i + 1 == len(tail)
         complete = turn.complete or not last
         if turn.role is Role.TOOL:
             first = i - 1 if bound_from is None else bound_from
-            found[max(first, 0) : i] = [_Break.NONE] * (i - max(first, 0))
+            found[max(first, 0) : i] = [_Boundary.NONE] * (i - max(first, 0))
             bound_from, awaited = i, False
         elif turn.role is Role.ASSISTANT and not awaited:
             bound_from, awaited = i if turn.calls else None, turn.calls
@@ -182,10 +190,10 @@ def _breaks(tail: Sequence[Turn], ended: bool) -> list[_Break]:
         else:
             answered = turn.role is Role.ASSISTANT and complete and not turn.calls
         if answered and (not awaited if last else tail[i + 1].role is Role.USER):
-            found[i] = _Break.CLEAN
+            found[i] = _Boundary.EXCHANGE
             bound_from, awaited = None, False
     if bound_from is not None and awaited and not ended:
-        found[bound_from:] = [_Break.NONE] * (len(tail) - bound_from)  # the result may still come
-    if found and (ended or found[-1] is _Break.LESSER):
-        found[-1] = _Break.NONE  # an end is no cut; and behind an unanswered message anything may come
+        found[bound_from:] = [_Boundary.NONE] * (len(tail) - bound_from)  # the result may still come
+    if found and (ended or found[-1] is _Boundary.MESSAGE):
+        found[-1] = _Boundary.NONE  # the end needs no boundary, and after an unanswered message anything may follow
     return found

@@ -17,7 +17,7 @@ from weakref import finalize
 from neurigraph_pipelines.errors import DamagedObjectError, LostObjectError
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.ports import ObjectStore
-from neurigraph_pipelines.text.stored_text import packed, unpacked
+from neurigraph_pipelines.text.stored_text import compress, decompress
 
 _IN_MEMORY = 8 << 20  # what is larger waits in a temporary file
 _PIECE_BYTES = 1 << 20
@@ -144,11 +144,11 @@ def _packed(manifest: Mapping[str, Any], content: VerifiedBytes, level: int) -> 
     """The content as it was packed: in the members that the manifest knows of, or in one."""
     starts = manifest["member_text_offsets"]
     if not starts:
-        yield from packed(content.chunks(), level)
+        yield from compress(content.chunks(), level)
         return
     text = content.content
     for start, end in pairwise([*starts, len(text)]):
-        yield from packed([text[start:end]], level)
+        yield from compress([text[start:end]], level)
 
 
 def _content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[bytes]:
@@ -157,7 +157,7 @@ def _content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[byte
         yield from stored
         return
     try:
-        yield from unpacked(stored)
+        yield from decompress(stored)
     except zlib.error as error:
         raise damaged(manifest) from error
 

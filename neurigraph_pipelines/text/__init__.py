@@ -1,1 +1,1 @@
-"""Ground vocabulary of text: lexemes, calendar words, hygiene, transcripts and vector shapes."""
+"""Text basics that every room uses: lexemes, calendar words, hygiene, transcripts and vector shapes."""

@@ -1,7 +1,7 @@
-"""What a message must be like before anything stores it.
+"""Validation and cleaning of a message before it is stored.
 
-Text that no database takes, sizes and times are settled here, once, for every face and every importer.
-Reading file formats belongs to ``imports``; storing belongs to the inbox.
+Handles text that Postgres cannot store, size limits and times, for every face and every importer. ``imports`` reads
+file formats; the inbox stores messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_JSON_DEPTH = 64
 """Deepest nesting of a tool call; real ones stay below ten."""
 
 MAX_INTEGER_BITS = 8_192
-"""Widest integer of a tool call; Python refuses to print one of more than 4,300 digits."""
+"""Widest integer of a tool call. Python refuses to print an integer of more than 4,300 digits."""
 
 FIRST_YEAR, LAST_YEAR = 1970, 2200
 
@@ -37,14 +37,14 @@ def clean_text(text: str, policy: Policy) -> tuple[str, bool]:
     """Make a text storable: no NUL bytes and no lone surrogates.
 
     Args:
-        text: Anything a JSON parser may have produced.
-        policy: ``repair`` replaces each such character by U+FFFD; ``reject`` refuses the text.
+        text: Any text that a JSON parser can produce.
+        policy: ``repair`` replaces each such character by U+FFFD; ``reject`` raises.
 
     Returns:
-        The text, and whether it had to be changed.
+        The text, and whether it was changed.
 
     Raises:
-        InvalidInputError: Under ``reject``, saying where the first such character stands.
+        InvalidInputError: Under ``reject``, with the position of the first such character.
     """
     if _is_storable(text):
         return text, False
@@ -54,13 +54,16 @@ def clean_text(text: str, policy: Policy) -> tuple[str, bool]:
     assert found is not None
     what = "a NUL byte" if found.group() == "\x00" else "a lone surrogate"
     raise InvalidInputError(
-        f"The text holds {what} at character {found.start() + 1}, which no database stores: "
+        f"The text contains {what} at character {found.start() + 1}, which Postgres cannot store: "
         "remove it, or set NEURIGRAPH_UNSTORABLE_TEXT=repair."
     )
 
 
 def _is_storable(text: str) -> bool:
-    """A search by memchr and an encoding are twenty times faster than the expression on long clean text."""
+    """Check whether Postgres can store the text.
+
+    On long clean text, a memchr search and an encoding are twenty times faster than the regular expression.
+    """
     if "\x00" in text:
         return False
     if text.isascii():
@@ -80,11 +83,11 @@ def clean_json(value: Any, policy: Policy) -> tuple[Any, bool]:
         policy: ``repair`` replaces a number that is not finite by None; ``reject`` refuses it.
 
     Returns:
-        A copy built of plain JSON types, and whether something had to be changed.
+        A copy built of plain JSON types, and whether anything was changed.
 
     Raises:
-        InvalidInputError: Under ``reject`` as above; always for what JSON cannot say, for an integer of more
-            than ``MAX_INTEGER_BITS`` bits and for nesting deeper than ``MAX_JSON_DEPTH``.
+        InvalidInputError: Under ``reject`` as above; always for a value that JSON cannot express, for an integer of
+            more than ``MAX_INTEGER_BITS`` bits and for nesting deeper than ``MAX_JSON_DEPTH``.
     """
     return _clean_json(value, policy, MAX_JSON_DEPTH)
 
@@ -96,14 +99,14 @@ def _clean_json(value: Any, policy: Policy, levels: int) -> tuple[Any, bool]:
         return value, False
     if isinstance(value, int):
         if value.bit_length() > MAX_INTEGER_BITS:
-            raise InvalidInputError(f"The data holds an integer of more than {MAX_INTEGER_BITS} bits.")
+            raise InvalidInputError(f"The data contains an integer of more than {MAX_INTEGER_BITS} bits.")
         return value, False
     if isinstance(value, float):
         if math.isfinite(value):
             return value, False
         if policy == "repair":
             return None, True
-        raise InvalidInputError("The data holds a number that is not finite: send null instead.")
+        raise InvalidInputError("The data contains a number that is not finite: send null instead.")
     if levels == 0:
         raise InvalidInputError(f"The data is nested deeper than {MAX_JSON_DEPTH} levels: flatten it.")
     if isinstance(value, list | tuple):
@@ -111,7 +114,7 @@ def _clean_json(value: Any, policy: Policy, levels: int) -> tuple[Any, bool]:
         return [item for item, _ in items], any(repaired for _, repaired in items)
     if isinstance(value, dict):
         return _clean_object(value, policy, levels)
-    raise InvalidInputError(f"The data holds a value of type {type(value).__name__}, which JSON does not know.")
+    raise InvalidInputError(f"The data contains a value of type {type(value).__name__}, which JSON does not support.")
 
 
 def _clean_object(value: dict[Any, Any], policy: Policy, levels: int) -> tuple[dict[str, Any], bool]:
@@ -119,22 +122,22 @@ def _clean_object(value: dict[Any, Any], policy: Policy, levels: int) -> tuple[d
     repaired = False
     for key, item in value.items():
         if not isinstance(key, str):
-            raise InvalidInputError("The data holds an object with a key that is not text.")
+            raise InvalidInputError("The data contains an object with a key that is not text.")
         new_key, key_repaired = clean_text(key, policy)
         if new_key in cleaned:
-            raise InvalidInputError(f"The data holds the key {new_key[:50]!r} twice once it is repaired.")
+            raise InvalidInputError(f"The data contains the key {new_key[:50]!r} twice after repair.")
         cleaned[new_key], item_repaired = _clean_json(item, policy, levels - 1)
         repaired = repaired or key_repaired or item_repaired
     return cleaned, repaired
 
 
 def utc(moment: datetime) -> datetime:
-    """The same moment in UTC; a time without a zone is taken as UTC.
+    """Convert a time to UTC. A time without a zone is taken as UTC.
 
     Raises:
         InvalidInputError: The year lies outside ``FIRST_YEAR..LAST_YEAR``.
     """
-    if FIRST_YEAR - 1 <= moment.year <= LAST_YEAR + 1:  # else the conversion itself may overflow
+    if FIRST_YEAR - 1 <= moment.year <= LAST_YEAR + 1:  # outside, the conversion can overflow
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     if not FIRST_YEAR <= moment.year <= LAST_YEAR:
         raise InvalidInputError(
@@ -144,19 +147,19 @@ def utc(moment: datetime) -> datetime:
 
 
 def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tuple[NewMessage, bool]:
-    """Check a message and put it into the form that is stored.
+    """Check a message and return it in the form that is stored.
 
     Args:
-        message: As a face or an importer received it.
-        policy: What to do with text that no database stores; see ``clean_text``.
-        max_bytes: Longest content in bytes of UTF-8, tool calls (as JSON) included.
+        message: The message as a face or an importer received it.
+        policy: How to handle text that Postgres cannot store; see ``clean_text``.
+        max_bytes: Largest content in bytes of UTF-8, including tool calls as JSON.
 
     Returns:
         The message with clean texts, an empty author or external id as None and its time in UTC; and whether
-        a text or a tool call had to be repaired.
+        a text or a tool call was repaired.
 
     Raises:
-        InvalidInputError: Saying what is wrong with it.
+        InvalidInputError: The message is invalid; the text says why.
     """
     content, content_repaired = clean_text(message.content, policy)
     author, author_repaired = _clean_name("author", message.author, policy)
@@ -179,11 +182,11 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
     return cleaned, content_repaired or author_repaired or id_repaired or calls_repaired
 
 
-def _clean_name(what: str, name: str | None, policy: Policy) -> tuple[str | None, bool]:
+def _clean_name(field: str, name: str | None, policy: Policy) -> tuple[str | None, bool]:
     if not name:
         return None, False
     if len(name) > MAX_NAME_CHARACTERS:
         raise InvalidInputError(
-            f"The {what} has {len(name):,} characters and the limit is {MAX_NAME_CHARACTERS}: shorten it."
+            f"The {field} has {len(name):,} characters and the limit is {MAX_NAME_CHARACTERS}: shorten it."
         )
     return clean_text(name, policy)

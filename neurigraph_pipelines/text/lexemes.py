@@ -1,8 +1,7 @@
-"""Words as lexical search counts them: one tokenisation for what is stored and for what is asked.
+"""Tokenisation for lexical search, the same for stored text and for queries.
 
-Stemming is Snowball's; stop words carry nothing and are dropped. Marks on letters are left out of what is compared,
-since people leave them out. Characters of scripts without spaces are taken in overlapping pairs, which is how such text
-is searched without a dictionary.
+Stems come from Snowball; stop words are dropped. Lexemes have no accents, because people often omit them. Text in
+scripts without spaces is split into overlapping pairs of characters, the usual method without a dictionary.
 """
 
 from __future__ import annotations
@@ -16,31 +15,33 @@ from functools import lru_cache
 import Stemmer
 
 MAX_LEXEME_LENGTH = 64
-"""Longer words are cut: they are hashes and encodings, and nobody asks for their end."""
+"""Longer words are truncated: they are hashes and encodings, and nobody searches for their end."""
 
 WINDOW_WEIGHTS = {-3: 0.3, -2: 0.5, -1: 0.7, 0: 1.0, 1: 0.5, 2: 0.25}
-"""How much what is said so many passages from a passage counts in its window: the same figures stand in
-``neurigraph_private.window_weights``, which chooses the candidates of big nodes."""
+"""Weight of a neighbouring passage in a passage's window, by distance in passages; SQL gets them as ``WINDOW``."""
 
 WINDOW_LENGTH = sum(WINDOW_WEIGHTS.values())
-"""Of a window in passages."""
+"""Sum of the weights: the length of a full window, in passages."""
+
+WINDOW = {"window_steps": list(WINDOW_WEIGHTS), "window_weights": list(WINDOW_WEIGHTS.values())}
+"""The weights as parameters of ``neurigraph.layers``."""
 
 MAX_FREQUENCY = 32_767
-"""What the frequency column holds (smallint)."""
+"""Largest value of the frequency column (smallint)."""
 
-# Vowels of Indian scripts and points of Arabic and Hebrew ones are marks, which \w does not know.
+# Vowels of Indian scripts and points of Arabic and Hebrew are marks, which \w does not match.
 _MARKS = "".join(chr(code) for code in range(0x300, 0x1AB0) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W\d_]+)?")
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
 _NAME_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
-_LEFT_OUT = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
+_DROPPED_MARKS = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
 _PLAIN = str.maketrans("ıłøđ", "ilod")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CONTRACTED = {"english": re.compile(r"'(?:s|m|d|re|ve|ll)?$")}
 
-# The stop words of Postgres' english configuration that carry no meaning in a question either (Snowball's list).
+# The stop words of Postgres' english configuration (Snowball's list); they carry no meaning in queries either.
 _ENGLISH_STOP_WORDS = frozenset(
     """i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
     it its itself they them their theirs themselves what which who whom this that these those am is are was were be
@@ -55,7 +56,7 @@ _ENGLISH_NEGATIONS = frozenset(
 )
 _STOP_WORDS = {"english": _ENGLISH_STOP_WORDS | _ENGLISH_NEGATIONS | {"let"}}
 
-# What a stemmer does not know: each group begins with the form that stands for the others.
+# Irregular forms that a stemmer does not know. The first form of each group replaces the others.
 _ENGLISH_IRREGULAR = """
 begin began begun / break broke broken / bring brought / build built / buy bought / catch caught / choose chose
 chosen / come came / deal dealt / draw drew drawn / drink drank drunk / drive drove driven / eat ate eaten / fall
@@ -78,13 +79,13 @@ _BASES = {
 
 
 class Lexer:
-    """Turns text into lexemes of one language.
+    """Splits text into lexemes of one language.
 
     Args:
         language: A Snowball algorithm such as ``english`` or ``german``.
 
     Raises:
-        ValueError: Snowball knows no such language.
+        ValueError: Snowball does not know the language.
     """
 
     def __init__(self, language: str = "english") -> None:
@@ -96,13 +97,13 @@ class Lexer:
         self._ending = _CONTRACTED.get(language, _POSSESSIVE)
 
     def lexemes(self, text: str) -> list[str]:
-        """All lexemes of ``text`` in order, repeated as often as they occur."""
+        """Return all lexemes of ``text`` in order, with repetitions."""
         return [plain(stem) for stem in self.stems(text)]
 
     def stems(self, text: str) -> list[str]:
-        """The same with the marks that are written: as Postgres has them where it takes words apart itself."""
+        """Return the stems of ``text`` with their accents, as Postgres' own parser gives them."""
         found: list[str] = []
-        # A dotted capital I is cased to an i and a dot of its own.
+        # Case folding turns a dotted capital I into an i and a combining dot.
         for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold().replace("\u0307", "")):
             word = match.group()
             if _UNSPACED.search(word):
@@ -114,18 +115,18 @@ class Lexer:
         return found
 
     def is_stop_word(self, word: str) -> bool:
-        """Whether a word, in lower case, carries nothing."""
+        """Return whether a word in lower case is a stop word."""
         return word in self._stop_words
 
     def count(self, text: str) -> tuple[list[str], list[int], int]:
-        """Distinct lexemes in alphabetical order, how often each occurs, and how many there are in all."""
+        """Return the distinct lexemes in alphabetical order, their frequencies, and the total count."""
         counted = Counter(self.lexemes(text))
         distinct = sorted(counted)
         return distinct, [min(counted[lexeme], MAX_FREQUENCY) for lexeme in distinct], counted.total()
 
 
 def _pairs(word: str) -> list[str]:
-    """Overlapping pairs of unspaced characters; what stands between them stays whole."""
+    """Split runs of unspaced characters into overlapping pairs; other parts stay whole."""
     found: list[str] = []
     for part in re.split(f"({_UNSPACED.pattern})", word):
         if not part:
@@ -139,24 +140,24 @@ def _pairs(word: str) -> list[str]:
 
 @lru_cache(maxsize=131_072)
 def _stem(language: str, word: str) -> str:
-    # PyStemmer objects are not thread-safe, so each call has its own; the cache makes that cheap.
+    # PyStemmer objects are not thread-safe, so each call creates one; the cache makes that cheap.
     stem: str = Stemmer.Stemmer(language, 0).stemWord(word)
     return stem
 
 
 def plain(stem: str) -> str:
-    """A stem as lexemes are compared: without accents; one that consists of nothing else stays as it is."""
+    """Return a stem without accents; a stem that consists only of marks stays as it is."""
     return stem if stem.isascii() else without_marks(stem) or stem
 
 
 def without_marks(text: str) -> str:
-    """``text`` without accents, and without the points that Arabic and Hebrew are mostly written without."""
-    letters = _LEFT_OUT.sub("", unicodedata.normalize("NFD", text)).translate(_PLAIN)
+    """Return ``text`` without accents and without the vowel points of Arabic and Hebrew."""
+    letters = _DROPPED_MARKS.sub("", unicodedata.normalize("NFD", text)).translate(_PLAIN)
     return unicodedata.normalize("NFC", letters)
 
 
 def name_words(text: str) -> list[str]:
-    """The words of a text as names are compared: without case, width, accents and punctuation."""
+    """Return the words of a text for comparing names: without case, width, accents and punctuation."""
     if text.isascii():
         return _NAME_WORD.findall(text.lower())
     words = map(without_marks, _NAME_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
@@ -164,7 +165,11 @@ def name_words(text: str) -> list[str]:
 
 
 def window_lengths(counts: Sequence[int]) -> list[float]:
-    """Lexemes of each passage's window, from the passages' own, in the order of a record."""
+    """Return the weighted lexeme count of each passage's window.
+
+    Args:
+        counts: Lexemes of each passage, in the order of the record.
+    """
     return [
         sum(weight * counts[i + step] for step, weight in WINDOW_WEIGHTS.items() if 0 <= i + step < len(counts))
         for i in range(len(counts))

@@ -1,7 +1,7 @@
-"""What a file is, by what is in it: its media type, its kind in the manifest, and who can read text out of it.
+"""File type detection: media type, file type in the manifest, and which reader extracts text.
 
-Looks at the first bytes, and at the name only to tell apart what the bytes cannot: languages of code, tables and
-marked-up text. Reading the text is for the extractor.
+Detection uses the first bytes. The file name only decides what bytes cannot: languages of code, tables and marked-up
+text. The extractor reads the text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 HEAD_BYTES = 8_192
-"""How much of a file ``media_type_of`` looks at."""
+"""Number of bytes that ``media_type_of`` inspects."""
 
 FileType = Literal["pdf", "image", "video", "audio", "code", "export"]
 Reader = Literal["pdf", "docx", "html", "csv", "text"]
@@ -19,14 +19,14 @@ Reader = Literal["pdf", "docx", "html", "csv", "text"]
 
 @dataclass(frozen=True, slots=True)
 class MediaType:
-    """What is known of a kind of file.
+    """Properties of one file type.
 
     Attributes:
-        name: As in HTTP, such as ``application/pdf``.
-        label: For people, such as ``PDF document``.
-        file_type: The manifest's word for it; ``export`` is what none of the others fits.
-        reader: Who gets text out of it; None where nobody can without a model.
-        compressible: Whether gzip makes it smaller; what is compressed already is kept as it is.
+        name: The HTTP media type, such as ``application/pdf``.
+        label: A name for people, such as ``PDF document``.
+        file_type: The manifest's file type; ``export`` is the fallback.
+        reader: The extractor's reader for its text; None if reading it would take a model.
+        compressible: Whether gzip makes it smaller; files that are compressed already are stored as they are.
     """
 
     name: str
@@ -37,16 +37,16 @@ class MediaType:
 
     @property
     def is_text(self) -> bool:
-        """Whether the bytes themselves are something to read."""
+        """Whether the bytes are readable text."""
         return self.reader in ("text", "csv", "html")
 
 
 def media_type_of(head: bytes, file_name: str) -> MediaType:
-    """Say what a file is.
+    """Return the media type of a file.
 
     Args:
-        head: Its first ``HEAD_BYTES`` bytes, or all of it.
-        file_name: Trusted only where the bytes leave it open.
+        head: The first ``HEAD_BYTES`` bytes of the file, or all of it.
+        file_name: Used only if the bytes do not decide.
     """
     head = head[:HEAD_BYTES]
     suffix = PurePosixPath(file_name).suffix.lower()
@@ -55,7 +55,7 @@ def media_type_of(head: bytes, file_name: str) -> MediaType:
             return found
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _packed(head, suffix)
-    if _PDF_MARK in head[:1_024]:  # as readers of PDF do: rubbish may stand before the mark
+    if _PDF_MARK in head[:1_024]:  # like PDF readers, accept junk before the signature
         return _PDF
     if not _looks_like_text(head):
         return _UNKNOWN
@@ -169,14 +169,14 @@ _CODE = {
     },
 }
 _TEXT_MARKS = (b"\xff\xfe", b"\xfe\xff")
-"""Byte order marks of UTF-16 and UTF-32 (little endian begins alike), whose texts are full of NUL bytes."""
+"""Byte order marks of UTF-16 and little-endian UTF-32, whose texts contain many NUL bytes."""
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b\b"))
 _MOST_CONTROLS = 0.02
 
 
 def _packed(head: bytes, suffix: str) -> MediaType:
-    """What a zip is the wrapping of: its first members say so, and the name where they are none of it yet."""
+    """Return the type of a zip-based file by its first members, else by the suffix."""
     if b"mimetypeapplication/epub+zip" in head:
         return _EPUB
     if any(mark in head for mark in _OFFICE_MARKS) or b"word/" in head[:64]:

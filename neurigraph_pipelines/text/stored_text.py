@@ -1,6 +1,6 @@
-"""How stored text is packed and read back: gzip members, the ones that hold a range, and passages.
+"""Compression of stored text: gzip members, the members that cover a byte range, and passages.
 
-Bytes in, bytes and text out, no store. What a transcript consists of is for ``ingestion.transcript``.
+Works on bytes and text without an object store. ``transcript`` defines the lines of a transcript.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ _GZIP = 31  # zlib's window bits for a gzip header and trailer
 _PIECE_BYTES = 1 << 20
 
 
-def packed(pieces: Iterable[bytes], level: int) -> Iterator[bytes]:
-    """One gzip member of all pieces; how they are cut makes no difference to it, and it bears no time and no name."""
+def compress(pieces: Iterable[bytes], level: int) -> Iterator[bytes]:
+    """Compress all pieces into one gzip member.
+
+    The result does not depend on how the pieces are split and contains no time stamp and no file name.
+    """
     compressor = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
     for piece in pieces:
         yield compressor.compress(piece)
@@ -23,32 +26,32 @@ def packed(pieces: Iterable[bytes], level: int) -> Iterator[bytes]:
 
 
 def read_text(members: Sequence[bytes]) -> bytes:
-    """The text of consecutive gzip members."""
+    """Decompress consecutive gzip members."""
     return b"".join(zlib.decompress(member, _GZIP) for member in members)
 
 
-def unpacked(stored: Iterable[bytes]) -> Iterator[bytes]:
-    """The content of an object of gzip members, in pieces of bounded size, whatever it unpacks to."""
+def decompress(stored: Iterable[bytes]) -> Iterator[bytes]:
+    """Decompress an object of gzip members in pieces of at most ``_PIECE_BYTES``, whatever the compression ratio."""
     member = zlib.decompressobj(_GZIP)
-    for packed in stored:
-        more = False  # zlib may hold back content after it has taken in all that was packed
-        while packed or more:
+    for chunk in stored:
+        more = False  # zlib may buffer output after it has consumed all of the input
+        while chunk or more:
             if member.eof:
                 member = zlib.decompressobj(_GZIP)
-            piece = member.decompress(packed, _PIECE_BYTES)
+            piece = member.decompress(chunk, _PIECE_BYTES)
             yield piece
             more = len(piece) == _PIECE_BYTES and not member.eof
-            packed = member.unused_data if member.eof else member.unconsumed_tail
+            chunk = member.unused_data if member.eof else member.unconsumed_tail
 
 
 def members_of(
     offset: int, length: int, stored_bytes: int, member_offsets: Sequence[int], member_text_offsets: Sequence[int]
 ) -> tuple[int, int, int, list[int]]:
-    """Which bytes of the object hold ``length`` bytes of text from ``offset``.
+    """Find the gzip members that cover ``length`` bytes of text from ``offset``.
 
     Returns:
-        Offset and length of the bytes to read, the text offset at which they begin, and the lengths of the members
-        in them.
+        Offset and length of the stored bytes to read, the text offset at which they begin, and the stored length of
+        each member.
     """
     first = bisect_right(member_text_offsets, offset) - 1
     last = max(bisect_right(member_text_offsets, offset + max(length, 1) - 1) - 1, first)
@@ -58,6 +61,6 @@ def members_of(
 
 
 def passage_text(escaped: bytes) -> str:
-    """The text of a passage from its bytes."""
+    """Return the text of a passage from its bytes, which are the inside of a JSON string."""
     text: str = json.loads(b'"' + escaped + b'"')
     return text

@@ -1,10 +1,10 @@
-"""A segment as bytes: one JSON line a message, gzip in several members, and where each passage lies in it.
+"""Transcript format: one JSON line per message, compressed as several gzip members, with each passage's byte range.
 
-Text in, bytes and positions out, and messages back; which store keeps the bytes is for ``commit``, unpacking them and
-reading single passages for ``lifecycle.stored_text``. Any gunzip reads the whole file, any JSON reader each line.
+Encodes segments and decodes messages. ``ingestion.commit`` stores the bytes; ``stored_text`` decompresses them and
+reads single passages. Any gunzip reads the whole file, and any JSON parser reads each line.
 
-The content is the last field of a line, and JSON escapes each character by itself, so a passage's bytes are the
-escaped form of exactly its text, whether it is a whole message or a part of one.
+The content is the last field of a line, and JSON escapes each character independently. So a passage's bytes are the
+escaped form of exactly its text, for a whole message or a part of one.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import Any
 
 from neurigraph_pipelines.model import Message, Role, Segment
 from neurigraph_pipelines.ports import TokenCounter
-from neurigraph_pipelines.text.stored_text import packed
+from neurigraph_pipelines.text.stored_text import compress
 
 LINE_END = b'"}\n'
-"""What follows the content in a message's line."""
+"""The end of a message's line, after the content."""
 
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The smallest thing that retrieval can point at: a message, or a part of a long one.
+    """The smallest unit of retrieval: a message, or a part of a long one.
 
-    ``seq`` counts from 1 in its segment; offset and length are bytes of the uncompressed transcript.
+    ``seq`` counts from 1 within its segment; offset and length are bytes of the uncompressed transcript.
     """
 
     seq: int
@@ -42,7 +42,7 @@ class Passage:
 
 @dataclass(slots=True)
 class Layout:
-    """What writing a transcript found out; complete once ``members`` is exhausted."""
+    """Offsets and sizes of a written transcript; complete when ``members`` is exhausted."""
 
     member_offsets: list[int] = field(default_factory=list)
     member_text_offsets: list[int] = field(default_factory=list)
@@ -54,9 +54,9 @@ class TranscriptWriter:
     """Writes transcripts.
 
     Args:
-        tokens: Measures which messages are too long for one passage.
-        passage_max_tokens: From which a message is split.
-        member_bytes: Bytes of text in one gzip member, at least; a member ends where a passage ends.
+        tokens: Counts the tokens of sentences.
+        passage_max_tokens: Longer messages are split.
+        member_bytes: Minimum bytes of text in one gzip member; a member ends where a passage ends.
         gzip_level: 1 (fast) to 9 (small).
     """
 
@@ -67,7 +67,7 @@ class TranscriptWriter:
         self._gzip_level = gzip_level
 
     def passages(self, segment: Segment) -> Iterator[Passage]:
-        """The passages of a segment with their places in the transcript, in order."""
+        """Yield the passages of a segment in order, with their byte ranges in the transcript."""
         offset, seq = 0, 0
         for message in segment.messages:
             head, tail = _frame(message)
@@ -80,7 +80,7 @@ class TranscriptWriter:
             offset = position + len(tail)
 
     def members(self, segment: Segment, layout: Layout) -> Iterator[bytes]:
-        """The transcript as gzip members, filling in ``layout`` on the way.
+        """Yield the transcript as gzip members, filling in ``layout``.
 
         Equal segments give equal bytes: no time stamp, no file name.
         """
@@ -94,7 +94,7 @@ class TranscriptWriter:
             yield self._member(pending, layout)
 
     def _member(self, text: bytearray, layout: Layout) -> bytes:
-        data = b"".join(packed([bytes(text)], self._gzip_level))
+        data = b"".join(compress([bytes(text)], self._gzip_level))
         layout.member_offsets.append(layout.stored_bytes)
         layout.member_text_offsets.append(layout.text_bytes)
         layout.stored_bytes += len(data)
@@ -102,7 +102,7 @@ class TranscriptWriter:
         return data
 
     def _pieces(self, segment: Segment) -> Iterator[bytes]:
-        """Bytes between which a member may end."""
+        """Yield pieces of the transcript; a member may end after each."""
         for message in segment.messages:
             head, tail = _frame(message)
             parts = [_escaped(text) for text in self._parts(message)]
@@ -127,29 +127,29 @@ class TranscriptWriter:
 
 
 def last_line(text: bytes) -> dict[str, Any]:
-    """The message whose line ends a piece of a transcript."""
+    """Parse the last line of a piece of a transcript."""
     line: dict[str, Any] = json.loads(text.rstrip(b"\n").rpartition(b"\n")[2])
     return line
 
 
 def read_messages(text: bytes) -> Iterator[Message]:
-    """The messages of a transcript, in order. How many tokens each had is not kept: 0."""
+    """Yield the messages of a transcript in order, with a token count of 0: transcripts do not store it."""
     for line in filter(None, text.split(b"\n")):
-        stated = json.loads(line)
+        fields = json.loads(line)
         yield Message(
-            seq=stated["seq"],
-            role=Role(stated["role"]),
-            content=stated["content"],
+            seq=fields["seq"],
+            role=Role(fields["role"]),
+            content=fields["content"],
             token_count=0,
-            occurred_at=datetime.fromisoformat(stated["occurred_at"]),
-            author=stated["author"],
-            external_id=stated["external_id"],
-            tool_calls=tuple(stated.get("tool_calls", ())),
+            occurred_at=datetime.fromisoformat(fields["occurred_at"]),
+            author=fields["author"],
+            external_id=fields["external_id"],
+            tool_calls=tuple(fields.get("tool_calls", ())),
         )
 
 
 def _frame(message: Message) -> tuple[bytes, bytes]:
-    """What stands before and after the content in a message's line."""
+    """Return the bytes before and after the content in a message's line."""
     fields: dict[str, object] = {
         "seq": message.seq,
         "role": message.role.value,
@@ -167,10 +167,10 @@ def _escaped(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
 
-def _sentences(text: str, longest: int) -> Iterator[str]:
-    """Sentences with what follows them; one of more than four characters a token is cut hard."""
-    widest = 4 * longest
+def _sentences(text: str, max_tokens: int) -> Iterator[str]:
+    """Yield sentences with their trailing space; cut those longer than four characters per allowed token."""
+    max_characters = 4 * max_tokens
     for match in _SENTENCE.finditer(text):
         sentence = match.group()
-        for start in range(0, len(sentence), widest):
-            yield sentence[start : start + widest]
+        for start in range(0, len(sentence), max_characters):
+            yield sentence[start : start + max_characters]

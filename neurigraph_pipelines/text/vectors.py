@@ -1,6 +1,6 @@
-"""The shapes of vectors: a model's vector fitted to the columns that store and compare it.
+"""Conversion of a model's vectors to the widths of the columns that store them.
 
-Which model gives a vector, and where it is stored, is decided elsewhere.
+Does not choose a model and does not store anything.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ Kind = TypeVar("Kind", np.float16, np.float32)
 
 
 def to_record_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A model's vector in the width of a record's column; zeros at the end leave every cosine as it was."""
-    return _widened(vector, RECORD_DIMENSIONS, np.float32)
+    """Pad a model's vector with zeros to ``RECORD_DIMENSIONS``, which changes no cosine."""
+    return _padded(vector, RECORD_DIMENSIONS, np.float32)
 
 
 def to_passage_vectors(vectors: NDArray[np.float32], prefix_trained: bool) -> NDArray[np.float16]:
-    """``(n, d)`` vectors as ``(n, PASSAGE_DIMENSIONS)``: the normalised prefix, or padded with zeros.
+    """Convert ``(n, d)`` vectors to ``(n, PASSAGE_DIMENSIONS)``: the normalised prefix, or padded with zeros.
 
-    A model that was not trained for prefixes and is wider than the column loses more, but keeps its order roughly;
-    ``prefix_trained`` says which case it is.
+    Args:
+        vectors: The model's vectors.
+        prefix_trained: Whether the model was trained for prefixes (Matryoshka). Wider vectors of other models are
+            projected at random first, which loses more but roughly keeps their order.
     """
     width = vectors.shape[-1]
     if width <= PASSAGE_DIMENSIONS:
-        return _widened(vectors, PASSAGE_DIMENSIONS, np.float16)
+        return _padded(vectors, PASSAGE_DIMENSIONS, np.float16)
     if not prefix_trained:
         vectors = vectors @ _projection(width)
     cut = vectors[:, :PASSAGE_DIMENSIONS]
@@ -36,15 +38,15 @@ def to_passage_vectors(vectors: NDArray[np.float32], prefix_trained: bool) -> ND
     return (cut / np.where(norms > 0, norms, 1)).astype(np.float16)
 
 
-def _widened(vectors: NDArray[np.float32], width: int, kind: type[Kind]) -> NDArray[Kind]:
-    # np.pad takes ten times as long, which every question would wait for.
-    widened = np.zeros((*vectors.shape[:-1], width), kind)
-    widened[..., : vectors.shape[-1]] = vectors
-    return widened
+def _padded(vectors: NDArray[np.float32], width: int, dtype: type[Kind]) -> NDArray[Kind]:
+    # np.pad takes ten times as long, and every query would wait for it.
+    padded = np.zeros((*vectors.shape[:-1], width), dtype)
+    padded[..., : vectors.shape[-1]] = vectors
+    return padded
 
 
 def _projection(width: int) -> NDArray[np.float32]:
-    """A fixed random projection: keeps cosines within a few hundredths (Johnson and Lindenstrauss, 1984)."""
+    """Return a fixed random projection; it keeps cosines within a few hundredths (Johnson and Lindenstrauss, 1984)."""
     generator = np.random.default_rng(PASSAGE_DIMENSIONS)
-    drawn = generator.standard_normal((width, PASSAGE_DIMENSIONS), dtype=np.float32)
-    return drawn / np.float32(np.sqrt(PASSAGE_DIMENSIONS))
+    matrix = generator.standard_normal((width, PASSAGE_DIMENSIONS), dtype=np.float32)
+    return matrix / np.float32(np.sqrt(PASSAGE_DIMENSIONS))

@@ -1,4 +1,4 @@
-"""Limits for zip files from outside: how much one may unpack to, and what reading a damaged one raises."""
+"""Limits for untrusted zip files: the largest unpacked size, and the errors of damaged files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import zipfile
 import zlib
 
 MAX_ARCHIVE_RATIO = 200
-"""Most that a zip may unpack to, as a multiple of its own size; exports reach about 15, deflate 1,032."""
+"""Largest ratio of unpacked size to zip size. Exports reach about 15; deflate can reach 1,032."""
 
 UNSUSPICIOUS_BYTES = 64 * 1024**2
-"""Unpacked size up to which the ratio does not matter."""
+"""Unpacked size up to which the ratio is not checked."""
 
 READ_ERRORS = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
-"""What reading a damaged file or zip raises."""
+"""Errors that reading a damaged file or zip raises."""

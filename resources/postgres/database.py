@@ -1,7 +1,6 @@
-"""Postgres through psycopg 3: one pool a role, and claims signed for each transaction of a face.
+"""Implements ``ports.Database`` on psycopg 3: one connection pool per role, and signed claims per agent transaction.
 
-Which server is used, and where its passwords come from, is decided by the wiring; what runs in a transaction is the
-domain's affair.
+The wiring chooses the server and derives the passwords. The domain decides what runs in a transaction.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import select
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -26,7 +25,6 @@ from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError, Nod
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
-from resources.postgres.round_trip import Statement, TripConnection
 
 # Where the vector extension may live: created by us in public, by Supabase in extensions.
 _SEARCH_PATH = "neurigraph,public,extensions"
@@ -35,6 +33,7 @@ _ATTEMPTS = 3
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")
+_Connection = Connection[dict[str, Any]]
 
 
 def url_for_role(url: str, role: str, secret: Secret) -> str:
@@ -62,7 +61,7 @@ class PostgresDatabase:
         self._pool_size = pool_size
         self._statement_timeout = statement_timeout
         self._pool_wait = pool_wait
-        self._pools: dict[str, ConnectionPool[TripConnection]] = {}
+        self._pools: dict[str, ConnectionPool[_Connection]] = {}
         self._opening = threading.Lock()
         self._background: ThreadPoolExecutor | None = None
         self._waiting: list[Future[None]] = []
@@ -81,7 +80,7 @@ class PostgresDatabase:
             yield connection
 
     @contextmanager
-    def maintenance(self) -> Iterator[Connection[dict[str, Any]]]:
+    def maintenance(self) -> Iterator[_Connection]:
         """A connection of its own as ``neurigraph_owner``, on which every statement commits by itself."""
         url = url_for_role(self._url, "neurigraph_pipeline", self._secret)
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
@@ -131,11 +130,17 @@ class PostgresDatabase:
         *,
         binary: bool = False,
     ) -> Iterator[Callable[[], list[dict[str, Any]]]]:
-        """``ask`` under way: calling what is given waits for the rows."""
-        statements: list[Statement] = [(statement, parameters)]
-        if claims is not None:
-            statements.insert(0, (_QUERIES["set_claims"], self._signed(claims)))
-        with self._transaction("neurigraph_agent") as connection, connection.trip(statements, binary=binary) as rows:
+        """Send the statement of ``ask``; calling the yielded function waits for the rows."""
+        with self._transaction("neurigraph_agent") as connection, pipelined_transaction(connection) as finish:
+            if claims is not None:
+                connection.execute(_QUERIES["set_claims"], self._signed(claims), prepare=True)
+            cursor = connection.cursor(binary=binary)
+            cursor.execute(statement, parameters, prepare=True)
+
+            def rows() -> list[dict[str, Any]]:
+                finish()
+                return cursor.fetchall() if cursor.description else []
+
             yield rows
 
     def later(self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]) -> bool:
@@ -178,7 +183,7 @@ class PostgresDatabase:
         return {"payload": payload, "signature": signature}
 
     @contextmanager
-    def _transaction(self, role: str) -> Iterator[TripConnection]:
+    def _transaction(self, role: str) -> Iterator[_Connection]:
         try:
             with self._pool(role).connection() as connection:
                 yield connection
@@ -190,13 +195,13 @@ class PostgresDatabase:
                 raise
             raise NodeGoneError(f"a node was dropped meanwhile ({type(error).__name__}: {missing})") from error
 
-    def _pool(self, role: str) -> ConnectionPool[TripConnection]:
+    def _pool(self, role: str) -> ConnectionPool[_Connection]:
         with self._opening:
             if role not in self._pools:
                 self._pools[role] = self._open(role)
             return self._pools[role]
 
-    def _open(self, role: str) -> ConnectionPool[TripConnection]:
+    def _open(self, role: str) -> ConnectionPool[_Connection]:
         url = url_for_role(self._url, role, self._secret)
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
         if role == "neurigraph_agent":
@@ -212,7 +217,6 @@ class PostgresDatabase:
             ) from error
         return ConnectionPool(
             url,
-            connection_class=TripConnection,
             kwargs=keywords,
             min_size=0,
             max_size=self._pool_size,
@@ -227,12 +231,37 @@ class PostgresDatabase:
         )
 
 
-def _configure(connection: Connection[dict[str, Any]]) -> None:
+@contextmanager
+def pipelined_transaction(connection: _Connection) -> Iterator[Callable[[], None]]:
+    """Send statements through a psycopg pipeline that ends with one sync; yields the function that waits for it.
+
+    Statements between two syncs are one transaction, so no BEGIN and no COMMIT is sent. Errors of statements are raised
+    where the caller waits, and at the end when it does not. An interrupt closes the connection, so that nothing waits
+    for the server.
+    """
+    connection.autocommit = True
+    pipeline = ExitStack()
+    try:
+        pipeline.enter_context(connection.pipeline())
+        yield pipeline.close
+        pipeline.close()
+    except BaseException as error:
+        if not isinstance(error, Exception):
+            connection.close()
+        with suppress(psycopg.Error):
+            pipeline.close()
+        raise
+    finally:
+        if not connection.closed:
+            connection.autocommit = False
+
+
+def _configure(connection: _Connection) -> None:
     register_vector(connection)
     connection.commit()
 
 
-def _check(connection: Connection[dict[str, Any]]) -> None:
+def _check(connection: _Connection) -> None:
     """Ask the server only where it said something unasked: it does when it closes a connection."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)

@@ -46,7 +46,7 @@ BEGIN
 
         windows AS (
             SELECT o.record_id, o.seq - d.step AS seq, o.place, sum(d.weight * o.frequency) AS frequency
-            FROM occurrences AS o CROSS JOIN neurigraph_private.window_weights() AS d
+            FROM occurrences AS o CROSS JOIN unnest($6, $7) AS d (step, weight)
             GROUP BY o.record_id, o.seq - d.step, o.place
         ),
 
@@ -74,7 +74,7 @@ BEGIN
         SELECT array_agg(k.record_id), array_agg(k.seq), array_agg(k.is_eligible)
         FROM (
             SELECT e.record_id, e.seq + d.step AS seq, bool_or(d.step = 0) AS is_eligible
-            FROM eligible AS e CROSS JOIN neurigraph_private.window_weights() AS d
+            FROM eligible AS e CROSS JOIN unnest($6, $7) AS d (step, weight)
             GROUP BY e.record_id, e.seq + d.step
         ) AS k$found$,
         schema_name,
@@ -82,7 +82,10 @@ BEGIN
             'INNER JOIN %I.metadata_records AS r ON p.record_id = r.record_id AND %s', schema_name, shown
         ) END
     ) INTO records, seqs, are_eligible
-    USING embedding, rare, weights, (question ->> 'candidates')::integer, lower(question ->> 'speaker');
+    USING
+        embedding, rare, weights, (question ->> 'candidates')::integer, lower(question ->> 'speaker'),
+        ARRAY(SELECT s.step::integer FROM jsonb_array_elements_text(question -> 'window_steps') AS s (step)),
+        ARRAY(SELECT w.weight::double precision FROM jsonb_array_elements_text(question -> 'window_weights') AS w (weight));
 END
 $$;
 

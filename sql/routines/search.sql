@@ -9,11 +9,7 @@ DROP FUNCTION IF EXISTS neurigraph_private.stage(jsonb, uuid [], double precisio
 DROP FUNCTION IF EXISTS neurigraph.before_search();
 DROP TYPE IF EXISTS neurigraph_private.anchor;
 
--- How much what is said so many passages from a passage counts in its window; window_length is counted with the same.
-CREATE OR REPLACE FUNCTION neurigraph_private.window_weights() RETURNS TABLE (step integer, weight double precision)
-LANGUAGE sql IMMUTABLE ROWS 6 AS $$
-    VALUES (-3, 0.3::double precision), (-2, 0.5), (-1, 0.7), (0, 1), (1, 0.5), (2, 0.25)
-$$;
+DROP FUNCTION IF EXISTS neurigraph_private.window_weights();
 
 -- The names of those who speak in what is visible, in lower case.
 CREATE OR REPLACE FUNCTION neurigraph_private.speakers(asking jsonb) RETURNS text []

@@ -89,18 +89,18 @@ def test_wrong_keys_are_counted_before_they_are_looked_up(here: Installation) ->
 
 def test_a_bucket_holds_a_minute_and_fills_evenly() -> None:
     rate = RequestRate(60)
-    assert [rate.wait_of(b"bob", 100.0) for _ in range(60)] == [0.0] * 60
-    assert rate.wait_of(b"bob", 100.0) == pytest.approx(1.0)
-    assert rate.wait_of(b"bob", 100.5) == pytest.approx(0.5), "a refused request is not counted"
-    assert rate.wait_of(b"bob", 101.0) == 0.0
-    assert rate.wait_of(b"bob", 101.0) > 0
-    assert [rate.wait_of(b"bob", 1_000.0) for _ in range(60)] == [0.0] * 60
+    assert [rate.wait_seconds(b"bob", 100.0) for _ in range(60)] == [0.0] * 60
+    assert rate.wait_seconds(b"bob", 100.0) == pytest.approx(1.0)
+    assert rate.wait_seconds(b"bob", 100.5) == pytest.approx(0.5), "a refused request is not counted"
+    assert rate.wait_seconds(b"bob", 101.0) == 0.0
+    assert rate.wait_seconds(b"bob", 101.0) > 0
+    assert [rate.wait_seconds(b"bob", 1_000.0) for _ in range(60)] == [0.0] * 60
 
 
 def test_callers_are_forgotten_once_their_buckets_are_full() -> None:
     rate = RequestRate(60)
     for number in range(200_000):
-        assert rate.wait_of(b"%d" % number, float(number)) == 0.0
+        assert rate.wait_seconds(b"%d" % number, float(number)) == 0.0
     assert len(rate._full_at) <= 20_000
 
 

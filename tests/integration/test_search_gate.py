@@ -14,6 +14,7 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.text.lexemes import WINDOW
 from neurigraph_pipelines.wiring import Installation
 from tests.integration.test_row_level_security import claim, sign
 from tests.support.memories import rows, schemas_of
@@ -49,6 +50,7 @@ def asked(**more: Any) -> dict[str, Any]:
         "dimensions": 512,
         "limit": 50,
         "candidates": 100,
+        **WINDOW,
         "source_kinds": [],
         "known_version": None,
     } | more

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.ingestion.segmentation import PATIENCE, Chunk, Sizes, Tiling, Turn, tile
+from neurigraph_pipelines.ingestion.segmentation import PATIENCE, Chunk, Sizes, Split, Turn, split_tail
 from neurigraph_pipelines.model import Role
 
 SIZES = Sizes(watch=48, target=50, limit=62)
@@ -83,7 +83,7 @@ def assert_calls_stay_with_results(chunks: tuple[Chunk, ...], turns: list[Turn])
 @given(conversations(tokens | large_tokens), st.booleans())
 def test_chunks_tile_and_never_part_a_call_from_its_result(conversation: list[Exchange], ended: bool) -> None:
     turns = turns_of(conversation)
-    tiling = tile(turns, SIZES, ended=ended)
+    tiling = split_tail(turns, SIZES, ended=ended)
     assert_tiles(tiling.chunks, turns)
     assert_calls_stay_with_results(tiling.chunks, turns)
     left = turns[tiling.chunks[-1].last_message if tiling.chunks else 0 :]
@@ -98,7 +98,7 @@ def test_chunks_tile_and_never_part_a_call_from_its_result(conversation: list[Ex
 @given(conversations(tokens | large_tokens))
 def test_a_cut_lies_behind_a_completed_response_whenever_one_is_in_reach(conversation: list[Exchange]) -> None:
     turns, ends = turns_of(conversation), ends_of(conversation)
-    for chunk in tile(turns, SIZES).chunks:
+    for chunk in split_tail(turns, SIZES).chunks:
         reach = {end: size_of(turns, chunk.first_message, end) for end in ends if end >= chunk.first_message}
         fitting = {end: size for end, size in reach.items() if size <= SIZES.limit}
         if fitting:
@@ -114,7 +114,7 @@ def test_a_cut_lies_behind_a_completed_response_whenever_one_is_in_reach(convers
 @given(conversations(st.integers(0, 8)))
 def test_short_exchanges_give_chunks_in_range_that_begin_with_a_user(conversation: list[Exchange]) -> None:
     turns, ends = turns_of(conversation), ends_of(conversation)
-    for chunk in tile(turns, SIZES).chunks:
+    for chunk in split_tail(turns, SIZES).chunks:
         if all(size_of(turns, a + 1, b) <= SIZES.limit - SIZES.target for a, b in zip([0, *ends], ends, strict=False)):
             assert SIZES.target <= chunk.tokens <= SIZES.limit
             assert chunk.last_message in ends
@@ -136,7 +136,7 @@ def test_looking_after_every_token_stream_cuts_no_response(conversation: list[Ex
             # A response of several messages is complete with the last of them.
             states = [replace(turn, tokens=part, complete=False), replace(turn, complete=turn.calls or came in ends)]
         for state in states:
-            tiling = tile([*turns[stored : came - 1], state], SIZES)
+            tiling = split_tail([*turns[stored : came - 1], state], SIZES)
             for chunk in tiling.chunks:
                 assert chunk.last_message < came or state.complete, "a message that streams in is never stored"
             chunks += tiling.chunks
@@ -147,7 +147,7 @@ def test_looking_after_every_token_stream_cuts_no_response(conversation: list[Ex
         if chunk.last_message not in ends:
             end = min(end for end in ends if end > chunk.last_message)
             assert size_of(turns, max(starts[end], chunk.first_message), end) > SIZES.limit, "only what is too long"
-    rest = tile(turns[stored:], SIZES, ended=True)
+    rest = split_tail(turns[stored:], SIZES, ended=True)
     assert_tiles((*chunks, *rest.chunks), turns)
 
 
@@ -155,7 +155,7 @@ def test_looking_after_every_token_stream_cuts_no_response(conversation: list[Ex
 def test_whatever_comes_is_tiled(shapeless: list[Turn]) -> None:
     turns = [replace(turn, seq=seq) for seq, turn in enumerate(shapeless, 1)]
     for ended in (False, True):
-        chunks = tile(turns, SIZES, ended=ended).chunks
+        chunks = split_tail(turns, SIZES, ended=ended).chunks
         assert_tiles(chunks, turns)
         assert all(turns[c.last_message].role is not TOOL for c in chunks if c.last_message < len(turns))
         if chunks and chunks[-1].last_message == len(turns):
@@ -169,19 +169,19 @@ def talk(*sizes: int) -> list[Turn]:
 
 
 def cuts(tail: list[Turn], *, ended: bool = False) -> list[tuple[int, int]]:
-    return [(chunk.last_message, chunk.tokens) for chunk in tile(tail, SIZES, ended=ended).chunks]
+    return [(chunk.last_message, chunk.tokens) for chunk in split_tail(tail, SIZES, ended=ended).chunks]
 
 
 def test_below_the_watch_nothing_is_sought() -> None:
-    assert tile([], SIZES) == Tiling((), waiting=False)
-    assert tile(talk(20, 27), SIZES) == Tiling((), waiting=False)
-    assert tile(talk(20, 28), SIZES) == Tiling((), waiting=True)
+    assert split_tail([], SIZES) == Split((), waiting=False)
+    assert split_tail(talk(20, 27), SIZES) == Split((), waiting=False)
+    assert split_tail(talk(20, 28), SIZES) == Split((), waiting=True)
 
 
 def test_a_response_that_streams_makes_it_wait() -> None:
     tail = talk(10, 30, 5, 10)
     streaming = [*tail[:-1], replace(tail[-1], complete=False)]
-    assert tile(streaming, SIZES) == Tiling((), waiting=True)
+    assert split_tail(streaming, SIZES) == Split((), waiting=True)
     assert cuts(tail) == [(4, 55)]
     assert cuts([*tail, Turn(5, USER, 3)]) == [(4, 55)]
     grown = [*streaming[:-1], replace(streaming[-1], tokens=70)]
@@ -189,13 +189,13 @@ def test_a_response_that_streams_makes_it_wait() -> None:
 
 
 def test_a_question_waits_for_its_response_and_a_call_for_its_result() -> None:
-    assert tile(talk(10, 30, 15), SIZES) == Tiling((), waiting=True)
+    assert split_tail(talk(10, 30, 15), SIZES) == Split((), waiting=True)
     calling = [*talk(10, 30, 10), Turn(4, ASSISTANT, 2, calls=True)]
-    assert tile(calling, SIZES) == Tiling((), waiting=True)
-    assert tile([*calling, Turn(5, ASSISTANT, 1)], SIZES) == Tiling((), waiting=True), "one moment, it is looking"
+    assert split_tail(calling, SIZES) == Split((), waiting=True)
+    assert split_tail([*calling, Turn(5, ASSISTANT, 1)], SIZES) == Split((), waiting=True), "one moment, it is looking"
     assert cuts([*calling, Turn(5, ASSISTANT, 1), Turn(6, USER, 1)]) == [(5, 53)]
     answered = [*calling, Turn(5, TOOL, 3)]
-    assert tile(answered, SIZES) == Tiling((), waiting=True)
+    assert split_tail(answered, SIZES) == Split((), waiting=True)
     assert cuts([*answered, Turn(6, ASSISTANT, 1)]) == [(6, 56)]
 
 
@@ -223,7 +223,7 @@ def test_an_exchange_longer_than_the_limit_waits_while_it_runs_and_is_cut_when_i
         *(Turn(seq, ASSISTANT if seq % 2 == 0 else TOOL, 9, calls=True) for seq in range(2, 10)),
     ]
     assert sum(turn.tokens for turn in running) == 77
-    assert tile(running, SIZES) == Tiling((), waiting=True)
+    assert split_tail(running, SIZES) == Split((), waiting=True)
     complete = [*running, Turn(10, ASSISTANT, 4)]
     assert cuts(complete) == [(7, 59)], "between a result and the next call"
     assert cuts(complete, ended=True) == [(7, 59)]
@@ -236,7 +236,7 @@ def test_an_exchange_that_never_completes_is_cut_after_all() -> None:
     ]
     assert sum(turn.tokens for turn in endless) > PATIENCE * SIZES.limit
     assert cuts(endless) == [(7, 59)]
-    assert tile(endless, SIZES).waiting
+    assert split_tail(endless, SIZES).waiting
 
 
 def test_results_of_parallel_calls_stay_with_them() -> None:

@@ -1,0 +1,78 @@
+"""Response bodies about files: their states, their log, and single messages read from them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.lifecycle.control import HISTORY_SHOWN
+from neurigraph_pipelines.model import CompressionCause, CompressionState, Role
+
+
+class StateChange(BaseModel):
+    """One entry of a file's state history."""
+
+    event: Literal["compressed", "decompressed", "recompressed", "rehydrating", "failed"]
+    triggered_by: CompressionCause
+    occurred_at: datetime
+    error: str | None = Field(description="The reason of a failure.")
+
+
+class File(BaseModel):
+    """The state of a file."""
+
+    file_id: UUID
+    record_id: UUID
+    node_id: UUID
+    file_name: str
+    file_type: str
+    state: CompressionState
+    compression: str
+    size_bytes: int = Field(description="Size of the content, uncompressed.")
+    stored_bytes: int = Field(description="Size of the durable object.")
+    last_accessed_at: datetime
+    recompress_after: datetime | None = Field(
+        description="Time at which the file becomes dormant again, if opening it made it active."
+    )
+    last_failure: str | None = Field(
+        description="The reason why the file could not be read the last time, if it failed."
+    )
+    history: list[StateChange] = Field(description=f"State history, newest first; at most {HISTORY_SHOWN} entries.")
+
+
+class Rehydrating(BaseModel):
+    """The file is being decompressed; `Retry-After` says when to ask again."""
+
+    file_id: UUID
+    state: Literal[CompressionState.REHYDRATING]
+
+
+class NodeFiles(BaseModel):
+    """The states of a node's files. The node is `rehydrating` if any file is, else `active` if any file is."""
+
+    node_id: UUID
+    state: CompressionState
+    last_accessed_at: datetime
+    next_recompress_at: datetime | None = Field(description="Earliest time at which one of its files becomes dormant.")
+    active_files: int
+    rehydrating_files: int
+    dormant_files: int
+    content_bytes: int = Field(description="Size of all contents, uncompressed.")
+    active_bytes: int = Field(description="Bytes that active files occupy, working copies included.")
+    dormant_bytes: int = Field(description="Bytes that all other files occupy.")
+    saved_bytes: int = Field(description="Size of all contents less the bytes that are occupied.")
+
+
+class Message(BaseModel):
+    """One message of a file."""
+
+    file_id: UUID
+    seq: int
+    role: Role
+    author: str | None
+    external_id: str | None
+    occurred_at: datetime
+    text: str

@@ -1,0 +1,113 @@
+"""Response bodies about nodes, the records in them, and the tree."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.model import CompressionState, ConceptKind, ContentType, NodeType, TriggerType
+
+
+class NewNode(BaseModel):
+    """A node that was created."""
+
+    node_id: UUID
+
+
+class Child(BaseModel):
+    """A node directly below another."""
+
+    node_id: UUID
+    node_name: str
+    node_type: NodeType
+    concept_kind: ConceptKind
+    compression_state: CompressionState
+    record_count: int
+
+
+class Edge(BaseModel):
+    """A relation, with the node at its other end."""
+
+    relation: str
+    strength: float
+    evidence_count: int
+    node_id: UUID
+    node_name: str
+    compression_state: CompressionState
+    direction: Literal["in", "out"]
+
+
+class Shell(BaseModel):
+    """The part of a node that is always open: identity, state, children and edges."""
+
+    node_id: UUID
+    node_name: str
+    node_type: NodeType
+    kind: ConceptKind
+    layer_depth: int
+    node_path: str
+    parent_node_id: UUID | None
+    schema_name: str | None = Field(
+        description="Null if a node above this one is hidden from the caller, because the name would reveal it."
+    )
+    compression_state: CompressionState
+    keywords: list[str]
+    aliases: list[str]
+    summary: str | None
+    record_count: int
+    last_accessed_at: datetime
+    created_at: datetime
+    children: list[Child]
+    edges: list[Edge]
+
+
+class Record(BaseModel):
+    """One row of a node's metadata layer, with its file."""
+
+    record_id: UUID
+    title: str
+    summary: str
+    content_type: ContentType
+    trigger_type: TriggerType | None
+    embedding_pending: bool
+    kw_entities: list[str]
+    kw_topics: list[str]
+    kw_dates: list[str]
+    kw_relationships: list[str]
+    occurred_at: datetime
+    created_at: datetime
+    file_id: UUID | None
+    file_name: str | None
+    compression_state: CompressionState | None
+    size_bytes: int | None
+    stored_bytes: int | None
+
+
+class Records(BaseModel):
+    """A page of records, newest first."""
+
+    records: list[Record]
+    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+
+
+class TreeNode(BaseModel):
+    """A node with everything below it."""
+
+    node_id: UUID
+    name: str
+    kind: ConceptKind
+    layer_depth: int
+    state: CompressionState
+    record_count: int
+    summary: str
+    children: list[TreeNode]
+    links: list[str] = Field(description="Relations to other nodes, such as `coworker → Business/Ana`.")
+
+
+class Tree(TreeNode):
+    """The topmost node that the caller sees, with everything visible below it."""
+
+    others: list[TreeNode] = Field(description="Other nodes that were granted, one by one; empty for the owner.")

@@ -1,0 +1,123 @@
+"""Response bodies of the inbox: conversations, events, uploads and failures."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.ingestion.failures import ReplayOutcome
+from neurigraph_pipelines.model import SourceKind, TriggerType
+
+
+class Conversation(BaseModel):
+    """A conversation of the inbox."""
+
+    conversation_id: UUID
+
+
+class Appended(BaseModel):
+    """Counts of the messages that were appended, recognised, replaced and repaired."""
+
+    added: int = Field(description="Number of new messages.")
+    known: int = Field(description="Number of messages that were already there, word for word.")
+    conflicts: list[str] = Field(
+        description="External ids that already exist with another text; the existing text stays."
+    )
+    replaced: int = Field(description="Number of newest, incomplete messages that this request replaced.")
+    repaired: int = Field(
+        description="Number of messages with text that no database can store; U+FFFD replaces that text."
+    )
+    tokens: int = Field(description="Number of tokens by which the conversation or event grew.")
+    redacted: dict[str, int] = Field(
+        description="Number of redactions by kind (`email`, `phone`, `card`, `key`), if redaction on write is on."
+    )
+
+
+class Ended(BaseModel):
+    """A conversation that has ended."""
+
+    conversation_id: UUID
+    ended_at: datetime
+
+
+class Event(BaseModel):
+    """An event of the inbox."""
+
+    event_id: UUID
+    messages: Appended | None = Field(default=None, description="Result of appending the messages, if any were sent.")
+
+
+class EventEnded(BaseModel):
+    """An event that has ended."""
+
+    event_id: UUID
+    ended_at: datetime
+
+
+class Uploaded(BaseModel):
+    """A file that was received."""
+
+    upload_id: UUID
+
+
+class Upload(BaseModel):
+    """The progress of an uploaded file."""
+
+    upload_id: UUID
+    external_id: str
+    title: str | None
+    file_name: str
+    media_type: str = Field(description="Detected from the content, not from the name.")
+    size_bytes: int
+    sha256: str
+    state: Literal["received", "extracted", "stored", "failed"] = Field(
+        description="`stored`: the file can be searched and opened. `failed`: `error` gives the reason; sending the "
+        "file again retries it."
+    )
+    error: str | None
+    file_id: UUID | None = Field(description="The id to open the file by, once it is stored.")
+    received_at: datetime
+
+
+class Uploads(BaseModel):
+    """A page of uploads, newest first."""
+
+    uploads: list[Upload]
+    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+
+
+class Failure(BaseModel):
+    """A segment that could not be stored, or an upload that could not be read, after its last attempt."""
+
+    failure_id: UUID
+    source_kind: SourceKind
+    source_id: UUID
+    source_external_id: str | None
+    file_name: str | None = Field(description="For an upload.")
+    trigger_type: TriggerType | None = Field(description="For a segment. Null for an upload, as the next three fields.")
+    first_message: int | None = Field(description="Number of the segment's first message in its source.")
+    last_message: int | None
+    token_count: int | None
+    state: str = Field(description="`failed`, or the state of the segment or upload after a replay.")
+    step: str = Field(description="The step that failed.")
+    error: str
+    attempts: int
+    occurred_at: datetime
+    replayed_at: datetime | None
+
+
+class Failures(BaseModel):
+    """A page of failures, newest first."""
+
+    failures: list[Failure]
+    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+
+
+class Replay(BaseModel):
+    """The outcome of a replay. `stored_meanwhile`: the segment was stored or the upload read, so nothing was done."""
+
+    failure_id: UUID
+    outcome: ReplayOutcome

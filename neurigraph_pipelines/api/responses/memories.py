@@ -1,0 +1,61 @@
+"""Response bodies about single memories: versions, history and differences."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.api.responses.graph import Record
+from neurigraph_pipelines.model import SourceKind
+
+
+class Memory(Record):
+    """A memory, now or at an earlier moment. Its file and the names on its path are always the current ones."""
+
+    node_id: UUID | None
+    node_path: str | None
+    embedding_model: str | None
+    superseded_by: UUID | None = Field(description="The newer memory that replaces this one in searches.")
+    source_kind: SourceKind
+    source_id: UUID
+    first_message: int = Field(description="Number of its first message in its source.")
+    last_message: int
+    delta_id: UUID | None = Field(description="The delta that made this version; null for a third party.")
+    w: datetime | None = Field(description="Time since when this version holds; null for a third party.")
+
+
+class Delta(BaseModel):
+    """One change of a memory."""
+
+    delta_id: UUID
+    previous_delta_id: UUID | None
+    operation: str = Field(description="`create`, `revise`, `embed`, `supersede`, `restore` or `move`.")
+    before: dict[str, Any] = Field(description="The changed fields with their old values.")
+    after: dict[str, Any] = Field(description="The changed fields with their new values.")
+    notes: list[str]
+    authored_by: str = Field(description="For example `user:` and an id, or `pipeline:` and a model.")
+    w: datetime = Field(description="Time of the change; later than that of every earlier delta.")
+
+
+class History(BaseModel):
+    """A page of deltas, newest first."""
+
+    deltas: list[Delta]
+    next_offset: int | None = Field(description="Offset of the next page; null on the last page.")
+
+
+class Change(BaseModel):
+    """The values of a field at two moments; null at a moment before the memory was stored."""
+
+    before: Any
+    after: Any
+
+
+class Difference(BaseModel):
+    """The fields of a memory that differ between two moments."""
+
+    record_id: UUID
+    changes: dict[str, Change] = Field(description="Changes by field.")

@@ -1,0 +1,111 @@
+"""Response bodies of searches and answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.model import CompressionState, SourceKind
+
+
+class Source(BaseModel):
+    """The source of a record."""
+
+    kind: SourceKind
+    id: UUID
+    external_id: str | None
+
+
+class FileState(BaseModel):
+    """The file of a record."""
+
+    file_id: UUID | None
+    state: CompressionState | None
+
+
+class Hit(BaseModel):
+    """A record that matches the question."""
+
+    record_id: UUID
+    node_id: UUID
+    node_path: str
+    title: str
+    summary: str
+    score: float
+    occurred_at: datetime
+    source: Source
+    file: FileState
+    superseded: bool | None = Field(
+        default=None, description="True if a newer memory replaced this one; only with `include_superseded`."
+    )
+    explain: dict[str, float | None] | None = Field(
+        default=None, description="Components of the score; only with `explain`."
+    )
+
+
+class MessageHit(BaseModel):
+    """A single message that matches the question; `seq` is its number in its conversation."""
+
+    record_id: UUID
+    external_id: str | None
+    seq: int
+    score: float
+    explain: dict[str, float | None] | None = Field(
+        default=None, description="Components of the score; only with `explain`."
+    )
+
+
+class Anchor(BaseModel):
+    """A node that was searched, and the reason."""
+
+    node_id: UUID
+    node_path: str
+    reason: str
+    score: float
+
+
+class Period(BaseModel):
+    """A period that the question names. Memories of things that happened in it score higher."""
+
+    words: str
+    start: datetime | None
+    end: datetime | None = Field(description="The first moment after the period.")
+    certain: bool = Field(description="False if the words allow several readings and this is the likeliest.")
+
+
+class Found(BaseModel):
+    """The result of a search."""
+
+    hits: list[Hit] = Field(description="Records, best first.")
+    messages: list[MessageHit] = Field(description="Single messages of all records in one ranking, best first.")
+    anchors: list[Anchor]
+    warmed: int = Field(description="Number of nodes that were prefetched for later questions.")
+    notes: list[str] = Field(description="What was missing for this answer, for example vectors.")
+    periods: list[Period] = Field(description="Periods that the question names.")
+
+
+class Citation(BaseModel):
+    """A message that an answer rests on. `seq` is null if a memory's summary is cited instead of a message."""
+
+    number: int = Field(description="The answer refers to this citation as `[number]`.")
+    record_id: UUID
+    node_path: str
+    title: str
+    file_id: UUID | None
+    seq: int | None
+    external_id: str | None
+    author: str | None
+    occurred_at: datetime
+    text: str = Field(description="The text of the message, or the part of it that the question is about.")
+
+
+class Reply(BaseModel):
+    """An answer in words."""
+
+    answer: str = Field(description="Statements, one a line, each with its citations.")
+    found: bool = Field(description="False if no memory answers the question.")
+    citations: list[Citation]
+    model: str = Field(description="The model that wrote the answer.")
+    notes: list[str] = Field(description="What was missing for this answer, one sentence each.")
