@@ -48,7 +48,7 @@ def opened() -> Iterator[Installation]:
     from neurigraph_pipelines.migrations import require_current
 
     with installed() as installation:
-        if installation.settings.database_url is None:
+        if installation.settings.database.url is None:
             installation.migrate()
         else:
             require_current(installation.database)
@@ -171,9 +171,8 @@ def _settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        wrong = "; ".join(
-            f"{'.'.join(map(str, found['loc'])) or 'settings'}: {found['msg']}" for found in error.errors()
-        )
+        # The last part of a place is the variable; a condition between settings names its variables itself.
+        wrong = "; ".join(f"{[*found['loc'], 'settings'][:2][-1]}: {found['msg']}" for found in error.errors())
         raise ConfigurationError(f"the settings are not valid: {wrong} (see docs/settings.md)") from error
     except (SettingsError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"the settings cannot be read: {error} (see docs/settings.md)") from error

@@ -114,7 +114,7 @@ def _texts(
     for plan in plans:
         try:
             part = triggers.load(context.database, plan.ref, plan.messages)
-            passages = list(writer.passages(part)) if context.settings.passages else []
+            passages = list(writer.passages(part)) if context.settings.ingestion.passages else []
             summary = summarized.summaries[plan.record_id].text
         except Exception as error:  # one poisoned item must not take its neighbours down
             failures.append(failure_of(plan.ref.trigger_id, STEP, error))
@@ -168,5 +168,8 @@ def transcript_writer(context: Context) -> TranscriptWriter:
     """The one way in which transcripts are cut, for embedding and for storing alike."""
     settings = context.settings
     return TranscriptWriter(
-        context.tokens, settings.passage_max_tokens, settings.gzip_member_bytes, settings.gzip_level
+        context.tokens,
+        settings.ingestion.passage_max_tokens,
+        settings.objects.gzip_member_bytes,
+        settings.objects.gzip_level,
     )

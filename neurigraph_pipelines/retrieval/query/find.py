@@ -40,7 +40,7 @@ def find(
     Args:
         question: Its ``periods`` are read from its words unless some are given.
         asked_at: Relative times count from here, and days begin in its zone; now in UTC if not given.
-        reranker: Puts the first ``settings.reranker_top_n`` records in order by their titles and summaries. Without
+        reranker: Puts the first ``settings.reranker.top_n`` records in order by their titles and summaries. Without
             an answer from it the order stays, and a note says so.
 
     Raises:
@@ -52,11 +52,11 @@ def find(
     named = [] if question.periods else _named_periods(database, embedder, settings, claims, question, moment)
     wide = replace(
         question,
-        limit=max(question.limit, settings.reranker_top_n) if reranker else question.limit,
+        limit=max(question.limit, settings.reranker.top_n) if reranker else question.limit,
         periods=question.periods or tuple((p.start or _BEGINNING, p.end or _END) for p in named),
     )
     answer = replace(search(database, embedder, settings, claims, wide), periods=[_shown(period) for period in named])
-    return answer if reranker is None else _reranked(reranker, question, answer, settings.reranker_top_n)
+    return answer if reranker is None else _reranked(reranker, question, answer, settings.reranker.top_n)
 
 
 def checked(question: Question) -> Question:

@@ -35,12 +35,12 @@ def prefetch(database: Database, settings: Settings, claims: Claims) -> int:
     """
     kept_of(database).awaited.discard(claims)
     database.wait_for_background()
-    if not settings.warming_nodes or not settings.layer_cache_mb:
+    if not settings.lifecycle.warming_nodes or not settings.retrieval.layer_cache_mb:
         return 0
     with suppress(Error, NeurigraphError):
-        nodes = database.ask(claims, _QUERIES["staged"], {"most": settings.warming_nodes})
+        nodes = database.ask(claims, _QUERIES["staged"], {"most": settings.lifecycle.warming_nodes})
         if nodes:
-            kept, most = kept_of(database).layers, settings.layer_cache_mb * 1_000_000
+            kept, most = kept_of(database).layers, settings.retrieval.layer_cache_mb * 1_000_000
             versions = {node["node_id"]: node["version"] for node in nodes}
             return len(read_layers(database, kept, most, claims, versions, nodes[0]["model"]))
     return 0

@@ -96,9 +96,9 @@ class _Search:
 
     def answer(self) -> Answer:
         settings = self._settings
-        if not settings.answer_cache_entries:
+        if not settings.retrieval.answer_cache_entries:
             return self._answer()[0]
-        bounds = (settings.max_anchors, settings.max_searched_passages, settings.language)
+        bounds = (settings.retrieval.max_anchors, settings.retrieval.max_searched_passages, settings.language)
         asker = (self._graph, self._question, self._embedder.model, bounds)
         answered = self._kept.answers.get(asker)
         if answered is not None:
@@ -107,12 +107,12 @@ class _Search:
                 return deepcopy(answered[1])
         answer, version = self._answer()
         if version is not None:
-            self._kept.answers.put(asker, (version, deepcopy(answer)), settings.answer_cache_entries)
+            self._kept.answers.put(asker, (version, deepcopy(answer)), settings.retrieval.answer_cache_entries)
         return answer
 
     def _answer(self) -> tuple[Answer, str | None]:
         """The answer, and the version of the data for as long as which it may be kept."""
-        before = self._kept.shells.get(self._graph) if self._settings.layer_cache_mb else None
+        before = self._kept.shells.get(self._graph) if self._settings.retrieval.layer_cache_mb else None
         past = before if before and before.data_version is not None else None
         meant, leads = self._meant(past) if past and self._embedder.is_remote else None, None
         with self._database.asking(self._claims, _QUERIES["evidence"], self._known(past), binary=True) as rows:
@@ -134,7 +134,7 @@ class _Search:
         layers = read_layers(
             self._database,
             self._kept.layers,
-            self._settings.layer_cache_mb * 1_000_000,
+            self._settings.retrieval.layer_cache_mb * 1_000_000,
             self._claims,
             {anchor.node_id: anchor.version for anchor in anchors},
             shells.model,
@@ -180,7 +180,7 @@ class _Search:
         if past is not None and version is not None and past.data_version == version:
             return past
         shells = Shells(evidence, past)
-        most = int(_SHELLS * self._settings.layer_cache_mb * 1_000_000)
+        most = int(_SHELLS * self._settings.retrieval.layer_cache_mb * 1_000_000)
         self._kept.shells.put(self._graph, shells, most, shells.size)
         return shells
 
@@ -194,8 +194,8 @@ class _Search:
         node_id = self._question.node_id
         return Bounds(
             shells.number(node_id) if node_id is not None else None,
-            self._settings.max_anchors,
-            self._settings.max_searched_passages,
+            self._settings.retrieval.max_anchors,
+            self._settings.retrieval.max_searched_passages,
             self._question.limit,
         )
 
@@ -249,7 +249,7 @@ class _Search:
 
     def _stage(self, shells: Shells, targets: Sequence[Anchor]) -> int:
         """Have what lies around nodes staged, unless it was a moment ago; says how many nodes that are."""
-        seconds = self._settings.warming_ttl_minutes * 60
+        seconds = self._settings.lifecycle.warming_ttl_minutes * 60
         span = time.monotonic() // (seconds * _STAGED_SHARE)
         staged = [(self._claims, shells.data_version, target.number, span) for target in targets]
         if targets and (shells.data_version is None or not all(map(self._kept.staged.get, staged))):
