@@ -270,7 +270,13 @@ class Installation:
         from resources.providers.reranker import COHERE_BASE_URL, COHERE_MODEL, VOYAGE_MODEL, HttpReranker
 
         service, key, variable, base_url, model = {
-            "cohere": ("Cohere", settings.reranker.cohere_api_key, "COHERE_API_KEY", COHERE_BASE_URL, COHERE_MODEL),
+            "cohere": (
+                "Cohere",
+                settings.reranker.cohere_api_key,
+                "COHERE_API_KEY",
+                COHERE_BASE_URL,
+                COHERE_MODEL,
+            ),
             "voyage": (
                 "Voyage AI",
                 settings.models.voyage_api_key,

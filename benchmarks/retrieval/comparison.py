@@ -19,8 +19,8 @@ from benchmarks.retrieval.peer_process import BY_API
 from benchmarks.retrieval.peers import PEERS, PeerUnavailableError, RunningPeer, hand_over, start
 from benchmarks.retrieval.synthetic import DIMENSIONS, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
@@ -123,7 +123,7 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
     def ask(settings: Settings, asked: Asked) -> tuple[float, bool]:
         question = Question(asked.text, limit=LIMIT, message_limit=LIMIT)
         started = time.perf_counter()
-        answer = search(installation.database, embedder, settings, graph.claims, question)
+        answer = phase_one(installation.database, embedder, settings, graph.claims, question)
         seconds = time.perf_counter() - started
         installation.database.wait_for_background()  # what it leaves to the background is in nobody else's way
         wanted = (str(asked.record_id), asked.seq)

@@ -13,11 +13,11 @@ from benchmarks.report import Section, percentile, spread, table
 from benchmarks.retrieval.synthetic import MODEL, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
-from neurigraph_pipelines.retrieval.index.caches import kept_of
-from neurigraph_pipelines.retrieval.query.prefetch import prefetch
+from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.ranking import EXACT_PASSAGES
-from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
+from neurigraph_pipelines.retrieval.query.warming import prefetch
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
@@ -82,7 +82,7 @@ def _recall(exact: Sequence[set[Message]], found: Sequence[set[Message]]) -> flo
 
 def _compare_all(installation: Installation, graph: Graph) -> list[set[Message]]:
     """What the search finds where no likeness is estimated: with the signs of a layer taken away."""
-    kept = kept_of(installation.database)
+    kept = caches_of(installation.database)
     with installation.database.owner() as tx:
         (node,) = tx.execute(
             "SELECT g.node_id::text, v.version FROM neurigraph.graph_index AS g "
@@ -90,14 +90,14 @@ def _compare_all(installation: Installation, graph: Graph) -> list[set[Message]]
             "WHERE g.user_id = %s AND g.record_count > 0",
             [graph.claims.user_id],
         ).fetchall()
-    layer = kept.layers.get(node["node_id"], node["version"], MODEL)
+    layer = kept.layers.get(node["node_id"], (node["version"], MODEL))
     assert layer is not None
-    signs, layer.signs = layer.signs, None
+    signs, layer.sign_hashes = layer.sign_hashes, None
     settings = installation.settings.changed(answer_cache_entries=0)
     try:
         return _ask_all(installation, settings, graph)[0]
     finally:
-        layer.signs = signs
+        layer.sign_hashes = signs
 
 
 def _write(installation: Installation, graph: Graph, question: Asked) -> None:
@@ -134,7 +134,7 @@ def _ask_all(
 
 def _ask(installation: Installation, settings: Settings, graph: Graph, question: Asked) -> Answer:
     asked = Question(question.text, limit=LIMIT, message_limit=LIMIT)
-    return search(installation.database, SyntheticEmbedder(graph.questions), settings, graph.claims, asked)
+    return phase_one(installation.database, SyntheticEmbedder(graph.questions), settings, graph.claims, asked)
 
 
 def _cold_and_warm(installation: Installation, nodes: int) -> str:

@@ -171,8 +171,11 @@ def _settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        # The last part of a place is the variable; a condition between settings names its variables itself.
-        wrong = "; ".join(f"{[*found['loc'], 'settings'][:2][-1]}: {found['msg']}" for found in error.errors())
+        # Fields are known by their variables; a condition between several of them names them in its message.
+        wrong = "; ".join(
+            f"{next(filter(str.isupper, map(str, found['loc'])), 'settings')}: {found['msg']}"
+            for found in error.errors()
+        )
         raise ConfigurationError(f"the settings are not valid: {wrong} (see docs/settings.md)") from error
     except (SettingsError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"the settings cannot be read: {error} (see docs/settings.md)") from error

@@ -1,8 +1,8 @@
-"""A question answered in words, with citations: phase one, then only the bytes of the messages that it found.
+"""Answers in words, with citations: a search, then only the bytes of the messages that it found.
 
-The answer rests on the messages read here and on nothing else. What a language model cites is checked against what it
-was given; where it has no answer that can be checked, the messages themselves are the answer. How messages are found
-is for ``find``, how they are read for ``open``.
+The answer rests on the messages read here and on nothing else. The citations of a language model are checked against
+the messages it was given; if none can be checked, the messages themselves are the answer. ``query.search`` finds
+messages and ``open`` reads them.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from neurigraph_pipelines.model import Claims, Evidence, Statement
 from neurigraph_pipelines.ports import LanguageModel, Reranker, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.query.find import checked, find, reranked
+from neurigraph_pipelines.retrieval.query.parse import lexer_of, parse
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.rerank import rerank
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.text.lexemes import Lexer
 
 HITS = 50
 MESSAGES = 200
-"""What is asked of phase one: messages of few records often lead the ranking, and files are bounded by themselves."""
+"""Limits of the search: messages of few records often lead the ranking, and files have a limit of their own."""
 
 EVIDENCE_CHARACTERS = 4_000
-"""Of one message that a language model is given."""
+"""Most characters of one message that a language model is given."""
 
 CITED_CHARACTERS = 1_000
-"""Of one message that a citation shows."""
+"""Most characters of one message that a citation shows."""
 
 STATED_CHARACTERS = 300
-"""Of one message that stands for an answer where no language model gives one."""
+"""Most characters of one message that stands for an answer if no language model gives one."""
 
 MAX_STATEMENTS = 5
 
 CANDIDATES = 3
-"""Times as many messages are read for a reranker to choose from."""
+"""How many times as many messages are read for a reranker to choose from."""
 
 NOTHING_FOUND = "Nothing that is remembered answers this."
 
@@ -54,9 +55,9 @@ class Citation:
     """A message that an answer rests on; of a record whose messages are not indexed, its summary.
 
     Attributes:
-        number: Under which the answer names it.
-        seq: Of the message in its conversation, event or file; None for a summary.
-        text: What was said, or the part of it that the question is about.
+        number: The number by which the answer cites it.
+        seq: The number of the message in its conversation, event or file; None for a summary.
+        text: The message, or the part of it that the question is about.
     """
 
     number: int
@@ -77,10 +78,10 @@ class Reply:
 
     Attributes:
         answer: Statements, one a line, each followed by the numbers of its citations.
-        found: False when nothing that is remembered answers the question.
-        citations: In the order in which the answer names them.
-        model: Who worded the answer.
-        notes: What the answer had to do without, one sentence each.
+        found: False if no memory answers the question.
+        citations: In the order in which the answer cites them.
+        model: The model that worded the answer.
+        notes: What the answer lacks, one sentence each.
     """
 
     answer: str
@@ -92,7 +93,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """What was read, cut to what a model is given, and the hit of phase one that led there."""
+    """A message that was read, cut to what a model is given, with the hit that led to it."""
 
     hit: dict[str, Any]
     text: str
@@ -100,7 +101,7 @@ class _Passage:
     message: OpenedMessage | None = None
 
     def as_evidence(self) -> Evidence:
-        """What a language model sees of it."""
+        """Return it as a language model sees it."""
         speaker = (self.message.author or self.message.role.value) if self.message else "summary"
         return Evidence(self.text, speaker, self.occurred_at, self.hit["title"])
 
@@ -116,30 +117,30 @@ def ask(
 ) -> Reply:
     """Answer a question from what the claims may see.
 
-    At most ``ask_passages`` messages out of ``ask_files`` files are read, and at most ``ask_tokens`` tokens of them
-    are given to the language model. A reranker reads ``CANDIDATES`` times as many and says which are best.
+    At most ``ask_passages`` messages from ``ask_files`` files are read, and at most ``ask_tokens`` tokens of them are
+    given to the language model. A reranker reads ``CANDIDATES`` times as many and says which are best.
 
     Args:
-        question: Its limits are not used; everything else narrows the search as it does there.
+        question: Its limits are not used; its filters are.
 
     Raises:
-        InvalidInputError: As ``find``.
-        NotFoundError: As ``find``.
+        InvalidInputError: As ``search``.
+        NotFoundError: As ``search``.
     """
-    question = checked(question)
-    moment = asked_at or question.at or datetime.now(UTC)
     wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
-    found = find(adapters.database, adapters.embedder, settings, claims, wide, asked_at=moment)
+    question = parse(wide, settings.language).question
+    moment = asked_at or question.at or datetime.now(UTC)
+    found = search(adapters.database, adapters.embedder, settings, claims, question, asked_at=moment)
     notes = list(found.notes)
-    lexer = Lexer(settings.language)
+    lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
     most = settings.ask.passages * (CANDIDATES if reranker else 1)
     passages = [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
         for passage in _read(adapters, settings, claims, found, most, notes)
     ]
-    order, said = reranked(reranker, question.query, [passage.text for passage in passages])
-    notes += said
+    order, rerank_notes = rerank(reranker, question.query, [passage.text for passage in passages])
+    notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
     evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, adapters.tokens)
     statements = _statements(adapters.language_model, question.query, moment, evidence, notes)

@@ -27,8 +27,8 @@ from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
@@ -214,7 +214,7 @@ def ways(graph: AskedGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], 
         "file of a record": lambda: file_of_record(database, claims, ids.record),
         "record": lambda: history.record_at(database, claims, ids.record),
         "history": lambda: history.history(database, claims, ids.record),
-        "search": lambda: search(database, here.embedder, settings, claims, Question("Ana", node_id=ids.node)),
+        "search": lambda: phase_one(database, here.embedder, settings, claims, Question("Ana", node_id=ids.node)),
         "revise": lambda: revision.revise(here.acting_for(claims), ids.record, revision.Revision(title="Mine")),
         "supersede": lambda: revision.supersede(database, claims, ids.record, None),
         "rename": lambda: reshaping.rename_node(database, claims, ids.node, "Mine"),

@@ -25,8 +25,8 @@ from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SourceKind, SubjectType
 from neurigraph_pipelines.retrieval.open import open_file
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import WordEmbedder, converse, evidence, ingest, messages, plain_context, rows, schemas_of
@@ -63,7 +63,7 @@ def seen(graph: SharedGraph, claims: Claims) -> set[str]:
 
 def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Answer:
     here = graph.installation
-    return search(here.database, WordEmbedder(), here.settings, claims, Question(query, explain=True, **more))
+    return phase_one(here.database, WordEmbedder(), here.settings, claims, Question(query, explain=True, **more))
 
 
 OWN = {"Work/Legal", "Work/Legal/Contracts"}

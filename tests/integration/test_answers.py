@@ -21,8 +21,8 @@ import pytest
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, Reply, ask
-from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.memories import ingest, new_user
@@ -47,7 +47,7 @@ class Memory:
 
     def find(self, query: str) -> Answer:
         here = self.here
-        return find(here.database, here.embedder, here.settings, self.claims, Question(query), asked_at=ASKED_AT)
+        return search(here.database, here.embedder, here.settings, self.claims, Question(query), asked_at=ASKED_AT)
 
     def ask(self, query: str) -> Reply:
         return ask(self.here.context, self.here.settings, self.claims, Question(query), asked_at=ASKED_AT)

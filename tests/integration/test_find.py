@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Language, Settings
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.wiring import Installation
@@ -37,7 +37,7 @@ class Memory:
 
     def find(self, query: str, asked_at: datetime | None = NOON, **more: Any) -> Answer:
         here = self.here
-        return find(
+        return search(
             here.database, WordEmbedder(), here.settings, self.claims, Question(query, **more), asked_at=asked_at
         )
 

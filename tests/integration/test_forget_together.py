@@ -16,8 +16,8 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.traces_of_words import found_in_database, found_in_objects
@@ -61,7 +61,7 @@ def test_nodes_go_while_others_store_search_and_open(installation: Installation)
 
     def ask() -> None:
         try:
-            found = search(here.database, context.embedder, here.settings, claims, Question("hello mill"))
+            found = phase_one(here.database, context.embedder, here.settings, claims, Question("hello mill"))
             for hit in found.hits:
                 file_id = file_of_record(here.database, claims, hit["record_id"])
                 assert open_file(here.database, here.objects, here.settings, claims, file_id).content

@@ -39,8 +39,8 @@ from neurigraph_pipelines.model import (
     Relation,
     Segment,
 )
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.unit.test_segmentation import FISHING, LAUNCH
@@ -131,10 +131,12 @@ def test_a_talk_that_turns_becomes_two_memories_on_two_nodes(
     assert first["path"].startswith("bob/Business")
     assert second["path"].startswith("bob/Hobbies")
     assert first["title"] != second["title"]
-    answer = search(installation.database, installation.embedder, installation.settings, bob, Question("spinner bait"))
+    answer = phase_one(
+        installation.database, installation.embedder, installation.settings, bob, Question("spinner bait")
+    )
     assert answer.hits[0]["record_id"] == str(second["record_id"])
     assert answer.messages[0]["external_id"] == "monday-8"
-    every = search(
+    every = phase_one(
         installation.database, installation.embedder, installation.settings, bob, Question("launch fishing trout Dave")
     )
     assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
@@ -327,7 +329,7 @@ def test_a_name_that_is_stated_is_learned_and_found(installation: Installation, 
     (annabel,) = (node for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON)
     assert annabel.path == ("Family", "Annabel")
     assert annabel.aliases == ("Annie",)
-    answer = search(installation.database, installation.embedder, installation.settings, bob, Question("And Annie?"))
+    answer = phase_one(installation.database, installation.embedder, installation.settings, bob, Question("And Annie?"))
     assert (answer.anchors[0]["node_path"], answer.anchors[0]["reason"]) == ("bob/Family/Annabel", "name")
     tell(installation, bob, tmp_path, {"third": [(who, text.replace("Annabel", "Annie")) for who, text in sister]}, 2)
     store(installation)

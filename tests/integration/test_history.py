@@ -23,8 +23,8 @@ from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision, revise
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
 from tests.support.changing import MICROSECOND, Memory
@@ -54,7 +54,7 @@ def memory(remember: Remember) -> Memory:
 
 
 def ask(memory: Memory, question: Question) -> Answer:
-    return search(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
+    return phase_one(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
 
 
 def found(memory: Memory, question: Question) -> list[str]:

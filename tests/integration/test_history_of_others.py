@@ -10,8 +10,8 @@ from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.history import diff
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -95,7 +95,7 @@ def test_where_a_memory_came_from_and_what_took_its_place_is_told_only_to_who_se
         assert text not in str([(delta.before, delta.after) for delta in (supersession, move)])
     assert owners.at(move.w - MICROSECOND)["node_path"].endswith("Work/Marketing")
     question = Question("campaign")
-    answer = search(personas.here.database, personas.embedder, personas.here.settings, graph.personas, question)
+    answer = phase_one(personas.here.database, personas.embedder, personas.here.settings, graph.personas, question)
     assert str(personas.record_id) not in {hit["record_id"] for hit in answer.hits}
 
 
@@ -118,6 +118,6 @@ def test_a_third_party_sees_a_memory_as_it_is_and_not_as_it_was(shelf: Shelf) ->
         theirs.revise(Revision(title="mine"))
     question = Question("campaign", at=delta.w - MICROSECOND)
     for claims, word in ((shelf.graph.owners, "Zanzibar"), (theirs.claims, "It begins in May.")):
-        answer = search(theirs.here.database, theirs.embedder, theirs.here.settings, claims, question)
+        answer = phase_one(theirs.here.database, theirs.embedder, theirs.here.settings, claims, question)
         assert any(word in hit["summary"] for hit in answer.hits)
     assert "Zanzibar" not in str(answer.hits)

@@ -22,8 +22,8 @@ from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, stored
@@ -184,7 +184,7 @@ def test_changes_of_all_kinds_at_once_wait_for_each_other_and_lose_nothing(
 
     def searches() -> int:
         while not stop.is_set():
-            search(here.database, story.context.embedder, here.settings, owner, Question("desk"))
+            phase_one(here.database, story.context.embedder, here.settings, owner, Question("desk"))
             assert memory.at()["record_id"] == str(memory.record_id)
         return 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack, nullcontext, suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -28,8 +27,10 @@ from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.index.layers import LayerCache, MetadataLayer, read_layers
+from neurigraph_pipelines.retrieval.index.caches import Cache
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Postings
+from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.vectors import NamedEmbedder
@@ -54,9 +55,9 @@ class Reader:
 
     def __init__(self, here: Installation, claims: Claims) -> None:
         self.here, self.claims = here, claims
-        self.cache = LayerCache()
+        self.cache: Cache[MetadataLayer] = Cache()
 
-    def read(self, cache: LayerCache) -> dict[str, MetadataLayer]:
+    def read(self, cache: Cache[MetadataLayer]) -> dict[str, MetadataLayer]:
         with self.here.database.owner() as tx:
             known = tx.execute(
                 "SELECT g.node_id::text, v.version, u.embedding_model FROM neurigraph.graph_index AS g "
@@ -71,7 +72,7 @@ class Reader:
 
     def must_be_up_to_date(self) -> None:
         kept = {node_id: content_of(layer) for node_id, layer in self.read(self.cache).items()}
-        assert kept == {node_id: content_of(layer) for node_id, layer in self.read(LayerCache()).items()}
+        assert kept == {node_id: content_of(layer) for node_id, layer in self.read(Cache()).items()}
 
 
 def content_of(layer: MetadataLayer) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def content_of(layer: MetadataLayer) -> dict[str, Any]:
             layer.occurred[row],
             layer.created[row],
             layer.source_kinds[row],
-            layer.shown(row),
+            layer.stored_record(row),
             trimmed(layer.vectors[row].tolist()),
             bool(layer.has_vector[row]),
             int(layer.lengths[row]),
@@ -299,13 +300,15 @@ def test_of_a_node_that_changed_little_little_is_read(here: Installation) -> Non
         writer.write("plain", statement, place["schema_name"], place["record_id"], 0)
         writer.end("commit")
     node_id = before[str(place["record_id"])]
-    past = reader.cache.past(node_id, MODELS[0])
+    past = reader.cache.peek(node_id)
     assert past is not None
+    assert (past.model, past.horizon is None) == (MODELS[0], False)
     question = Jsonb({"model": MODELS[0], "dimensions": 16})
     with here.database.agent(claims) as tx:
         (row,) = tx.execute(
             "SELECT * FROM neurigraph.layers(%s, %s::uuid [], %s::bigint [], NULL)",
             [question, [node_id], [past.horizon]],
         ).fetchall()
-    assert [json.loads(shown)["record_id"] for shown in row["shown"]] == [str(place["record_id"])]
+    assert row["titles"] == ["renamed"]
+    assert row["records"][:16] == place["record_id"].bytes
     assert len(row["present"]) == 24 * past.records, "of the others that they are there"

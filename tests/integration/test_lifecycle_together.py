@@ -23,8 +23,8 @@ from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.retrieval.open import open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.files import store_file
@@ -167,7 +167,7 @@ def test_answers_are_the_same_before_during_and_after_everything_sleeps(installa
         """What is answered, but for the states of files, and which states those were."""
         found, states = [], set()
         for question in questions:
-            answer = search(here.database, here.embedder, here.settings, claims, Question(question))
+            answer = phase_one(here.database, here.embedder, here.settings, claims, Question(question))
             states |= {hit["file"].pop("state") for hit in answer.hits}
             found.append((answer.hits, answer.messages, answer.anchors))
         return found, states

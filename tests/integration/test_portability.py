@@ -25,8 +25,8 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.portability.archive import MANIFEST, new_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
@@ -125,7 +125,7 @@ def test_nodes_of_earlier_versions_are_brought_up_to_date(
     ingest(plain_context(shared_installation), user)
     question = Question("Who sails?")
     embedder = WordEmbedder()
-    before = search(shared_installation.database, embedder, shared_installation.settings, claims, question)
+    before = phase_one(shared_installation.database, embedder, shared_installation.settings, claims, question)
     nodes = rows(
         shared_installation,
         "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s ORDER BY layer_depth",
@@ -138,7 +138,7 @@ def test_nodes_of_earlier_versions_are_brought_up_to_date(
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
     assert versions == [{"version": len(numbered("node"))}]
-    assert search(installation.database, embedder, installation.settings, claims, question) == before
+    assert phase_one(installation.database, embedder, installation.settings, claims, question) == before
     assert not verify(installation.context).findings
 
 

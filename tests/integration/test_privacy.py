@@ -19,8 +19,8 @@ from neurigraph_pipelines.ingestion.privacy import find_source, set_privacy
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject, add_node, grant
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
@@ -59,7 +59,7 @@ class Shared:
 
     def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return search(self.here.database, WordEmbedder(), self.here.settings, claims, question)
+        return phase_one(self.here.database, WordEmbedder(), self.here.settings, claims, question)
 
     def found(self, claims: Claims) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims).hits}

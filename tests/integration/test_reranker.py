@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
-from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.providers.reranker import EMPTY_TEXT, HttpReranker
@@ -138,7 +138,7 @@ class Memory:
     def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Answer:
         settings = self.here.settings.changed(reranker_top_n=most)
         question = Question("the boat", **more)
-        return find(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
+        return search(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
 
 
 @pytest.fixture(scope="module")

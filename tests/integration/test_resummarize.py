@@ -24,8 +24,8 @@ from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted, res
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Keywords, Privacy, Segment, Summary
 from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.vectors import to_record_vector
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
@@ -143,7 +143,7 @@ def test_a_memory_gets_other_words_and_its_state_before_can_be_read(
     np.testing.assert_allclose(row["embedding"].to_numpy(), embedded, atol=1e-6)
     assert (row["embedding_model"], row["embedding_pending"]) == ("words", False)
     question = Question("user zeppelin", explain=True)
-    answer = search(graph.here.database, writing.embedder, graph.here.settings, graph.claims, question)
+    answer = phase_one(graph.here.database, writing.embedder, graph.here.settings, graph.claims, question)
     assert answer.hits[0]["summary"] == now["summary"]
     asked = to_record_vector(writing.embedder.embed([question.query])[0])
     assert answer.hits[0]["explain"]["summary_dense"] == pytest.approx(float(asked @ embedded), abs=0.01)

@@ -25,8 +25,8 @@ from neurigraph_pipelines.model import (
     Role,
     SourceKind,
 )
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe
@@ -150,7 +150,7 @@ def test_a_real_meeting_is_imported_stored_and_found(
     assert tick(instance, "conversation_end_sensor") == []
     (request,) = tick(instance, "event_boundary_sensor")
     assert run(instance, request).success
-    answer = search(
+    answer = phase_one(
         installation.database,
         installation.embedder,
         installation.settings,

@@ -27,8 +27,8 @@ from neurigraph_pipelines.ingestion import drop_intake as drops
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.storage.drop_folder import DropFolder
@@ -66,7 +66,7 @@ def store(installation: Installation) -> list[str]:
 
 
 def found(installation: Installation, claims: Claims, query: str) -> Any:
-    return search(installation.database, installation.embedder, installation.settings, claims, Question(query))
+    return phase_one(installation.database, installation.embedder, installation.settings, claims, Question(query))
 
 
 def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:

@@ -150,7 +150,7 @@ def test_the_setting_is_a_list_of_what_is_known(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("NEURIGRAPH_REDACT", "email, key")
     assert Settings().ingestion.redact == ("email", "key")
     monkeypatch.setenv("NEURIGRAPH_REDACT", "email,colour")
-    with pytest.raises(ValidationError, match="NEURIGRAPH_REDACT\n"):
+    with pytest.raises(ValidationError, match=r"NEURIGRAPH_REDACT\b"):
         Settings()
     monkeypatch.setenv("NEURIGRAPH_REDACT", "phone")
     monkeypatch.setenv("NEURIGRAPH_REDACT_PHONE_REGION", "somewhere")
