@@ -1,4 +1,4 @@
-"""What one node costs: exact search beside its vector indexes as it grows, and a cold node beside a warmed one."""
+"""Search speed in one node: exact search and vector indexes as it grows, cold and warmed nodes."""
 
 from __future__ import annotations
 
@@ -24,26 +24,25 @@ from neurigraph_pipelines.wiring import Installation
 SIZES = (1_000, 5_000, 10_000, 20_000, 50_000)
 ASKED = 200
 READ_ANEW = 20
-"""So many of the questions are asked with nothing in memory, and so many after a write."""
+"""Number of questions asked without a cache, and number asked after a write."""
 
 LIMIT = 10
 COLD_NODES = 40
 
 Message = tuple[str, int]
-"""A message by its record and its number there."""
+"""A message by its record and its number in it."""
 
-_METHOD = f"""One node of so many passages (384 dimensions in columns of 512, twenty messages a record), {ASKED}
-questions through `retrieval.search`: when all is in memory; {READ_ANEW} of them, each after a record was given another
-title; the same with nothing kept in memory; and all after `vector_indexes` has built HNSW over both of its vectors.
-Recall is the share of the first {LIMIT} messages of a search that compares all vectors. From {EXACT_PASSAGES:,}
-passages on, memory compares those that an estimate puts first; the vectors here are noise around one topic, which is
-the hardest case for that. Below: a question about one of {COLD_NODES} nodes, each asked once over a new connection with
-nothing in memory, and once over a new connection after the staged nodes were brought into memory
-(`retrieval.warming`); answers are not kept."""
+_METHOD = f"""One node has many passages (384 dimensions in columns of 512, twenty messages a record). {ASKED} questions
+go through search with everything cached; {READ_ANEW} of them each after a record got another title; as many without any
+cache; and all after `vector_indexes` has built HNSW indexes over both vectors. Recall is the share of the first {LIMIT}
+messages of a search that compares all vectors. From {EXACT_PASSAGES:,} passages on, only the vectors that an estimate
+puts first are compared; the vectors here are noise around one topic, which is the hardest case for that. Below: a
+question about one of {COLD_NODES} nodes, each asked once over a new connection without any cache, and once over a new
+connection after the staged nodes were loaded (warming); answers are not cached."""
 
 
 def run(bench: Bench) -> Section:
-    """Grow one node, then warm many."""
+    """Measure one growing node, then many cold and warmed ones."""
     sizes = SIZES[:1] if bench.quick else SIZES
     rows = []
     for size in sizes:

@@ -145,7 +145,7 @@ def test_a_user_moves_from_one_model_to_another(installation: Installation, user
     done = run(installation)
     assert (done.records, done.complete, done.failed) == (len(TOPICS), 0, [])
     assert sum(done.days.values()) == len(TOPICS)
-    assert [(move.missing, move.settled) for move in done.moves] == [(0, len(TOPICS))]
+    assert [(move.missing, move.finished) for move in done.moves] == [(0, len(TOPICS))]
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert_all_of(installation, user, NEW)
     assert_dense(installation, user, NEW, "copper gutters")
@@ -168,7 +168,7 @@ def test_searches_stay_with_the_old_model_until_every_record_has_the_new_one(
         )
     recent = run(installation, since=newest - timedelta(days=1))
     assert recent.records == 1
-    assert [(move.missing, move.settled) for move in recent.moves] == [(2, 0)]
+    assert [(move.missing, move.finished) for move in recent.moves] == [(2, 0)]
     assert models_of(installation, user.user_id) == (OLD.model, NEW.model)
     beside = [row for row in records_of(installation, user) if row["embedding_next_model"] is not None]
     assert [row["embedding_model"] for row in beside] == [OLD.model]
@@ -209,7 +209,7 @@ def test_between_the_switch_and_its_tidying_up_searches_read_both_places(
     context = with_embedder(installation, NEW)
     assert healing.has_due(context)
     healed = healing.heal_pending(context)
-    assert [move.settled for move in healed.moves] == [len(TOPICS)]
+    assert [move.finished for move in healed.moves] == [len(TOPICS)]
     assert not healing.has_due(context)
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert_dense(installation, user, NEW, "seven trout")

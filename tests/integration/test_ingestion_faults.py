@@ -155,7 +155,7 @@ def test_careless_answers_are_put_into_form_or_refused(
         converse(here, claims, text, external_id=text[:5])
     (result,) = ingest(context.using(language_model=SulkingModel()), user)
     ((failure, state),) = result.returned
-    assert (failure.error, state) == ("plain gave an empty summary", "failed")
+    assert (failure.error, state) == ("plain returned an empty summary", "failed")
     assert {record.title for record in result.stored} == {"endle", "#\u202e/\x7f nameless @Nobody:x"}
 
 

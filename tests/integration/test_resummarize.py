@@ -299,13 +299,14 @@ def test_a_record_that_is_revised_meanwhile_keeps_the_words_of_whoever_revised_i
 
 
 def test_what_is_not_to_be_kept_stays_out_and_what_is_private_lends_its_node_nothing(
-    graph: Graph, run: Callable[..., Resummarized]
+    graph: Graph, writing: Context, run: Callable[..., Resummarized]
 ) -> None:
     text = "Mail marked.one@example.com about the zeppelin in Oslo"
     (memory,) = remember(graph, text)
     set_privacy(graph.here.database, graph.claims, UUID(memory.at()["source_id"]), Privacy.PRIVATE)
     shell = graph.shell("Notes")
-    assert counts(run(redactor=PatternRedactor(("email",), None))) == (1, 0, 0, 0, 0, 0)
+    redacting = writing.using(redactor=PatternRedactor(("email",), None))
+    assert counts(run(context=redacting)) == (1, 0, 0, 0, 0, 0)
     now = memory.at()
     assert "[email]" in now["summary"]
     assert "marked.one" not in str({name: now[name] for name in now if name != "file_name"})
