@@ -30,7 +30,7 @@ RUN_OUTPUT_DAYS = 1.0
 @dg.op
 def purge_inbox(installation: InstallationResource) -> dg.Output[int]:
     """Removes message bodies whose segments were stored longer ago than the retention allows."""
-    age_seconds = installation.settings.inbox_retention_days * SECONDS_PER_DAY
+    age_seconds = installation.settings.ingestion.inbox_retention_days * SECONDS_PER_DAY
     removed = purge_stored_bodies(installation.opened.database, age_seconds)
     return dg.Output(removed, metadata={"bodies removed": removed, "retention in days": age_seconds / SECONDS_PER_DAY})
 

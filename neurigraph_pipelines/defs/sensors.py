@@ -82,7 +82,7 @@ def _keep_claims_of_waiting_runs(
     keys = {run.tags.get(_RUN_KEY) for run in waiting}
     for batch in batches:
         if batch.run_key in keys:
-            triggers.renew(database, batch.batch_id, settings.claim_lease_seconds)
+            triggers.renew(database, batch.batch_id, settings.ingestion.claim_lease_seconds)
 
 
 @dg.sensor(

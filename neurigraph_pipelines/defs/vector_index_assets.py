@@ -24,8 +24,8 @@ def vector_indexes(config: IndexConfig, installation: InstallationResource) -> d
     rows = [dg.TableRecord({"node": str(index.node_id), "passages": index.passages}) for index in built]
     return dg.MaterializeResult(
         metadata={
-            "method": opened.settings.vector_index_method,
-            "from passages": opened.settings.vector_index_passages,
+            "method": opened.settings.retrieval.vector_index_method,
+            "from passages": opened.settings.retrieval.vector_index_passages,
             "nodes indexed": len(built),
             "indexes dropped": len(dropped),
             "nodes still waiting": count_due(opened.context),

@@ -152,7 +152,7 @@ def open_messages(
     places = database.ask(
         claims,
         _LINES["open_messages"],
-        {"file_id": file_id, "messages": list(messages), "ttl_seconds": settings.recompress_ttl_minutes * 60},
+        {"file_id": file_id, "messages": list(messages), "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60},
     )
     try:
         return [_message(objects, place, file_id) for place in places]

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.attack
 @pytest.fixture(scope="module")
 def client(world: World) -> Iterator[httpx.Client]:
     key = issue_api_key(world.installation.database, world.alice.user_id)
-    impatient = world.installation.settings.model_copy(update={"api_client_seconds": 1.0})
+    impatient = world.installation.settings.changed(api_client_seconds=1.0)
     with (
         Installation(impatient) as installation,
         serving(installation) as address,

@@ -361,7 +361,7 @@ def test_telling_denied_from_absent_by_the_work_that_it_costs(world: World, grap
     with counting_relay(str(parts["host"]), int(parts["port"] or 5432)) as relay:
         address = make_conninfo("", **{**parts, "host": "127.0.0.1", "port": relay.server_address[1]})
         changes = {"database_url": SecretStr(address), "database_pool_size": 1, "warming_nodes": 0}
-        settings = graph.installation.settings.model_copy(update=changes)
+        settings = graph.installation.settings.changed(**changes)
         with Installation(settings) as other, serving(other) as base, httpx.Client(base_url=base) as client:
             for operation in OPERATIONS:
                 # Statements are prepared once they came often enough: before that, one costs less than the one before.

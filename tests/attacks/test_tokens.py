@@ -87,7 +87,7 @@ def client(world: World, key_server: KeyServer) -> Iterator[httpx.Client]:
         "jwt_secret": SecretStr(SHARED),
         "jwt_jwks_url": f"{key_server.address}/keys",
     }
-    settings = world.installation.settings.model_copy(update=changes)
+    settings = world.installation.settings.changed(**changes)
     with Installation(settings) as other, serving(other) as address, httpx.Client(base_url=address) as made:
         yield made
 
@@ -389,7 +389,7 @@ def test_claims_that_were_replayed_after_their_time(world: World) -> None:
 def test_claims_of_the_request_before(world: World) -> None:
     """A connection of the pool forgets whose it was."""
     database = world.installation.database
-    for _ in range(world.installation.settings.database_pool_size * 3):
+    for _ in range(world.installation.settings.database.pool_size * 3):
         with database.agent(world.alices) as tx:
             assert tx.execute("SELECT FROM neurigraph.users").fetchall() != []
         with database.agent(None) as tx:

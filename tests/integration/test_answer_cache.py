@@ -80,7 +80,7 @@ def test_another_question_asker_or_setting_has_another_answer(asker: Asker) -> N
         ask()
         assert asker.embedder.asked == before + 1
     assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "who sees nothing is told nothing"
-    off = asker.here.settings.model_copy(update={"answer_cache_entries": 0})
+    off = asker.here.settings.changed(answer_cache_entries=0)
     for _ in range(2):
         phase_one(asker.here.database, asker.embedder, off, asker.claims, Question("boat", limit=50))
     assert asker.embedder.asked == 7

@@ -425,7 +425,7 @@ def test_users_are_made_by_the_administrator_alone(client: httpx.Client) -> None
 def test_without_an_admin_key_a_server_of_ones_own_database_makes_no_users(
     installation: Installation, settings: Settings
 ) -> None:
-    keyless = Installation(settings.model_copy(update={"admin_key": None}))
+    keyless = Installation(settings.changed(admin_key=None))
     with keyless, serving(keyless) as address:
         assert_problem(httpx.post(f"{address}/v1/users", json={"slug": "bob"}), 403)
 
@@ -483,7 +483,7 @@ def test_connections_that_were_cut_are_replaced(
 
 
 def test_a_statement_that_takes_too_long_is_a_passing_fault(installation: Installation, settings: Settings) -> None:
-    hurried = Installation(settings.model_copy(update={"statement_timeout_seconds": 0.2}))
+    hurried = Installation(settings.changed(statement_timeout_seconds=0.2))
     with hurried, serving(hurried) as address, httpx.Client(base_url=address) as client:
         bob = new_user(client, "bob")
         with installation.database.owner() as tx:

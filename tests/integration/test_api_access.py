@@ -28,9 +28,7 @@ def issuer() -> Iterator[TokenIssuer]:
 @pytest.fixture(scope="module")
 def client(shared_installation: Installation, issuer: TokenIssuer) -> Iterator[httpx.Client]:
     """A client of a server that takes keys and tokens."""
-    settings = shared_installation.settings.model_copy(
-        update={"jwt_audience": AUDIENCE, "jwt_issuer": ISSUER, "jwt_jwks_url": issuer.url}
-    )
+    settings = shared_installation.settings.changed(jwt_audience=AUDIENCE, jwt_issuer=ISSUER, jwt_jwks_url=issuer.url)
     with (
         Installation(Settings.model_validate(settings.model_dump())) as trusting,
         serving(trusting) as address,

@@ -30,7 +30,7 @@ PATIENCE = 0.5
 def limited(installation: Installation, **settings: Any) -> Iterator[httpx.Client]:
     """The same installation, served with other limits."""
     with (
-        Installation(installation.settings.model_copy(update=settings)) as other,
+        Installation(installation.settings.changed(**settings)) as other,
         serving(other) as address,
         httpx.Client(base_url=address, timeout=30.0, limits=httpx.Limits(max_keepalive_connections=0)) as client,
     ):

@@ -98,7 +98,7 @@ class Memory:
             language_model=model or PlainModel(),
             objects=objects or self.here.objects,
         )
-        settings = self.here.settings.model_copy(update=limits or {})
+        settings = self.here.settings.changed(**limits or {})
         return ask(context, settings, self.claims, Question(query, **more), asked_at=NOW, reranker=reranker)
 
 
@@ -248,7 +248,7 @@ def test_without_single_messages_summaries_answer(installation: Installation) ->
     here = installation
     user, claims = new_user(here)
     converse(here, claims, "#Boats The boat leaks.")
-    ingest(plain_context(here).using(settings=here.settings.model_copy(update={"passages": False})), user)
+    ingest(plain_context(here).using(settings=here.settings.changed(passages=False)), user)
     context = plain_context(here)
     reply = ask(context, here.settings, claims, Question("boat"), asked_at=NOW)
     (cited,) = reply.citations

@@ -31,9 +31,7 @@ WATCH, TARGET, LIMIT = 480, 500, 620
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     """The default chunk sizes, a thousandth of each."""
-    return settings.model_copy(
-        update={"chunk_watch_tokens": WATCH, "chunk_target_tokens": TARGET, "chunk_limit_tokens": LIMIT}
-    )
+    return settings.changed(chunk_watch_tokens=WATCH, chunk_target_tokens=TARGET, chunk_limit_tokens=LIMIT)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def test_a_passing_fault_becomes_a_failure_after_the_last_attempt(installation: 
     end_conversation(installation, user, "c1", "We chose the copper gutters.")
     detect(installation.context)
     waits = []
-    for attempt in range(1, settings.max_attempts + 1):
+    for attempt in range(1, settings.ingestion.max_attempts + 1):
         with database.pipeline() as tx:
             tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now()")
         batch = triggers.lease_due(installation.context, "tests")
@@ -58,19 +58,19 @@ def test_a_passing_fault_becomes_a_failure_after_the_last_attempt(installation: 
         assert ref.attempts == attempt
         fault = ItemFailure(ref.trigger_id, "embed", "the provider is down", transient=True)
         state = triggers.give_back(installation.context, batch.batch_id, fault, ref.attempts)
-        assert state == ("failed" if attempt == settings.max_attempts else "pending")
+        assert state == ("failed" if attempt == settings.ingestion.max_attempts else "pending")
         with database.pipeline() as tx:
             row = tx.execute(
                 "SELECT extract(EPOCH FROM next_attempt_at - now())::float AS wait FROM neurigraph.storage_triggers"
             ).fetchone()
         assert row is not None
         waits.append(row["wait"])
-    base = settings.retry_base_seconds
+    base = settings.ingestion.retry_base_seconds
     for number, wait in enumerate(waits):
         assert base * 2**number / 2 - 5 <= wait <= base * 2**number, "doubles, with jitter above a half"
     with database.pipeline() as tx:
         (failure,) = list_failures(tx)
-    assert (failure.attempts, failure.error) == (settings.max_attempts, "the provider is down")
+    assert (failure.attempts, failure.error) == (settings.ingestion.max_attempts, "the provider is down")
 
 
 def test_the_command_line_lists_and_replays(installation: Installation, settings: Settings, user: User) -> None:

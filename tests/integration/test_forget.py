@@ -308,9 +308,7 @@ def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation)
 
 def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UUID, str]]:
     """Store a file that is too long for one record; gives the records in order, with a word of each."""
-    here.settings = here.settings.model_copy(
-        update={"chunk_watch_tokens": 2_000, "chunk_target_tokens": 2_000, "chunk_limit_tokens": 3_500}
-    )
+    here.settings = here.settings.changed(chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500)
     words = [mark() for _ in range(1_000)]
     here.uploads.receive(claims, "tides.txt", ["".join(f"The tide {word}.\n" for word in words).encode()])
     here.uploads.read_due(here.text_extractor)
@@ -393,9 +391,7 @@ def test_nodes_that_an_earlier_version_made(shared_installation: Installation, v
 
 def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation: Installation) -> None:
     here = installation
-    here.settings = here.settings.model_copy(
-        update={"chunk_watch_tokens": 10, "chunk_target_tokens": 12, "chunk_limit_tokens": 400}
-    )
+    here.settings = here.settings.changed(chunk_watch_tokens=10, chunk_target_tokens=12, chunk_limit_tokens=400)
     _, claims = new_user(here)
     gone = mark()
     title = f"About {gone}"

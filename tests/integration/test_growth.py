@@ -252,7 +252,7 @@ def test_commits_at_the_same_time_count_every_segment_once(
 ) -> None:
     mention = replace(MARTA, label="mentions", strength=0.3)
     context = installation.context.using(language_model=Placing(lambda _: [about(mention)]))
-    settings = installation.settings.model_copy(update={"batch_max_segments": 1})
+    settings = installation.settings.changed(batch_max_segments=1)
     tell(installation, bob, tmp_path, {f"talk {i}": SMALL for i in range(6)})
     context = context.using(settings=settings)
     detect(context)
@@ -421,7 +421,7 @@ def test_samples_grow_into_the_same_graph_in_one_batch_or_many(installation: Ins
     trees = []
     for slug, segments in (("together", 100), ("apart", 4)):
         claims = Claims.of_user(create_user(installation.database, slug)[0].user_id)
-        settings = installation.settings.model_copy(update={"batch_max_segments": segments})
+        settings = installation.settings.changed(batch_max_segments=segments)
         import_file(installation.acting_for(claims).using(settings=settings), samples, "jsonl")
         assert not [
             r

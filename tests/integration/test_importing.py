@@ -46,7 +46,7 @@ def test_what_is_unacceptable_takes_nothing_else_with_it(
     here: Installation, bob: tuple[User, Claims], tmp_path: Path, bad: int
 ) -> None:
     user, claims = bob
-    settings = here.settings.model_copy(update={"unstorable_text": "reject"})
+    settings = here.settings.changed(unstorable_text="reject")
     talks = [["hello", "good-bye"] for _ in range(5)]
     talks[bad] = ["nothing but \0"]
     talks[3] = ["kept", "a lone \ud800", "kept too"]

@@ -251,7 +251,7 @@ def test_bodies_stay_for_as_long_as_the_setting_says(
 ) -> None:
     user, claims = bob
     source_id = converse(here, claims, "to be kept", "for a day")
-    ingest(context.using(settings=here.settings.model_copy(update={"inbox_retention_days": 1.0})), user)
+    ingest(context.using(settings=here.settings.changed(inbox_retention_days=1.0)), user)
     count = "SELECT count(content) AS n FROM neurigraph.messages WHERE source_id = %s"
     assert rows(here, count, source_id) == [{"n": 2}]
     purge_stored_bodies(here.database, 86_400)
@@ -266,7 +266,7 @@ def test_a_segment_that_is_stored_already_is_recognised_by_its_content(
 ) -> None:
     """As after the database lost the last word of a run, such as in a restored backup."""
     user, claims = bob
-    settings = here.settings.model_copy(update={"inbox_retention_days": 1.0})
+    settings = here.settings.changed(inbox_retention_days=1.0)
     source_id = converse(here, claims, "#Family/Ana One.", "#Work Two. @Ana:sister")
     first = stored(ingest(context.using(settings=settings), user))
     objects = list(here.objects.keys(f"durable/{user.slug}"))
@@ -304,7 +304,7 @@ def test_without_passages_the_record_is_stored_all_the_same(
 ) -> None:
     user, claims = bob
     converse(here, claims, "no passages", "at all")
-    (committed,) = stored(ingest(context.using(settings=here.settings.model_copy(update={"passages": False})), user))
+    (committed,) = stored(ingest(context.using(settings=here.settings.changed(passages=False)), user))
     assert committed.passages == 0
     assert [line["content"] for line in _transcript(here, user, committed.record_id)] == ["no passages", "at all"]
 

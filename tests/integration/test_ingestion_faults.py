@@ -96,7 +96,7 @@ def test_a_poisoned_item_needs_a_person_after_the_last_attempt(
 ) -> None:
     user, claims = bob
     source_id = converse(here, claims, "POISON")
-    for attempt in range(1, here.settings.max_attempts + 1):
+    for attempt in range(1, here.settings.ingestion.max_attempts + 1):
         (result,) = ingest(context, user)
         assert [state for _, state in result.returned] == ["failed" if attempt == 5 else "pending"]
         due_again(here, user)
@@ -311,7 +311,7 @@ def test_batches_that_write_to_the_same_nodes_in_other_orders_do_not_block_each_
         texts = [f"#Work/Desks {number}", f"#Family/Ana {number} @Dave:x", f"#Family/Dave {number} @Ana:y"]
         converse(here, claims, *(texts if number % 2 else reversed(texts)))
     detect_conversation_ends(here.context)
-    bounded = here.settings.model_copy(update={"batch_max_segments": 6})
+    bounded = here.settings.changed(batch_max_segments=6)
     batches = [triggers.lease_due(here.context.using(settings=bounded), "test", user.user_id) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda b: run_batch(context, b.batch_id), filter(None, batches)))

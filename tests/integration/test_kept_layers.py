@@ -271,7 +271,7 @@ def change(here: Installation, user: User, claims: Claims, how: str, one: int, o
     elif how == "forget" and len(known) > 1:
         forget(here.acting_for(claims), Subject(SubjectKind.RECORD, record), through="test")
     elif how == "compress":
-        asleep = here.settings.model_copy(update={"dormancy_days": 0})
+        asleep = here.settings.changed(dormancy_days=0)
         sweep_dormant(here.context.using(settings=asleep), user_id=user.user_id)
 
 

@@ -36,7 +36,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 
 def ask(here: Installation, claims: Claims, text: str = "something", megabytes: int = 64, **more: Any) -> Answer:
-    settings = here.settings.model_copy(update={"answer_cache_entries": 0, "layer_cache_mb": megabytes})
+    settings = here.settings.changed(answer_cache_entries=0, layer_cache_mb=megabytes)
     return phase_one(here.database, WordEmbedder(), settings, claims, Question(text, limit=50, **more))
 
 

@@ -373,7 +373,7 @@ def test_reverting_waits_for_no_file_that_somebody_holds(file: StoredFile) -> No
     """It holds the node by then, which whoever holds the file may want next."""
     here = file.here
     other = store_file(here, "#Notes Another one.", user=(file.user, file.claims))
-    dying = here.settings.model_copy(update={"rehydration_lease_seconds": 0.0})
+    dying = here.settings.changed(rehydration_lease_seconds=0.0)
     for each in (file, other):
         compress(each)
         with here.database.pipeline() as tx:

@@ -82,7 +82,7 @@ class LivesOfFiles(RuleBasedStateMachine):
         sweep_expired(self.here.context, user_id=self.user_id)
 
     def claim_and_die(self, n: int) -> None:
-        dying = self.here.settings.model_copy(update={"rehydration_lease_seconds": 0.01})
+        dying = self.here.settings.changed(rehydration_lease_seconds=0.01)
         with self.here.database.pipeline() as tx:
             transitions.claim(tx, dying, self.files[n].place, uuid4(), CompressionCause.RETRIEVAL)
 
@@ -96,7 +96,7 @@ class LivesOfFiles(RuleBasedStateMachine):
         self.here.objects.put(self.files[n].copy, [b"left by a crash"])
 
     def audit(self, _: int) -> None:
-        now = self.here.settings.model_copy(update={"orphan_grace_hours": 0.0})
+        now = self.here.settings.changed(orphan_grace_hours=0.0)
         audit_objects(self.here.context.using(settings=now))
 
     ACTIONS = (

@@ -32,7 +32,7 @@ def longest_conversation(installation: Installation) -> NewConversation:
     while True:
         content = f"Message {len(said)}: {' '.join(chance.choices(WORDS, k=WORDS_OF_A_MESSAGE))}."
         tokens += installation.tokens.count(content)
-        if tokens > installation.settings.chunk_limit_tokens:
+        if tokens > installation.settings.ingestion.chunk_limit_tokens:
             return NewConversation("longest", tuple(said), ended_at=datetime.now(UTC))
         said.append(NewMessage(Role.ASSISTANT if len(said) % 2 else Role.USER, content, external_id=str(len(said))))
 
@@ -48,7 +48,7 @@ def test_the_longest_segment_takes_less_than_a_gigabyte(
     batch = triggers.lease_due(installation.context, "test", user.user_id)
     assert batch is not None
     assert batch.segments == 1
-    assert batch.tokens > 0.99 * installation.settings.chunk_limit_tokens
+    assert batch.tokens > 0.99 * installation.settings.ingestion.chunk_limit_tokens
     (tmp_path / "dagster").mkdir()
     worker = subprocess.run(
         [sys.executable, "-m", "tests.support.measured_run", str(batch.batch_id), str(tmp_path / "dagster")],

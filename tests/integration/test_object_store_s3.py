@@ -432,7 +432,7 @@ def test_an_address_that_is_not_of_a_bucket_is_refused(url: str) -> None:
 
 
 def test_a_place_for_objects_that_is_neither_folder_nor_bucket_is_refused(tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path, objects_url="ftp://host/objects")
+    settings = Settings.model_validate({"home": tmp_path, "objects_url": "ftp://host/objects"})
     with Installation(settings) as installation, pytest.raises(ConfigurationError, match="s3://bucket/prefix"):
         assert installation.objects
 

@@ -55,7 +55,7 @@ def user(installation: Installation) -> User:
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"claim_lease_seconds": 5, "retry_base_seconds": 0.5})
+    return settings.changed(claim_lease_seconds=5, retry_base_seconds=0.5)
 
 
 def store_without_provider(
@@ -262,7 +262,7 @@ def test_a_killed_process_leaves_nothing_half_done(
     process_environment = environment(
         installation.settings,
         NEURIGRAPH_EMBEDDER="openai",
-        NEURIGRAPH_CLAIM_LEASE_SECONDS=str(installation.settings.claim_lease_seconds),
+        NEURIGRAPH_CLAIM_LEASE_SECONDS=str(installation.settings.ingestion.claim_lease_seconds),
         OPENAI_API_KEY="sk-test",
         OPENAI_BASE_URL=provider.base_url,
     )
@@ -290,7 +290,7 @@ def test_a_killed_process_leaves_nothing_half_done(
     left = pending(installation)
     assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count - left
 
-    time.sleep(installation.settings.claim_lease_seconds)  # what the dead process held is due by itself
+    time.sleep(installation.settings.ingestion.claim_lease_seconds)  # what the dead process held is due by itself
     done = healing.heal_pending(context)
     assert done.records == left
     assert_healed(installation, user, count)

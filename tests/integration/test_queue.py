@@ -32,7 +32,7 @@ from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 database = PostgresDatabase(sys.argv[1], Secret(sys.argv[2]))
-context = Context(SimpleNamespace(database=database, settings=Settings(batch_max_segments=3)))
+context = Context(SimpleNamespace(database=database, settings=Settings.model_validate({'batch_max_segments': 3})))
 sys.stdin.readline()
 while batch := triggers.lease_due(context, "process"):
     print(*(segment.trigger_id for segment in triggers.segments_of(database, batch.batch_id)), flush=True)
@@ -47,7 +47,7 @@ def bob(installation: Installation) -> tuple[User, Claims]:
 
 def changed(settings: Settings, **changes: Any) -> Settings:
     """Settings that no person may choose, such as a lease of a second."""
-    return settings.model_copy(update=changes)
+    return settings.changed(**changes)
 
 
 def state_of(installation: Installation) -> list[tuple[str, int]]:

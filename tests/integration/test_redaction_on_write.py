@@ -28,7 +28,7 @@ LEFT = "Mail [email], call [phone], pay [card], use [key]."
 
 @pytest.fixture
 def redacting(installation: Installation) -> Iterator[Installation]:
-    settings = installation.settings.model_copy(update={"redact": ("email", "phone", "card", "key")})
+    settings = installation.settings.changed(redact=("email", "phone", "card", "key"))
     with Installation(settings) as made:
         yield made
 

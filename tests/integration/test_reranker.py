@@ -136,7 +136,7 @@ class Memory:
             ingest(plain_context(here), self.user)
 
     def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Answer:
-        settings = self.here.settings.model_copy(update={"reranker_top_n": most})
+        settings = self.here.settings.changed(reranker_top_n=most)
         question = Question("the boat", **more)
         return search(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
 
@@ -191,7 +191,7 @@ def test_a_real_server_that_is_down_costs_no_answer(memory: Memory, provider: Mo
 
 def chosen_by(settings: Settings, chosen: dict[str, str]) -> Installation:
     without_keys = {"OPENAI_API_KEY": None, "VOYAGE_API_KEY": None, "COHERE_API_KEY": None}
-    given = settings.model_dump(include={"home", "database_url", "secret"})
+    given = {"home": settings.home, "database_url": settings.database.url, "secret": settings.secret}
     return Installation(Settings.model_validate({**given, **without_keys, **chosen}))
 
 
@@ -232,7 +232,7 @@ def test_a_chosen_reranker_reaches_its_server(settings: Settings, provider: Mode
         "voyage_api_key": SecretStr("voyage-key"),
         "reranker_base_url": provider.base_url,
     }
-    with Installation(settings.model_copy(update=update)) as here:
+    with Installation(settings.changed(**update)) as here:
         assert here.reranker is not None
         assert len(here.reranker.scores("knee", TEXTS)) == 3
     assert provider.requests[0].key == f"{chosen}-key"
@@ -245,7 +245,7 @@ def test_nobody_waits_for_a_second_timeout(settings: Settings, provider: ModelPr
         "reranker_model": "slow",
         "reranker_timeout_seconds": 0.3,
     }
-    with Installation(settings.model_copy(update=update)) as here:
+    with Installation(settings.changed(**update)) as here:
         assert here.reranker is not None
         here.reranker.scores("knee", TEXTS)  # what is slow about the first call is not the server
         provider.fail_next(*[Fault("stall", seconds=3.0)] * 4)

@@ -218,7 +218,7 @@ def test_signed_nonsense_opens_nothing(world: World, payload: str) -> None:
 
 def test_claims_end_with_their_transaction(world: World) -> None:
     database, count = world.installation.database, sql.SQL("SELECT count(*) AS n FROM neurigraph.graph_index")
-    for _ in range(world.installation.settings.database_pool_size + 1):
+    for _ in range(world.installation.settings.database.pool_size + 1):
         with database.agent(world.alices) as tx:
             (seen,) = tx.execute(count).fetchall()
         assert seen["n"] > 0

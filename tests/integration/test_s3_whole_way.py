@@ -112,7 +112,7 @@ def test_what_no_record_names_is_found(installation: Installation, claims: Claim
     left_over = durable_key("bob", ["Family"], uuid4(), uuid4())
     here.objects.put(left_over, [b"of a commit that died"])
     here.objects.put(f"{DURABLE}notes.txt", [b"of somebody else"])
-    settings = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
+    settings = here.settings.changed(orphan_grace_hours=0.0)
     tried = audit_objects(here.context.using(settings=settings), dry_run=True)
     assert (tried.orphans, tried.foreign, tried.objects) == ([left_over], [f"{DURABLE}notes.txt"], len(named) + 2)
     audit_objects(here.context.using(settings=settings))

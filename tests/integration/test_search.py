@@ -146,7 +146,7 @@ def test_as_many_hits_come_as_are_asked_for_and_exist(memory: Memory) -> None:
         assert len(memory.ask("Dave", limit=limit).hits) == limit
     assert len(memory.ask("Dave", limit=MAX_LIMIT).hits) == 6
     assert [len(memory.ask("Dave", message_limit=limit).messages) for limit in (0, 1, 9, 500)] == [0, 1, 9, 9]
-    few = memory.installation.settings.model_copy(update={"max_anchors": 1})
+    few = memory.installation.settings.changed(max_anchors=1)
     with_few = phase_one(memory.installation.database, memory.embedder, few, memory.claims, Question("Dave", limit=6))
     assert len(with_few.hits) == 6, "a bound on nodes must not become a bound on hits"
 

@@ -83,7 +83,7 @@ def test_sending_it_again_replays_its_failure(installation: Installation, user: 
 
 def test_only_the_last_of_several_attempts_is_a_failure(installation: Installation, user: User) -> None:
     """Bytes that cannot be fetched just now may be there later."""
-    installation.settings = installation.settings.model_copy(update={"max_attempts": 2, "retry_base_seconds": 1e-9})
+    installation.settings = installation.settings.changed(max_attempts=2, retry_base_seconds=1e-9)
     upload(installation, user, "ferry.txt")
     (key,) = installation.objects.keys("staging/")
     installation.objects.delete(key)

@@ -208,7 +208,7 @@ def test_what_cannot_be_taken_in_leaves_nothing(installation: Installation, bob:
         upload(installation, bob, "c.txt", b"")
     with pytest.raises(InvalidInputError, match="at most 500 characters"):
         upload(installation, bob, "d.txt", b"four", title="t" * 501)
-    small = installation.settings.model_copy(update={"max_upload_bytes": 10})
+    small = installation.settings.changed(max_upload_bytes=10)
     installation.settings = small
     del installation.uploads
     with pytest.raises(InvalidInputError, match="more than 10 bytes: raise NEURIGRAPH_MAX_UPLOAD_BYTES"):
@@ -279,7 +279,7 @@ def test_a_process_that_is_killed_while_it_reads_is_followed_by_another(
     process.wait()
     assert installation.uploads.read_due(installation.text_extractor) == []  # nobody else gets it yet
     assert installation.uploads.status(bob, upload_id)["state"] == "received"
-    installation.settings = settings.model_copy(update={"max_attempts": 1})
+    installation.settings = settings.changed(max_attempts=1)
     del installation.uploads
     deadline = time.monotonic() + 30
     while installation.uploads.status(bob, upload_id)["state"] == "received":
@@ -340,8 +340,8 @@ def test_bytes_that_changed_while_they_waited_are_not_stored(installation: Insta
 
 
 def test_a_long_document_is_several_segments(settings: Settings, installation: Installation, bob: Claims) -> None:
-    installation.settings = settings.model_copy(
-        update={"chunk_watch_tokens": 2_000, "chunk_target_tokens": 2_000, "chunk_limit_tokens": 3_500}
+    installation.settings = settings.changed(
+        chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500
     )
     text = "".join(f"Entry {n}: the tide at Tresco stood at {n} feet.\n" for n in range(1_000)).encode()
     upload_id = upload(installation, bob, "tides.txt", text)
@@ -476,7 +476,7 @@ def test_nobody_fills_the_disk_without_a_key(client: httpx.Client, installation:
 
 
 def test_too_large_for_the_service(settings: Settings, installation: Installation) -> None:
-    installation.settings = settings.model_copy(update={"max_upload_bytes": 100_000})
+    installation.settings = settings.changed(max_upload_bytes=100_000)
     with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as client:
         bob = key_of(client, "bob")
         answer = client.post("/v1/files", files={"file": b"x" * 100_001}, headers=bob)

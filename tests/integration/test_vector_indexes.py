@@ -37,7 +37,7 @@ def graph(shared_installation: Installation) -> Graph:
 @pytest.fixture(scope="module")
 def settings(shared_installation: Installation) -> Settings:
     changed = {"vector_index_passages": 1_000, "answer_cache_entries": 0, "max_searched_passages": 100_000}
-    return shared_installation.settings.model_copy(update=changed)
+    return shared_installation.settings.changed(**changed)
 
 
 def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Answer:
@@ -137,7 +137,7 @@ def test_another_kind_of_index_takes_the_place_of_the_one_before(
     here = shared_installation
     build_vector_indexes(here.context.using(settings=settings))
     assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
-    build_vector_indexes(here.context.using(settings=settings.model_copy(update={"vector_index_method": "ivfflat"})))
+    build_vector_indexes(here.context.using(settings=settings.changed(vector_index_method="ivfflat")))
     assert vector_index_names(here) == {f"passages_{column}_ivfflat" for column in VECTORS}
     build_vector_indexes(here.context.using(settings=settings))
     assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
@@ -150,10 +150,10 @@ def test_indexes_of_nodes_that_are_small_again_are_dropped(
     build_vector_indexes(here.context.using(settings=settings))
     query = "SELECT passages FROM neurigraph.node_statistics WHERE passages > 1000 ORDER BY passages"
     smaller, bigger = (row["passages"] for row in rows(here, query))
-    near = settings.model_copy(update={"vector_index_passages": bigger + 1})
+    near = settings.changed(vector_index_passages=bigger + 1)
     assert drop_vector_indexes(here.context.using(settings=near)) == [], "a little less is no reason"
     assert count_due(here.context.using(settings=near)) == 0
-    small = settings.model_copy(update={"vector_index_passages": 2 * bigger + 1})
+    small = settings.changed(vector_index_passages=2 * bigger + 1)
     assert count_due(here.context.using(settings=small)) == 2
     assert [node.passages for node in drop_vector_indexes(here.context.using(settings=small), limit=1)] == [smaller]
     assert [node.passages for node in drop_vector_indexes(here.context.using(settings=small))] == [bigger]
@@ -167,7 +167,7 @@ def test_the_maintenance_asset_builds_and_drops_them(
     shared_installation: Installation, settings: Settings, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = shared_installation
-    drop_vector_indexes(here.context.using(settings=settings.model_copy(update={"vector_index_passages": 1_000_000})))
+    drop_vector_indexes(here.context.using(settings=settings.changed(vector_index_passages=1_000_000)))
 
     def run(threshold: int) -> dict[str, Any]:
         describe(settings, monkeypatch, NEURIGRAPH_VECTOR_INDEX_PASSAGES=str(threshold))

@@ -163,7 +163,7 @@ def test_looking_on_while_files_change_their_states_finds_nothing(installation: 
 
 
 def audit(here: Installation, hours: float = 0.0, *, dry_run: bool = False) -> OrphanReport:
-    settings = here.settings.model_copy(update={"orphan_grace_hours": hours})
+    settings = here.settings.changed(orphan_grace_hours=hours)
     return audit_objects(here.context.using(settings=settings), dry_run=dry_run)
 
 
@@ -195,7 +195,7 @@ def test_objects_that_nothing_names_are_removed_and_all_others_stay(installation
 def test_an_audit_is_bounded_and_goes_on_where_it_stopped(installation: Installation) -> None:
     for _ in range(3):
         installation.objects.put(durable_key("bob", (), uuid4(), uuid4()), [b"x"])
-    settings = installation.settings.model_copy(update={"orphan_grace_hours": 0})
+    settings = installation.settings.changed(orphan_grace_hours=0)
     reports = [audit_objects(installation.context.using(settings=settings), limit=2) for _ in range(2)]
     assert [(report.removed, report.finished) for report in reports] == [(2, False), (1, True)]
 

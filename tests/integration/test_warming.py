@@ -33,7 +33,7 @@ def claims(shared_installation: Installation) -> Claims:
 
 
 def ask(here: Installation, claims: Claims, text: str) -> int:
-    settings = here.settings.model_copy(update={"answer_cache_entries": 0})
+    settings = here.settings.changed(answer_cache_entries=0)
     return phase_one(here.database, WordEmbedder(), settings, claims, Question(text, limit=1)).warmed
 
 
@@ -73,9 +73,9 @@ def test_only_what_is_staged_for_whoever_asks_is_brought_in(shared_installation:
     ask(here, claims, "One")
     assert prefetch(here.database, here.settings, stranger) == 0
     assert prefetch(here.database, here.settings, claims) == 3
-    few = here.settings.model_copy(update={"warming_nodes": 2})
+    few = here.settings.changed(warming_nodes=2)
     assert prefetch(here.database, few, claims) == 2
-    off = here.settings.model_copy(update={"warming_nodes": 0})
+    off = here.settings.changed(warming_nodes=0)
     assert prefetch(here.database, off, claims) == 0
     with here.database.agent(None) as tx:
         assert tx.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
@@ -97,7 +97,7 @@ def test_what_is_brought_in_is_not_read_again(shared_installation: Installation,
     assert kept is not None
     ask(here, claims, "Two")
     assert layers.get(two["node_id"], (two["version"], "words")) is kept
-    assert prefetch(here.database, here.settings.model_copy(update={"layer_cache_mb": 0}), claims) == 0
+    assert prefetch(here.database, here.settings.changed(layer_cache_mb=0), claims) == 0
 
 
 def test_what_was_staged_is_brought_in_once(shared_installation: Installation, claims: Claims) -> None:
