@@ -201,7 +201,7 @@ def test_nothing_to_do_is_said(here: Installation, instance: dg.DagsterInstance)
     result = tick(instance)
     assert result.run_requests == []
     assert result.skip_reason is not None
-    assert result.skip_reason.skip_message == "nothing of this kind is due"
+    assert result.skip_reason.skip_message == "no segment of this kind is due"
 
 
 def test_a_look_asks_for_a_run_of_each_batch_and_again_until_it_is_over(
