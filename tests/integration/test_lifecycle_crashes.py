@@ -54,7 +54,7 @@ def prepare(file: StoredFile, step: str) -> None:
 
 
 @pytest.mark.parametrize(("step", "moment", "occurrence"), MOMENTS)
-def test_a_killed_step_is_taken_or_not_and_nothing_is_lost(
+def test_killed_transition_is_atomic(
     shared_installation: Installation, step: str, moment: str, occurrence: int
 ) -> None:
     here = shared_installation
