@@ -102,15 +102,15 @@ class Installation:
     @cached_property
     def server(self) -> ServerLease | None:
         """The embedded server, started if need be; None when the settings name another."""
-        if self.settings.database_url is not None:
+        if self.settings.database.url is not None:
             return None
         return self._open.enter_context(EmbeddedPostgres(self.home).lease())
 
     @cached_property
     def administrator_url(self) -> str:
         """Connection string of whoever may create roles; for ``migrate`` only."""
-        if self.settings.database_url is not None:
-            url = self.settings.database_url.get_secret_value()
+        if self.settings.database.url is not None:
+            url = self.settings.database.url.get_secret_value()
             try:
                 conninfo_to_dict(url)
             except ProgrammingError as error:
@@ -127,9 +127,9 @@ class Installation:
         database = PostgresDatabase(
             self.administrator_url,
             self.secret,
-            pool_size=self.settings.database_pool_size,
-            statement_timeout=self.settings.statement_timeout_seconds,
-            pool_wait=self.settings.database_wait_seconds,
+            pool_size=self.settings.database.pool_size,
+            statement_timeout=self.settings.database.statement_timeout_seconds,
+            pool_wait=self.settings.database.wait_seconds,
         )
         self._open.callback(database.close)
         return database
@@ -148,33 +148,33 @@ class Installation:
     def token_verifier(self) -> TokenVerifier | None:
         """Checks tokens that others signed; None where the settings trust nobody's."""
         settings = self.settings
-        if settings.jwt_audience is None or settings.jwt_issuer is None:
+        if settings.jwt.audience is None or settings.jwt.issuer is None:
             return None
         from resources.json_web_tokens import JsonWebTokens, KeySet
 
         return JsonWebTokens(
-            settings.jwt_audience,
-            settings.jwt_issuer,
-            secret=settings.jwt_secret.get_secret_value() if settings.jwt_secret is not None else None,
-            keys=KeySet(settings.jwt_jwks_url, settings.jwt_jwks_seconds) if settings.jwt_jwks_url else None,
-            leeway_seconds=settings.jwt_leeway_seconds,
-            most_seconds=settings.jwt_most_seconds,
+            settings.jwt.audience,
+            settings.jwt.issuer,
+            secret=settings.jwt.secret.get_secret_value() if settings.jwt.secret is not None else None,
+            keys=KeySet(settings.jwt.jwks_url, settings.jwt.jwks_seconds) if settings.jwt.jwks_url else None,
+            leeway_seconds=settings.jwt.leeway_seconds,
+            most_seconds=settings.jwt.most_seconds,
         )
 
     @cached_property
     def objects(self) -> ObjectStore:
         """The object store."""
         settings = self.settings
-        location = settings.objects_url
+        location = settings.objects.url
         if location is not None and location.startswith("s3://"):
             from resources.storage.s3 import S3ObjectStore
 
             return S3ObjectStore(
                 self._bucket(location),
-                part_bytes=settings.s3_part_bytes,
-                encryption=settings.s3_encryption,
-                kms_key_id=settings.s3_kms_key_id,
-                cold_storage_class=settings.s3_cold_storage_class,
+                part_bytes=settings.s3.part_bytes,
+                encryption=settings.s3.encryption,
+                kms_key_id=settings.s3.kms_key_id,
+                cold_storage_class=settings.s3.cold_storage_class,
             )
         if location is not None and "://" in location and not location.startswith("file://"):
             raise ConfigurationError(f"NEURIGRAPH_OBJECTS_URL is {location!r}: name a folder, or s3://bucket/prefix")
@@ -186,17 +186,17 @@ class Installation:
         from resources.storage.s3_bucket import S3Access, S3Bucket
 
         settings = self.settings
-        secret = settings.s3_secret_access_key
+        secret = settings.s3.secret_access_key
         bucket = S3Bucket(
             url,
             S3Access(
-                settings.s3_endpoint_url,
-                settings.s3_region,
-                settings.s3_access_key_id,
+                settings.s3.endpoint_url,
+                settings.s3.region,
+                settings.s3.access_key_id,
                 secret.get_secret_value() if secret is not None else None,
-                settings.s3_max_attempts,
-                settings.s3_connect_timeout_seconds,
-                settings.s3_read_timeout_seconds,
+                settings.s3.max_attempts,
+                settings.s3.connect_timeout_seconds,
+                settings.s3.read_timeout_seconds,
             ),
         )
         self._open.callback(bucket.close)
@@ -208,53 +208,61 @@ class Installation:
         from resources.tokens.tokenizer import token_counter
 
         return token_counter(
-            self.settings.token_encoding,
-            self.settings.tiktoken_cache_dir or self.home / "tiktoken",
-            self.settings.tiktoken_download,
+            self.settings.tokens.encoding,
+            self.settings.tokens.cache_dir or self.home / "tiktoken",
+            self.settings.tokens.download,
         )
 
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder that the settings choose."""
         settings = self.settings
-        chosen = settings.embedder
+        chosen = settings.models.embedder
         if chosen == "auto":
-            chosen = "openai" if settings.openai_api_key else "voyage" if settings.voyage_api_key else "minilm"
+            chosen = (
+                "openai" if settings.models.openai_api_key else "voyage" if settings.models.voyage_api_key else "minilm"
+            )
         if chosen == "minilm":
             from resources.minilm.embedder import MiniLmEmbedder
 
-            return MiniLmEmbedder(self.home / "models", settings.minilm_threads)
+            return MiniLmEmbedder(self.home / "models", settings.models.minilm_threads)
         from resources.providers.embedder import OpenAiEmbedder
 
         if chosen == "voyage":
-            client = self._client("Voyage AI", settings.voyage_api_key, "VOYAGE_API_KEY", settings.voyage_base_url)
-            return OpenAiEmbedder(settings.voyage_embedding_model, client, self.tokens, service="voyage")
+            client = self._client(
+                "Voyage AI", settings.models.voyage_api_key, "VOYAGE_API_KEY", settings.models.voyage_base_url
+            )
+            return OpenAiEmbedder(settings.models.voyage_embedding_model, client, self.tokens, service="voyage")
         # Not every compatible server knows base64, a quarter of the size; OpenAI does.
-        compact = settings.openai_base_url is None
-        return OpenAiEmbedder(settings.openai_embedding_model, self._openai, self.tokens, compact=compact)
+        compact = settings.models.openai_base_url is None
+        return OpenAiEmbedder(settings.models.openai_embedding_model, self._openai, self.tokens, compact=compact)
 
     @cached_property
     def language_model(self) -> LanguageModel:
         """The language model that the settings choose."""
         settings = self.settings
-        chosen = settings.language_model
+        chosen = settings.models.language_model
         if chosen == "auto":
-            chosen = "openai" if settings.openai_api_key else "offline"
+            chosen = "openai" if settings.models.openai_api_key else "offline"
         if chosen == "offline":
             from resources.offline.language_model import OfflineLanguageModel
 
             return OfflineLanguageModel(self.embedder, settings.language)
         from resources.providers.language_model import OpenAiLanguageModel
 
-        return OpenAiLanguageModel(settings.openai_model, self._openai, self.tokens, settings.model_context_tokens)
+        return OpenAiLanguageModel(
+            settings.models.openai_model, self._openai, self.tokens, settings.model_calls.context_tokens
+        )
 
     @cached_property
     def reranker(self) -> Reranker | None:
         """The reranker that the settings choose, if any."""
         settings = self.settings
-        chosen = settings.reranker
+        chosen = settings.reranker.choice
         if chosen == "auto":
-            chosen = "cohere" if settings.cohere_api_key else "voyage" if settings.voyage_api_key else "none"
+            chosen = (
+                "cohere" if settings.reranker.cohere_api_key else "voyage" if settings.models.voyage_api_key else "none"
+            )
         if chosen == "none":
             return None
         from pydantic import SecretStr
@@ -262,22 +270,36 @@ class Installation:
         from resources.providers.reranker import COHERE_BASE_URL, COHERE_MODEL, VOYAGE_MODEL, HttpReranker
 
         service, key, variable, base_url, model = {
-            "cohere": ("Cohere", settings.cohere_api_key, "COHERE_API_KEY", COHERE_BASE_URL, COHERE_MODEL),
-            "voyage": ("Voyage AI", settings.voyage_api_key, "VOYAGE_API_KEY", settings.voyage_base_url, VOYAGE_MODEL),
-            "compatible": ("The reranker", settings.reranker_api_key or SecretStr("none"), "", None, None),
+            "cohere": (
+                "Cohere",
+                settings.reranker.cohere_api_key,
+                "COHERE_API_KEY",
+                COHERE_BASE_URL,
+                COHERE_MODEL,
+            ),
+            "voyage": (
+                "Voyage AI",
+                settings.models.voyage_api_key,
+                "VOYAGE_API_KEY",
+                settings.models.voyage_base_url,
+                VOYAGE_MODEL,
+            ),
+            "compatible": ("The reranker", settings.reranker.api_key or SecretStr("none"), "", None, None),
         }[chosen]
-        base_url, model = settings.reranker_base_url or base_url, settings.reranker_model or model
+        base_url, model = settings.reranker.base_url or base_url, settings.reranker.model or model
         if base_url is None or model is None:
             raise ConfigurationError(
                 "a compatible reranker was chosen: set NEURIGRAPH_RERANKER_BASE_URL and NEURIGRAPH_RERANKER_MODEL"
             )
-        client = self._client(service, key, variable, base_url, settings.reranker_timeout_seconds)
+        client = self._client(service, key, variable, base_url, settings.reranker.timeout_seconds)
         return HttpReranker(model, client, "voyage" if chosen == "voyage" else "cohere")
 
     @cached_property
     def _openai(self) -> ProviderClient:
         """One client for language model and embedder, so that their calls share one limit."""
-        return self._client("OpenAI", self.settings.openai_api_key, "OPENAI_API_KEY", self.settings.openai_base_url)
+        return self._client(
+            "OpenAI", self.settings.models.openai_api_key, "OPENAI_API_KEY", self.settings.models.openai_base_url
+        )
 
     def _client(
         self, service: str, key: SecretStr | None, variable: str, base_url: str | None, timeout: float | None = None
@@ -292,10 +314,10 @@ class Installation:
             service,
             key.get_secret_value(),
             base_url,
-            timeout or settings.model_timeout_seconds,
-            settings.model_max_retries,
-            settings.model_concurrency,
-            pace=Pace(service, settings.model_requests_per_minute, settings.model_tokens_per_minute),
+            timeout or settings.model_calls.timeout_seconds,
+            settings.model_calls.max_retries,
+            settings.model_calls.concurrency,
+            pace=Pace(service, settings.model_calls.requests_per_minute, settings.model_calls.tokens_per_minute),
             longest=timeout,
         )
         self._open.callback(client.close)
@@ -304,11 +326,11 @@ class Installation:
     @cached_property
     def redactor(self) -> Redactor | None:
         """What takes out of messages what nobody should keep, if that is wished."""
-        if not self.settings.redact:
+        if not self.settings.ingestion.redact:
             return None
         from resources.redaction import PatternRedactor
 
-        return PatternRedactor(self.settings.redact, self.settings.redact_phone_region)
+        return PatternRedactor(self.settings.ingestion.redact, self.settings.ingestion.redact_phone_region)
 
     @cached_property
     def uploads(self) -> Uploads:
@@ -324,13 +346,15 @@ class Installation:
 
         settings = self.settings
         return SubprocessExtractor(
-            settings.extraction_seconds, settings.extraction_memory_bytes, settings.extraction_text_bytes
+            settings.uploads.extraction_seconds,
+            settings.uploads.extraction_memory_bytes,
+            settings.uploads.extraction_text_bytes,
         )
 
     @cached_property
     def drop_place(self) -> DropPlace | None:
         """Where people leave files; None when the settings name no place."""
-        url = self.settings.drop_url
+        url = self.settings.uploads.drop_url
         if url is None:
             return None
         if url.startswith("s3://"):
@@ -341,17 +365,17 @@ class Installation:
             raise ConfigurationError(f"NEURIGRAPH_DROP_URL is {url!r}: name a folder, or s3://bucket/prefix")
         from resources.storage.drop_folder import DropFolder
 
-        return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.drop_settle_seconds)
+        return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.uploads.drop_settle_seconds)
 
     @cached_property
     def failure_webhook(self) -> Webhook | None:
         """Where failed runs are reported, if anywhere."""
         from resources.webhook import Webhook
 
-        url = self.settings.failure_webhook_url
+        url = self.settings.failure_webhook.url
         if url is None:
             return None
-        return Webhook(url.get_secret_value(), self.settings.failure_webhook_timeout_seconds)
+        return Webhook(url.get_secret_value(), self.settings.failure_webhook.timeout_seconds)
 
     @property
     def context(self) -> Context:

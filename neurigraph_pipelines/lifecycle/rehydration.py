@@ -188,7 +188,7 @@ def _sign_of_life(database: Database, settings: Settings, place: FilePlace, hold
 
     def give() -> None:
         nonlocal last
-        if time.monotonic() - last > settings.rehydration_lease_seconds / 3:
+        if time.monotonic() - last > settings.lifecycle.rehydration_lease_seconds / 3:
             last = time.monotonic()
             with database.pipeline() as tx:
                 transitions.renew(tx, settings, place, holder)

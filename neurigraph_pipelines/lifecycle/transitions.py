@@ -87,7 +87,7 @@ def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
                 "file_id": place.file_id,
                 "node_id": place.node_id,
                 "schema_name": place.schema_name,
-                "ttl_seconds": settings.recompress_ttl_minutes * 60,
+                "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60,
             },
         )
     manifest = locked.fetchone()
@@ -108,7 +108,7 @@ def claim(
     _set_cause(tx, cause)
     return tx.execute(
         _QUERIES["claim"].format(schema=place.schema),
-        {"file_id": place.file_id, "holder": holder, "lease_seconds": settings.rehydration_lease_seconds},
+        {"file_id": place.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
     ).fetchone()
 
 
@@ -116,7 +116,7 @@ def renew(tx: Transaction, settings: Settings, place: FilePlace, holder: UUID) -
     """A sign of life: the lease begins anew, if it is still the holder's."""
     tx.execute(
         _QUERIES["renew"].format(schema=place.schema),
-        {"file_id": place.file_id, "holder": holder, "lease_seconds": settings.rehydration_lease_seconds},
+        {"file_id": place.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
     )
 
 
@@ -131,7 +131,7 @@ def activate(
             "file_id": place.file_id,
             "holder": holder,
             "content_sha256": content_sha256,
-            "ttl_seconds": settings.recompress_ttl_minutes * 60,
+            "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60,
         },
     ).fetchone()
 

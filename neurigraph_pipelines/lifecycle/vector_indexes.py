@@ -35,16 +35,17 @@ class IndexedNode:
 
 
 def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
-    """Index up to ``limit`` nodes of at least ``settings.vector_index_passages`` passages, biggest first.
+    """Index up to ``limit`` nodes of at least ``settings.retrieval.vector_index_passages`` passages, biggest first.
 
     A build that was cut off leaves an index that Postgres does not use; it is dropped and built again. An index of
     another method than the one that is set goes once the new one is there.
     """
     built: list[IndexedNode] = []
     with context.database.maintenance() as connection:
-        method = context.settings.vector_index_method
+        method = context.settings.retrieval.vector_index_method
         due = connection.execute(
-            _QUERIES["due"], {"passages": context.settings.vector_index_passages, "method": method, "limit": limit}
+            _QUERIES["due"],
+            {"passages": context.settings.retrieval.vector_index_passages, "method": method, "limit": limit},
         ).fetchall()
         for row in due:
             try:
@@ -59,14 +60,14 @@ def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]
 
 
 def drop_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
-    """Drop the indexes of up to ``limit`` nodes with less than half of ``settings.vector_index_passages`` passages.
+    """Drop the indexes of up to ``limit`` nodes with less than half of ``vector_index_passages`` passages.
 
     Exact search is faster there and finds all; half, so that a node near the threshold is not indexed again and again.
     """
     dropped: list[IndexedNode] = []
     with context.database.maintenance() as connection:
         outlived = connection.execute(
-            _QUERIES["outlived"], {"passages": context.settings.vector_index_passages, "limit": limit}
+            _QUERIES["outlived"], {"passages": context.settings.retrieval.vector_index_passages, "limit": limit}
         ).fetchall()
         for row in outlived:
             _drop(connection, row, _CREATE.keys())
@@ -80,7 +81,10 @@ def count_due(context: Context) -> int:
     with context.database.pipeline() as tx:
         row = tx.execute(
             _QUERIES["count_due"],
-            {"passages": context.settings.vector_index_passages, "method": context.settings.vector_index_method},
+            {
+                "passages": context.settings.retrieval.vector_index_passages,
+                "method": context.settings.retrieval.vector_index_method,
+            },
         ).fetchone()
     assert row is not None
     return int(row["due"])

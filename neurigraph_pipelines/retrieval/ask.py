@@ -134,15 +134,15 @@ def ask(
     notes = list(found.notes)
     lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
-    most = settings.ask_passages * (CANDIDATES if reranker else 1)
+    most = settings.ask.passages * (CANDIDATES if reranker else 1)
     passages = [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
         for passage in _read(adapters, settings, claims, found, most, notes)
     ]
     order, rerank_notes = rerank(reranker, question.query, [passage.text for passage in passages])
     notes += rerank_notes
-    passages = [passages[place] for place in order][: settings.ask_passages]
-    evidence = _within([passage.as_evidence() for passage in passages], settings.ask_tokens, adapters.tokens)
+    passages = [passages[place] for place in order][: settings.ask.passages]
+    evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, adapters.tokens)
     statements = _statements(adapters.language_model, question.query, moment, evidence, notes)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
@@ -159,7 +159,7 @@ def ask(
 
 
 def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[Evidence]:
-    """As much of the evidence as fits, but always the best."""
+    """Return as much of the evidence as fits, and always the best of it."""
     sizes = accumulate(tokens.count(one.text) for one in evidence)
     return evidence[: max(1, sum(size <= most for size in sizes))]
 
@@ -167,8 +167,8 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
 def _read(
     adapters: Context, settings: Settings, claims: Claims, found: Answer, most: int, notes: list[str]
 ) -> list[_Passage]:
-    """The best messages of phase one with their words, best first; only their bytes are read."""
-    files = settings.ask_files
+    """Read the best messages of a search, best first; only their bytes are read."""
+    files = settings.ask.files
     hits = {hit["record_id"]: hit for hit in found.hits if hit["file"]["file_id"]}
     if not found.messages:
         return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
@@ -194,7 +194,7 @@ def _read(
 def _statements(
     model: LanguageModel, query: str, asked_at: datetime, evidence: Sequence[Evidence], notes: list[str]
 ) -> list[Statement]:
-    """What the language model says of the evidence, checked; or the evidence itself."""
+    """Return the language model's statements about the evidence, checked; or the evidence itself."""
     if not evidence:
         return []
     try:
@@ -211,7 +211,7 @@ def _statements(
 
 
 def _usable(given: Sequence[Statement], most: int) -> Iterator[Statement]:
-    """Statements that cite something that was given, with those citations alone."""
+    """Yield the statements that cite given evidence, with only those citations."""
     for statement in given:
         cited = tuple(number for number in statement.evidence if 1 <= number <= most)
         if cited:
@@ -219,7 +219,7 @@ def _usable(given: Sequence[Statement], most: int) -> Iterator[Statement]:
 
 
 def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
-    """The best evidence, as it was said."""
+    """Return the best evidence word for word, as statements."""
     return [
         Statement(f"{one.speaker}: {' '.join(one.text.split())[:STATED_CHARACTERS]}", (number,))
         for number, one in enumerate(evidence[:MAX_STATEMENTS], start=1)
@@ -227,7 +227,7 @@ def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
 
 
 def _worded(statement: Statement, numbers: dict[int, int]) -> str:
-    # Words in brackets would pass for citations: those are ours alone to make.
+    # Numbers in brackets would pass for citations.
     text = _LIKE_A_CITATION.sub(r"(\1)", " ".join(statement.text.split()))
     return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.evidence)}"
 

@@ -71,7 +71,7 @@ def run(installation: Installation, listener: Listener) -> None:
     settings = installation.settings
     listener.say(
         "All is stopped again. `make up` keeps it running: "
-        f"Dagster's UI at http://{settings.ui_host}:{settings.ui_port}, the API at http://{settings.api_host}:{settings.api_port}/docs."
+        f"Dagster's UI at http://{settings.ui.host}:{settings.ui.port}, the API at http://{settings.api.host}:{settings.api.port}/docs."
     )
 
 

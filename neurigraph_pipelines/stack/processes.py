@@ -71,8 +71,8 @@ class LocalStack:
         self._installation = installation
         self._logs = installation.home / "logs"
         self._children: list[_Child] = []
-        self.ui = _free_address(settings.ui_host, settings.ui_port)
-        self.api = _free_address(settings.api_host, settings.api_port) if with_api else None
+        self.ui = _free_address(settings.ui.host, settings.ui.port)
+        self.api = _free_address(settings.api.host, settings.api.port) if with_api else None
 
     def __enter__(self) -> Self:
         try:
