@@ -248,7 +248,7 @@ class Installation:
     @cached_property
     def reranker(self) -> Reranker | None:
         """The reranker that the settings choose, if any."""
-        models, reranker = self.settings.models, self.settings.reranker.choice
+        models, reranker = self.settings.models, self.settings.reranker
         chosen = reranker.choice
         if chosen == "auto":
             chosen = "cohere" if reranker.cohere_api_key else "voyage" if models.voyage_api_key else "none"
