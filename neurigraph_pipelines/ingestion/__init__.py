@@ -1,1 +1,1 @@
-"""From a storage trigger to a committed record."""
+"""The ingestion job: from the inbox, through storage triggers, to committed records."""

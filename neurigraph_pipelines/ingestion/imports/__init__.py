@@ -1,7 +1,6 @@
-"""Reading the conversations that a user brings, one module a format.
+"""Readers of conversation files, one module per format; ``reader`` is the entry point.
 
-``reader`` is the way in. Nothing here stores anything or knows of a database; what a message must be like is
-for ``ingestion.hygiene`` to say.
+Nothing here stores anything or uses a database; ``text.hygiene`` validates messages.
 """
 
 from neurigraph_pipelines.ingestion.imports.reader import FORMATS, detect_format, is_dialogue, read_conversations

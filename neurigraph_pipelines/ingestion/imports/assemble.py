@@ -1,6 +1,6 @@
-"""What all formats have in common once their messages are read: times, ids, duplicates.
+"""Steps that all formats share once their messages are read: times, ids and duplicates.
 
-How a format writes its messages belongs to the format's module.
+The modules of the formats read the messages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, u
 
 
 def moment(value: Any) -> datetime | None:
-    """A time as exports write it, in UTC: seconds since 1970 or ISO 8601; None for anything else."""
+    """Parse a time in seconds since 1970 or ISO 8601 and return it in UTC; return None for anything else."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return utc(datetime.fromtimestamp(float(value), UTC))
@@ -29,17 +29,17 @@ def moment(value: Any) -> datetime | None:
 
 
 def text_of(value: Any) -> str | None:
-    """A text that is there and not blank; None otherwise."""
+    """Return the value if it is a text and not blank, else None."""
     return value if isinstance(value, str) and value.strip() else None
 
 
 def objects_of(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list, leaving out whatever else it holds; empty for anything but a list."""
+    """Return the objects of a list without its other items; return an empty list for anything but a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def derived_id(prefix: str, *parts: object) -> str:
-    """An id for something that has none: the same parts give the same id, always and everywhere."""
+    """Return an id derived from the given parts: the same parts always give the same id."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = ("" if part is None else str(part)).encode("utf-8", "surrogatepass")
@@ -48,11 +48,12 @@ def derived_id(prefix: str, *parts: object) -> str:
 
 
 def message_id(number: int, message: NewMessage) -> str:
-    """An id by position and content: a conversation that grew keeps the ids of its earlier messages.
+    """Derive an id from position and content, so that a conversation that grew keeps the ids of its messages.
 
     Args:
         number: Position in the conversation, from 1.
-        message: Its content takes part: two conversations taken for one cannot hide each other's messages.
+        message: The message. With its content in the id, two conversations that are mistaken for one cannot hide each
+            other's messages.
     """
     return derived_id(f"m{number:04}", message.role, message.author, message.content)[: len(f"m{number:04}-") + 8]
 
@@ -68,21 +69,22 @@ def assemble(
     ended_at: datetime | None = None,
     event_kind: EventKind | None = None,
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Make a conversation, or an event, of its messages.
+    """Build a conversation or an event from its messages.
 
     Args:
-        where: Where it stands in the file, for rejections.
-        external_id: Its id in the system it comes from.
-        messages: In their order, with the rejections met while reading them.
-        fallback_time: When it took place if nothing else tells.
-        title: Cut to ``MAX_NAME_CHARACTERS``.
-        started_at: Unless given, the time of the first message.
-        ended_at: Unless given, the latest time of a message.
+        where: The place in the file, for rejections.
+        external_id: The id in the system of origin.
+        messages: The messages in order, with the rejections from reading them.
+        fallback_time: The time of the conversation if nothing else gives one.
+        title: Truncated to ``MAX_NAME_CHARACTERS``.
+        started_at: Default: the time of the first message.
+        ended_at: Default: the latest time of a message.
+        event_kind: The kind of an event; None for a conversation.
 
     Yields:
-        The rejections; then the conversation, or a rejection if it has no messages. A message with the id of
-        an earlier one is dropped if it says the same and rejected if it does not. A message without a time
-        has that of its neighbour before it, else of the next one, else the conversation's.
+        The rejections; then the conversation, or a rejection if it has no messages. A message with the id of an
+        earlier one is dropped if their content is equal and rejected otherwise. A message without a time gets the
+        time of the message before it, else of the next one, else of the conversation.
     """
     if len(external_id) > MAX_NAME_CHARACTERS:
         yield RejectedItem(
@@ -91,18 +93,7 @@ def assemble(
         )
         return
     accepted: list[NewMessage] = []
-    by_id: dict[str, NewMessage] = {}
-    for message in messages:
-        if isinstance(message, RejectedItem):
-            yield message
-            continue
-        known = by_id.get(message.external_id) if message.external_id else None
-        if known is None:
-            accepted.append(message)
-            if message.external_id:
-                by_id[message.external_id] = message
-        elif not _says_the_same(known, message):
-            yield RejectedItem(where, f"message {message.external_id!r} occurs twice with different content")
+    yield from _without_duplicates(messages, where, accepted)
     if not accepted:
         yield RejectedItem(where, "no messages")
         return
@@ -118,7 +109,25 @@ def assemble(
     )
 
 
-def _says_the_same(one: NewMessage, other: NewMessage) -> bool:
+def _without_duplicates(
+    messages: Iterable[NewMessage | RejectedItem], where: str, accepted: list[NewMessage]
+) -> Iterator[RejectedItem]:
+    """Append the messages to ``accepted``, each id once, and yield the rejections."""
+    by_id: dict[str, NewMessage] = {}
+    for message in messages:
+        if isinstance(message, RejectedItem):
+            yield message
+            continue
+        known = by_id.get(message.external_id) if message.external_id else None
+        if known is None:
+            accepted.append(message)
+            if message.external_id:
+                by_id[message.external_id] = message
+        elif not _same_content(known, message):
+            yield RejectedItem(where, f"message {message.external_id!r} occurs twice with different content")
+
+
+def _same_content(one: NewMessage, other: NewMessage) -> bool:
     return (one.role, one.author, one.content, one.tool_calls) == (
         other.role,
         other.author,

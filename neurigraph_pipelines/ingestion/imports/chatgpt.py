@@ -1,7 +1,7 @@
 """The data export of ChatGPT: ``conversations.json``, a list of conversations that are trees of messages.
 
-The format is not documented by its maker and changes silently; what is relied on here is what tools that read
-real exports from 2023 to 2026 agree about. Reading the file as a stream belongs to ``json_stream``.
+OpenAI does not document the format and changes it silently. This module relies on what tools agree about that read real
+exports from 2023 to 2026. ``json_stream`` reads the file as a stream.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def conversations(
     item: dict[str, Any], where: str, fallback_time: datetime | None
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Read one item of the list: the branch that ends in ``current_node``, hidden messages left out."""
+    """Read one item of the list: the branch that ends in ``current_node``, without hidden messages."""
     mapping = item.get("mapping")
     if not isinstance(mapping, dict):
         yield RejectedItem(where, "it has no mapping of messages")
@@ -41,10 +41,10 @@ def conversations(
 
 
 def _branch(nodes: dict[str, dict[str, Any]], current: Any) -> list[str]:
-    """Keys of the current branch from the root down; the latest branch where the export does not name one."""
+    """Return the keys of the current branch from the root down; if the export names none, of the latest branch."""
     if not isinstance(current, str) or current not in nodes:
         current = _latest_leaf(nodes)
-    branch: dict[str, None] = {}  # a cycle ends where it closes
+    branch: dict[str, None] = {}  # a cycle ends at the first repeated node
     while isinstance(current, str) and current in nodes and current not in branch:
         branch[current] = None
         current = nodes[current].get("parent")
@@ -90,7 +90,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _is_hidden(message: dict[str, Any], content: dict[str, Any], metadata: dict[str, Any]) -> bool:
-    """What the user never saw: instructions of the system, and the model's thinking."""
+    """Return whether the user never saw the message: system instructions and the model's thinking."""
     return bool(
         message.get("weight") == 0
         or metadata.get("is_visually_hidden_from_conversation")
@@ -99,7 +99,7 @@ def _is_hidden(message: dict[str, Any], content: dict[str, Any], metadata: dict[
 
 
 def _text(content: dict[str, Any], metadata: dict[str, Any]) -> str:
-    """All that can be read of a message; attached things are named."""
+    """Return the readable text of a message, with the names of attachments."""
     kind = content.get("content_type")
     names = {
         file["id"]: name
@@ -132,7 +132,7 @@ def _code(content: dict[str, Any]) -> str:
 
 
 def _parts(parts: list[Any], names: dict[str, str]) -> Iterator[str]:
-    """Texts and transcriptions as they are, other things by name; ``names`` loses those that were used."""
+    """Yield texts and transcriptions, and other parts by name; remove the used names from ``names``."""
     transcribed = any(text_of(part.get("text")) for part in objects_of(parts))
     for part in parts:
         if isinstance(part, str):

@@ -1,7 +1,7 @@
 """The data export of Claude: ``conversations.json``, a list of conversations with their messages in order.
 
-The format is not documented by its maker; what is relied on here is what tools that read real exports agree
-about. Reading the file as a stream belongs to ``json_stream``.
+Anthropic does not document the format. This module relies on what tools agree about that read real exports.
+``json_stream`` reads the file as a stream.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "s
 def conversations(
     item: dict[str, Any], where: str, fallback_time: datetime | None
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Read one item of the list: its messages in the order of the array, the model's thinking left out."""
+    """Read one item of the list: its messages in the order of the array, without the model's thinking."""
     messages = item.get("chat_messages")
     if not isinstance(messages, list):
         yield RejectedItem(where, "it has no list of chat_messages")
@@ -70,7 +70,7 @@ def _messages(messages: list[Any], where: str) -> Iterator[NewMessage | Rejected
 
 
 def _text(raw: dict[str, Any]) -> str:
-    """What was written, then what was attached: the model read it, so it is part of the message."""
+    """Return the text and then the attachments, which the model read and which so belong to the message."""
     blocks = [text_of(block.get("text")) for block in objects_of(raw.get("content")) if block.get("type") == "text"]
     body = [text for text in blocks if text] or [text for text in [text_of(raw.get("text"))] if text]
     for attachment in objects_of(raw.get("attachments")) + objects_of(raw.get("files")):
@@ -81,7 +81,7 @@ def _text(raw: dict[str, Any]) -> str:
 
 
 def _tool_calls(raw: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each use of a tool with its result beside it."""
+    """Return each tool call together with its result."""
     calls: list[dict[str, Any]] = []
     by_id: dict[str, dict[str, Any]] = {}
     for block in objects_of(raw.get("content")):
@@ -99,6 +99,6 @@ def _tool_calls(raw: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _result(content: Any) -> str:
-    """The texts of what a tool answered."""
+    """Return the texts of a tool result."""
     pieces = [content] if isinstance(content, str) else [piece.get("text") for piece in objects_of(content)]
     return "\n".join(text for piece in pieces if (text := text_of(piece)))

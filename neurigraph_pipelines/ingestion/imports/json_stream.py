@@ -1,8 +1,8 @@
-"""Items of a large JSON document, one at a time, in memory bounded by the largest item.
+"""Streaming reader for the items of a large JSON document, with memory bounded by the largest item.
 
-The document is cut at the brackets of its items and each is parsed for itself: a broken item costs nothing but
-itself. Not built on ijson: version 3.6 crashes the process on a number of 5,000 digits, and has to stop at the
-first fault. What the items mean belongs to the modules of the formats.
+Splits the document at the brackets of its items and parses each item separately, so a broken item loses only itself.
+ijson is not used: version 3.6 crashes the process on a number of 5,000 digits and stops at the first error. The modules
+of the formats interpret the items.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from neurigraph_pipelines.model import RejectedItem
 from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 MAX_ITEM_BYTES = 256 * 1024**2
-"""Longest item; one that does not end before is taken for a fault of the document."""
+"""Longest item; a longer one counts as an error of the document."""
 
 _WHITE = b" \t\r\n"
-# Everything up to the next bracket outside a string; stops before a string whose end is not there yet.
+# Everything up to the next bracket outside a string; stops before a string whose end is not in the buffer yet.
 _TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 
 
@@ -31,7 +31,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
     """Parse one JSON object in UTF-8.
 
     Raises:
-        InvalidInputError: It is something else; the message begins in lower case, to follow a place.
+        InvalidInputError: It is something else. The message begins in lower case, because it follows a place.
     """
     try:
         value = json.loads(data.decode())
@@ -49,23 +49,22 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 
 def first_byte(stream: io.BufferedReader) -> bytes:
-    """The first byte that is not white space, left unread; empty when the first chunk is all white space."""
+    """Peek at the first byte that is not white space; return nothing if the first chunk is all white space."""
     return stream.peek(1).lstrip(_WHITE)[:1]
 
 
 def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, dict[str, Any]] | RejectedItem]:
-    """The objects of an array, or the one object that the document is.
+    """Read the objects of an array, or a document of one object.
 
     Args:
-        stream: UTF-8.
-        name: What the stream is called towards people.
+        stream: A stream of UTF-8.
+        name: Name of the stream, for people.
 
     Yields:
-        Where an object stands, and the object; or what had to be left out. Where the document breaks off, what
-        was read before is followed by one rejection, and that is the end.
+        The place of an object and the object, or a rejection. A truncated document ends with one rejection.
 
     Raises:
-        InvalidInputError: The document breaks off before its first item was complete.
+        InvalidInputError: The document ends before its first item is complete.
     """
     number = 0
     splitter = _Splitter(stream)
@@ -77,15 +76,15 @@ def read_items(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, dict
                 yield where, parse_object(data)
             except InvalidInputError as error:
                 yield RejectedItem(f"{where} (byte {start + 1:,})", str(error))
-    except (_BrokenOffError, *READ_ERRORS) as error:
-        reason = f"{error} at byte {splitter.position + 1:,}: what follows was not read, export it again"
+    except (_UnreadableError, *READ_ERRORS) as error:
+        reason = f"{error} at byte {splitter.position + 1:,}: the rest was not read, export it again"
         if number == 0:
             raise InvalidInputError(f"{name} is not readable JSON: {reason}.") from error
         yield RejectedItem(f"{name}, after conversation {number}", reason)
 
 
 def first_keys(stream: io.BufferedReader) -> frozenset[str]:
-    """Keys of the first readable object among the first ten items; none if there is none."""
+    """Return the keys of the first readable object among the first ten items, if any."""
     try:
         for item in islice(read_items(stream, ""), 10):
             if not isinstance(item, RejectedItem):
@@ -95,30 +94,30 @@ def first_keys(stream: io.BufferedReader) -> frozenset[str]:
     return frozenset()
 
 
-class _BrokenOffError(Exception):
-    """Nothing more can be told apart from here on."""
+class _UnreadableError(Exception):
+    """No further items can be read from the document."""
 
 
 class _Splitter:
-    """Cuts a document into the texts of its items.
+    """Splits a document into the texts of its items.
 
     Attributes:
-        position: Bytes of the document up to where the scan has come.
+        position: Number of scanned bytes of the document.
     """
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
         self._buffer = b""
-        self._start = 0  # in the buffer: everything before was handed out
-        self._scan = 0  # in the buffer: everything before was looked at
-        self._offset = 0  # of the buffer in the document
+        self._start = 0  # index in the buffer after the last item
+        self._scan = 0  # index in the buffer up to which it is scanned
+        self._offset = 0  # position of the buffer in the document
 
     @property
     def position(self) -> int:
         return self._offset + self._scan
 
     def items(self) -> Iterator[tuple[int, bytes]]:
-        """Position and text of every item of an array, or of the one object."""
+        """Yield position and text of every item of an array, or of the one object."""
         outer = 1 if self._next_bracket() == b"[" else 0
         self._scan += outer
         self._start = self._scan
@@ -126,40 +125,40 @@ class _Splitter:
         while depth >= outer:
             opens = self._next_bracket() in (b"{", b"[")
             if depth == outer:
-                yield from self._take()  # what stands between two items, if it is more than a comma
+                yield from self._scanned()  # text between two items, if it is more than a comma
             self._scan += 1
             depth += 1 if opens else -1
             if depth == outer:
-                yield from self._take()
+                yield from self._scanned()
                 if not outer:
                     break
         self._expect_end()
 
     def _next_bracket(self) -> bytes:
-        """The next bracket outside a string, left unread; reads on as far as needed."""
+        """Find the next bracket outside a string without consuming it; read more data as needed."""
         while True:
             match = _TO_BRACKET.match(self._buffer, self._scan)
-            assert match is not None  # it matches the empty text
+            assert match is not None  # the expression matches the empty text
             self._scan = match.end()
             found = self._buffer[self._scan : self._scan + 1]
             if found not in (b"", b'"'):
                 return found
-            self._read_on()
+            self._read_more()
 
-    def _read_on(self) -> None:
-        held = len(self._buffer) - self._start
-        if held > MAX_ITEM_BYTES:
-            raise _BrokenOffError(f"an item does not end within {MAX_ITEM_BYTES:,} bytes")
-        # As much again as is held already: an unfinished string is searched anew each time.
-        chunk = self._stream.read(max(CHUNK_BYTES, held))
+    def _read_more(self) -> None:
+        buffered = len(self._buffer) - self._start
+        if buffered > MAX_ITEM_BYTES:
+            raise _UnreadableError(f"an item does not end within {MAX_ITEM_BYTES:,} bytes")
+        # Double the buffer, because an unfinished string is scanned again each time.
+        chunk = self._stream.read(max(CHUNK_BYTES, buffered))
         if not chunk:
-            raise _BrokenOffError("the file breaks off")
+            raise _UnreadableError("the file is truncated")
         self._buffer = self._buffer[self._start :] + chunk
         self._offset += self._start
         self._start, self._scan = 0, self._scan - self._start
 
-    def _take(self) -> Iterator[tuple[int, bytes]]:
-        """What was looked at and not handed out yet, unless there is nothing but a comma in it."""
+    def _scanned(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the scanned text since the last item, unless it is only a comma."""
         data = self._buffer[self._start : self._scan].lstrip(_WHITE + b",")
         self._start = self._scan
         if data:
@@ -171,4 +170,4 @@ class _Splitter:
             rest = self._stream.read(CHUNK_BYTES)
             if not rest:
                 return
-        raise _BrokenOffError("there is something behind the end of the document")
+        raise _UnreadableError("there is data after the end of the document")

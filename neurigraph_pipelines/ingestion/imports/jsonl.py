@@ -1,4 +1,4 @@
-"""Our own format, one conversation a line with the keys of the HTTP interface (see ``docs/import.md``)."""
+"""Neurigraph's own format: one conversation per line, with the keys of the HTTP API (see ``docs/import.md``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LINE_BYTES = 256 * 1024**2
 """Longest line; real ones reach tens of megabytes."""
 
 MAX_NOTED_KEYS = 20
-"""Unknown keys that are logged; a file with more is of some other format."""
+"""Maximum number of unknown keys that are logged; a file with more has another format."""
 
 CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages"})
 MESSAGE_KEYS = frozenset({"role", "content", "author", "external_id", "occurred_at", "tool_calls"})
@@ -31,13 +31,13 @@ _logger = logging.getLogger(__name__)
 def conversations(
     stream: io.BufferedReader, name: str, fallback_time: datetime | None, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Read a stream line by line; a broken line is rejected and the next one read.
+    """Read a stream line by line. A broken line is rejected, and reading continues with the next.
 
     Args:
-        stream: UTF-8, lines ended by a line feed.
-        name: What the stream is called towards people.
-        fallback_time: When a conversation took place that has no time in it at all.
-        max_line_bytes: Bytes from which a line is skipped, without being held in memory.
+        stream: A stream of UTF-8, with lines that end in a line feed.
+        name: Name of the stream, for people.
+        fallback_time: The time of a conversation that contains no time.
+        max_line_bytes: Longer lines are skipped, without loading them into memory.
     """
     ids = _DerivedIds()
     unknown: set[str] = set()
@@ -71,7 +71,7 @@ def conversations(
 
 
 def _lines(stream: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, bytes | RejectedItem]]:
-    """Numbered lines that are not blank."""
+    """Yield the lines that are not blank, with their numbers."""
     number = 0
     while line := stream.readline(max_bytes):
         number += 1
@@ -107,7 +107,7 @@ def _message(raw: dict[str, Any]) -> NewMessage:
         raise InvalidInputError(f"its role {str(role)[:50]!r} is not one of {', '.join(Role)}")
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         raise InvalidInputError("its tool_calls are not a list of objects")
-    clean_json(calls, "repair")  # refuses bottomless nesting; what to repair is for whoever stores the message
+    clean_json(calls, "repair")  # rejects too deep nesting; the inbox repairs when it stores the message
     if content is None and calls:
         content = ""
     if not isinstance(content, str):
@@ -138,19 +138,19 @@ def _time(raw: dict[str, Any], key: str) -> datetime | None:
 
 
 def _note_unknown(raw: dict[str, Any], known: frozenset[str], noted: set[str], name: str) -> None:
-    """Log the keys that are not read, each once a file."""
+    """Log the ignored keys, each once per file."""
     for key in raw:
         if key not in known and key not in noted and len(noted) < MAX_NOTED_KEYS:
             noted.add(key)
-            _logger.warning("%s: the key %r is not known and was left out", name, key[:50])
+            _logger.warning("%s: ignored the unknown key %r", name, key[:50])
 
 
 @dataclass
 class _DerivedIds:
-    """Ids for conversations that have none, from title, start and first message.
+    """Ids for conversations without one, derived from title, start and first message.
 
-    What comes later does not take part, so a conversation that grew since the last import keeps its id. Two
-    different conversations of one file that begin alike are numbered in their order.
+    Later messages do not count, so a conversation that grew since the last import keeps its id. Different conversations
+    of one file with the same beginning are numbered in order.
     """
 
     _seen: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -159,10 +159,10 @@ class _DerivedIds:
         read = [message for message in messages if isinstance(message, NewMessage)]
         opening = derived_id("jsonl", title, started_at, *self._parts(read[:1]))
         content = derived_id("", *self._parts(read))
-        alike = self._seen[opening]
-        if content not in alike:
-            alike.append(content)
-        number = alike.index(content) + 1
+        same_opening = self._seen[opening]
+        if content not in same_opening:
+            same_opening.append(content)
+        number = same_opening.index(content) + 1
         return opening if number == 1 else f"{opening}-{number}"
 
     @staticmethod

@@ -1,6 +1,6 @@
-"""LoCoMo (ACL 2024): long conversations of two people in dated sessions; each session becomes a conversation.
+"""LoCoMo (ACL 2024): long conversations of two people in dated sessions. Each session becomes a conversation.
 
-The questions that come with it belong to the benchmarks.
+The benchmarks use the questions of the data set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem
 
 _SESSION = re.compile(r"session_([1-9]\d{0,5})")
 _DATE = re.compile(r"(1[0-2]|[1-9]):([0-5]\d) (am|pm) on ([1-9]|[12]\d|3[01]) ([A-Z][a-z]+), (\d{4})")
-# Not strptime: its month names follow the locale.
+# strptime is not used, because its month names depend on the locale.
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -27,7 +27,7 @@ def session_time(text: Any) -> datetime:
     """Parse a date such as ``1:56 pm on 8 May, 2023``, taken as UTC.
 
     Raises:
-        InvalidInputError: It is written in any other way, or there is no such day.
+        InvalidInputError: The date has another format, or does not exist.
     """
     match = _DATE.fullmatch(text) if isinstance(text, str) else None
     if match is None or match[5] not in _MONTHS:
@@ -42,7 +42,7 @@ def session_time(text: Any) -> datetime:
 def conversations(
     item: dict[str, Any], where: str, fallback_time: datetime | None
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Read one sample: its sessions in order of their numbers."""
+    """Read one sample: its sessions in the order of their numbers."""
     content, sample = item.get("conversation"), text_of(item.get("sample_id"))
     if not isinstance(content, dict) or sample is None:
         yield RejectedItem(where, "it has no sample_id or no conversation")
@@ -75,8 +75,8 @@ def _messages(turns: list[Any], date: datetime, where: str) -> Iterator[NewMessa
         turn = turn if isinstance(turn, dict) else {}
         speaker, external_id = text_of(turn.get("speaker")), text_of(turn.get("dia_id"))
         caption = text_of(turn.get("blip_caption"))
-        said = [text_of(turn.get("text")), f"[shares a photo: {caption}]" if caption else None]
-        content = " ".join(part for part in said if part)
+        parts = [text_of(turn.get("text")), f"[shares a photo: {caption}]" if caption else None]
+        content = " ".join(part for part in parts if part)
         if speaker is None or external_id is None or not content:
             yield RejectedItem(f"{where}, turn {number}", "it lacks a speaker, a dia_id or a text")
             continue

@@ -1,6 +1,6 @@
-"""QMSum (NAACL 2021): transcripts of meetings; each becomes an event.
+"""QMSum (NAACL 2021): transcripts of meetings. Each becomes an event.
 
-Its topics, summaries and questions were written about the meetings afterwards and belong to the benchmarks.
+The benchmarks use its topics, summaries and questions, which were written about the meetings afterwards.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def meetings(
     """Read a file of one meeting, or of a list of them.
 
     Args:
-        stream: UTF-8.
-        name: Of the file: without ``.json`` it is the id of the meeting, numbered from the second of a list on.
-        fallback_time: When the meetings took place, which QMSum does not say.
+        stream: A stream of UTF-8.
+        name: Name of the file. Without ``.json`` it is the id of the meeting; the id of later ones has a number.
+        fallback_time: The time of the meetings, which QMSum does not give.
     """
     number = 0
     for item in json_stream.read_items(stream, name):
@@ -47,7 +47,7 @@ def meetings(
 
 
 def _messages(turns: list[Any], where: str) -> Iterator[NewMessage | RejectedItem]:
-    """Turns under their index, from 0; one in which nothing is said is left out."""
+    """Yield the turns with their index from 0 as id, without empty ones."""
     for index, turn in enumerate(turns):
         turn = turn if isinstance(turn, dict) else {}
         speaker, content = text_of(turn.get("speaker")), turn.get("content")

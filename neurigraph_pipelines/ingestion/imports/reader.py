@@ -1,6 +1,6 @@
-"""The way into imports: which format a file has, and its conversations one after the other.
+"""Entry point of the imports: detects the format of a file and reads its conversations.
 
-What a format looks like inside belongs to the format's module.
+The modules of the formats read the contents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from neurigraph_pipelines.text.zip_limits import READ_ERRORS
 
 
 class _ItemReader(Protocol):
-    """Turns one item of a JSON export into conversations."""
+    """Reads the conversations of one item of a JSON export."""
 
     def __call__(
         self, item: Any, where: str, fallback_time: datetime | None
@@ -42,16 +42,16 @@ _KEYS = {
     "meeting_transcripts": "qmsum",
     "messages": "jsonl",
 }
-"""Keys that only one format has in its conversations."""
+"""Keys that only the conversations of one format have."""
 
 _TEXT_SUFFIXES = (".txt", ".md", ".text", ".log")
 
 
 def detect_format(path: Path) -> str:
-    """Say which of ``FORMATS`` a file has, by looking into it.
+    """Detect which of ``FORMATS`` a file has, by its contents.
 
     Raises:
-        InvalidInputError: It cannot be read, or it could be anything; the message names the formats.
+        InvalidInputError: The file cannot be read, or its format is not recognised.
     """
     part = parts_of(path)[0]
     found = _signature(part)
@@ -59,7 +59,7 @@ def detect_format(path: Path) -> str:
         return found
     start = _first_byte(part)
     if start == b"{" and path.suffix.lower() in (".jsonl", ".ndjson"):
-        return "jsonl"  # its first line is broken; the lines behind it may be good
+        return "jsonl"  # the first line is broken; later lines may be good
     if start and (start not in (b"{", b"[") or path.suffix.lower() in _TEXT_SUFFIXES) and text.looks_like_text(part):
         return "text"
     raise InvalidInputError(
@@ -68,10 +68,10 @@ def detect_format(path: Path) -> str:
 
 
 def is_dialogue(path: Path) -> bool:
-    """Whether the lines of a plain text begin with the names of speakers; its first megabyte tells.
+    """Return whether the lines of a plain text begin with the names of speakers, by its first megabyte.
 
     Raises:
-        InvalidInputError: It cannot be read.
+        InvalidInputError: The file cannot be read.
     """
     return text.is_dialogue(parts_of(path)[0])
 
@@ -83,22 +83,22 @@ def read_conversations(
     on_bytes: Callable[[int], None] | None = None,
     max_message_bytes: int = text.MAX_MESSAGE_BYTES,
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Read a file conversation by conversation, in memory bounded by the largest of them.
+    """Read a file conversation by conversation, with memory bounded by the largest of them.
 
     Args:
-        path: A file; for ``chatgpt`` and ``claude`` also the zip that the export arrives as.
+        path: A file; for ``chatgpt`` and ``claude`` also the zip of the export.
         format: One of ``FORMATS``.
-        on_bytes: Called with the number of bytes consumed since the last call, unpacked; they add up to
+        on_bytes: Called with the number of unpacked bytes read since the last call. The sum is
             ``content_size(path)``.
-        max_message_bytes: Bytes of UTF-8 at which plain text is split into several messages.
+        max_message_bytes: Plain text is split into messages of at most this many bytes of UTF-8.
 
     Returns:
-        Every conversation that could be read, with what had to be left out and why, in the order of the file.
-        A file that breaks off in the middle ends with one rejection.
+        The readable conversations and the rejections with their reasons, in the order of the file. A truncated file
+        ends with one rejection.
 
     Raises:
-        InvalidInputError: At once if the file cannot be read, is of another format, or the format is unknown;
-            on the first step if nothing of the format is in it.
+        InvalidInputError: At once if the file cannot be read, has another format, or the format is unknown; on the
+            first step if the file contains nothing of the format.
     """
     if format not in FORMATS:
         raise InvalidInputError(f"The format {format!r} is unknown: use one of {', '.join(FORMATS)}.")
@@ -106,19 +106,21 @@ def read_conversations(
     if parts[0].member is not None and format in ("jsonl", "text"):
         raise InvalidInputError(f"{path} is a zip, which is read for chatgpt and claude only: unpack it first.")
     if format != "text":
-        _refuse_other_formats(parts[0], format)
+        _require_format(parts[0], format)
     elif not text.looks_like_text(parts[0]):
-        raise InvalidInputError(f"{path} is not plain text: it holds NUL bytes.")
+        raise InvalidInputError(f"{path} is not plain text: it contains NUL bytes.")
     return _read(parts, format, on_bytes, max_message_bytes)
 
 
-def _refuse_other_formats(part: Part, wanted: str) -> None:
+def _require_format(part: Part, wanted: str) -> None:
     found = _signature(part)
     if found not in (None, wanted):
         raise InvalidInputError(f"{part.name} looks like the format {found}, not {wanted}: import it as {found}.")
     start = _first_byte(part)
     if wanted == "jsonl" and start == b"[":
-        raise InvalidInputError(f"{part.name} is one JSON array: jsonl wants one conversation a line, without it.")
+        raise InvalidInputError(
+            f"{part.name} is a JSON array: jsonl takes one conversation per line, without an array."
+        )
     if wanted != "jsonl" and start not in (b"[", b"{"):
         raise InvalidInputError(f"{part.name} is not JSON in UTF-8, so it is not of the format {wanted}.")
 
@@ -139,7 +141,7 @@ def _read(
                 else:
                     yield from _read_export(stream, part.name, _EXPORTS[wanted], fallback_time)
         except READ_ERRORS as error:
-            yield RejectedItem(part.name, f"it could not be read to its end ({error})")
+            yield RejectedItem(part.name, f"it could not be read to the end ({error})")
         except InvalidInputError as error:
             if number == 0:
                 raise
@@ -165,7 +167,7 @@ def _first_byte(part: Part) -> bytes:
 
 
 def _signature(part: Part) -> str | None:
-    """The format whose own key the first object has."""
+    """Return the format by the keys of the first object."""
     start = _first_byte(part)
     if start not in (b"[", b"{"):
         return None

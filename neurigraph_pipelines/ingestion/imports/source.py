@@ -1,6 +1,6 @@
-"""Opening what is imported: a file, or the conversations inside a zip, as counted streams of bytes.
+"""Opening of import files: a file, or the conversations inside a zip, as counted streams of bytes.
 
-What the bytes mean belongs to ``json_stream`` and to the modules of the formats.
+``json_stream`` and the modules of the formats interpret the bytes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS,
 CHUNK_BYTES = 65_536
 
 MAX_ARCHIVE_BYTES = 16 * 1024**3
-"""Most bytes that the conversations of one zip may unpack to."""
+"""Largest unpacked size of the conversations of one zip, in bytes."""
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _CONVERSATIONS = re.compile(r"conversations([-_]\d+)?\.json")
 
 
 class _Counted(io.RawIOBase):
-    """Bytes of an inner stream, reported as they are read."""
+    """A raw stream that reports the number of bytes read from an inner stream."""
 
     def __init__(self, inner: IO[bytes], on_bytes: Callable[[int], None] | None) -> None:
         super().__init__()
@@ -50,10 +50,10 @@ class Part:
     """One stream of conversations: a whole file, or one member of a zip.
 
     Attributes:
-        name: For messages to people.
-        size: In bytes, unpacked, as the file system or the zip's directory says.
+        name: Name for messages to people.
+        size: Unpacked size in bytes, by the file system or the zip's directory.
         member: Name inside the zip; None for a plain file.
-        modified: Seconds since 1970 at which the file was last written.
+        modified: Time of the last write, in seconds since 1970.
     """
 
     path: Path
@@ -64,10 +64,10 @@ class Part:
 
     @contextmanager
     def open(self, on_bytes: Callable[[int], None] | None = None) -> Iterator[io.BufferedReader]:
-        """Open for reading, behind a byte order mark of UTF-8 if there is one.
+        """Open for reading, after a UTF-8 byte order mark if there is one.
 
         Args:
-            on_bytes: Called with the number of bytes each read consumed; they add up to ``size``.
+            on_bytes: Called with the number of bytes of each read; the sum is ``size``.
         """
         with ExitStack() as stack:
             inner: IO[bytes]
@@ -84,11 +84,11 @@ class Part:
 
 
 def parts_of(path: Path) -> tuple[Part, ...]:
-    """What is to be read of a file, checked before anything is.
+    """Check a file and return the parts of it to read.
 
     Raises:
-        InvalidInputError: The path is absent, a folder, empty or not readable, or a zip that is damaged,
-            encrypted, without conversations, or suspiciously large once unpacked.
+        InvalidInputError: The path does not exist or is a folder; or the file is empty, unreadable, or a zip that is
+            damaged, encrypted, without conversations, or suspiciously large when unpacked.
     """
     try:
         if path.is_dir():
@@ -96,7 +96,7 @@ def parts_of(path: Path) -> tuple[Part, ...]:
         if not path.exists():
             raise InvalidInputError(f"{path} does not exist: check the path.")
         if not path.is_file():
-            raise InvalidInputError(f"{path} is not a regular file: save what it delivers to a file first.")
+            raise InvalidInputError(f"{path} is not a regular file: save its data to a file first.")
         status = path.stat()
         with path.open("rb") as stream:
             start = stream.read(4)
@@ -121,12 +121,12 @@ def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ..
     except (*READ_ERRORS, NotImplementedError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{path} is a damaged or incomplete zip ({error}): download it again.") from error
     if not members:
-        raise InvalidInputError(f"{path} holds no conversations.json: it is not an export of conversations.")
+        raise InvalidInputError(f"{path} contains no conversations.json: it is not an export of conversations.")
     if any(info.flag_bits & 1 for info in members):
         raise InvalidInputError(f"{path} is encrypted: unpack it, then import its conversations.json.")
     if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in members):
         raise InvalidInputError(f"{path} uses an unusual compression: unpack it, then import its conversations.json.")
-    # zipfile never delivers more of a member than its directory declares: that bounds the real size, too.
+    # zipfile never reads more of a member than its directory declares, so this also bounds the real size.
     size = sum(info.file_size for info in members)
     if size > MAX_ARCHIVE_BYTES or size > max(UNSUSPICIOUS_BYTES, packed_size * MAX_ARCHIVE_RATIO):
         raise InvalidInputError(
@@ -140,9 +140,9 @@ def _members_of(path: Path, modified: float, packed_size: int) -> tuple[Part, ..
 
 
 def content_size(path: Path) -> int:
-    """Bytes that reading ``path`` will consume, unpacked: the total of a progress bar.
+    """Return the unpacked bytes that reading ``path`` takes, the total of a progress bar.
 
     Raises:
-        InvalidInputError: As ``parts_of``.
+        InvalidInputError: As for ``parts_of``.
     """
     return sum(part.size for part in parts_of(path))

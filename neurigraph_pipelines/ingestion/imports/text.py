@@ -1,4 +1,4 @@
-"""Plain text: one file is one conversation, by speakers where lines begin with their names."""
+"""Plain text: one file is one conversation, split by speaker if lines begin with their names."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem
 
 MAX_FILE_BYTES = 256 * 1024**2
 MAX_MESSAGE_BYTES = 4_000_000
-"""Bytes of UTF-8 at which a long text is split, unless the caller says otherwise."""
+"""Default for the largest message in bytes of UTF-8; longer texts are split."""
 
 MIN_SPEAKER_SHARE = 0.3
-"""Share of lines that begin with a speaker from which a text is a dialogue; prose with labels stays below."""
+"""Minimum share of lines with a speaker for a dialogue; prose with labels has less."""
 
-_JUDGED_BYTES = 1 << 20
+_INSPECTED_BYTES = 1 << 20
 
 _ROLES = {
     **dict.fromkeys(("user", "human", "me", "you"), Role.USER),
@@ -33,7 +33,7 @@ _ROLES = {
     "tool": Role.TOOL,
 }
 _SPEAKER = re.compile(r"[ \t]*([^\W\d_][\w .'’-]{0,39}):(?:[ \t]+|$)")
-# UTF-32 first: its mark begins with that of UTF-16.
+# UTF-32 first, because its mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -45,22 +45,22 @@ _logger = logging.getLogger(__name__)
 
 
 def looks_like_text(part: Part) -> bool:
-    """Whether a file is text: its first 8 KB hold no NUL byte, or a mark says that it is UTF-16 or UTF-32."""
+    """Return whether a file is text: no NUL byte in its first 8 KB, or a byte order mark of UTF-16 or UTF-32."""
     with part.open() as stream:
         start = stream.peek(8192)[:8192]
     return b"\x00" not in start or any(start.startswith(mark) for mark, _ in _MARKS)
 
 
 def is_dialogue(part: Part) -> bool:
-    """Whether the lines of a text begin with the names of speakers, as far as ``_JUDGED_BYTES`` go."""
+    """Return whether lines begin with the names of speakers, by the first ``_INSPECTED_BYTES`` of the text."""
     with part.open() as stream:
-        return bool(_speakers(_decode(stream.read(_JUDGED_BYTES), part.name).splitlines()))
+        return bool(_speakers(_decode(stream.read(_INSPECTED_BYTES), part.name).splitlines()))
 
 
 def conversations(
     stream: io.BufferedReader, name: str, modified: datetime | None, max_message_bytes: int
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Read a whole file as one conversation that took place when the file was last written.
+    """Read a whole file as one conversation, dated by the last write of the file.
 
     Raises:
         InvalidInputError: The file is larger than ``MAX_FILE_BYTES``.
@@ -97,7 +97,7 @@ def _decode(data: bytes, name: str) -> str:
 
 
 def _turns(text: str) -> Iterator[tuple[Role, str | None, str]]:
-    """Role, author and words of each turn; one turn of the user where the text is no dialogue."""
+    """Yield role, author and words of each turn; a text that is not a dialogue is one turn of the user."""
     lines = text.splitlines()
     speakers = _speakers(lines)
     role, author, words = Role.USER, None, list[str]()
@@ -115,16 +115,16 @@ def _turns(text: str) -> Iterator[tuple[Role, str | None, str]]:
 
 
 def _speakers(lines: list[str]) -> frozenset[str]:
-    """Who speaks: names that begin lines more than once, or known roles; nobody unless there are two."""
+    """Return the speakers: names that begin several lines, or known roles; none unless there are two."""
     counts = Counter(match[1] for line in lines if (match := _SPEAKER.match(line)))
     speakers = frozenset(name for name, count in counts.items() if count > 1 or name.lower() in _ROLES)
-    spoken = sum(counts[name] for name in speakers)
-    written = sum(1 for line in lines if line.strip())
-    return speakers if len(speakers) > 1 and spoken >= MIN_SPEAKER_SHARE * written else frozenset()
+    with_speaker = sum(counts[name] for name in speakers)
+    not_blank = sum(1 for line in lines if line.strip())
+    return speakers if len(speakers) > 1 and with_speaker >= MIN_SPEAKER_SHARE * not_blank else frozenset()
 
 
 def _split(content: str, max_bytes: int) -> Iterator[str]:
-    """Pieces of at most ``max_bytes`` bytes of UTF-8, cut after a paragraph, a line, a word, or anywhere."""
+    """Yield pieces of at most ``max_bytes`` of UTF-8, split after a paragraph, line or word if possible."""
     encoded = content.encode("utf-8", "surrogatepass")
     while len(encoded) > max_bytes:
         window = encoded[:max_bytes]
