@@ -28,7 +28,7 @@ from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import MAX_ALIASES, rebuild_shell
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, NodeType
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("graph_changes")
@@ -129,31 +129,18 @@ def merge_nodes(
         plan = _MergePlan(before, below)
         plan.merge(node, target)
         successors = {source.node_id: successor.node_id for source, successor in plan.merged}
-        for other in {each for pair in plan.merged for each in pair}:
+        for other in {each for pair in plan.merged for each in pair}:  # before their records are read
             upgrade_node(tx, other.node_id, other.schema_name)
         records = {source.schema_name: records_of(tx, source, RecordFilter()) for source, _ in plan.merged}
         moved = [other.node_id for other in before if other.node_id not in successors]
         to_drop = {source.node_id: source.schema_name for source, _ in plan.merged}
         relocated = [child.node_id for child, _ in plan.relocated]
         lock_rows(tx, records, [*successors.values(), *moved], to_drop, relocated=relocated)
-        dropped_ids = list(to_drop)
-        grants = tx.execute(_QUERIES["count_grants"], {"node_ids": dropped_ids}).fetchone()
+        grants = tx.execute(_QUERIES["count_grants"], {"node_ids": list(to_drop)}).fetchone()
         assert grants is not None
         for source, successor in plan.merged:
             transfer_records(tx, records[source.schema_name], source, successor, author_of(claims))
-        tx.execute(_QUERIES["yield_names"], {"node_ids": dropped_ids})
-        for child, parent in plan.relocated:
-            tx.execute(
-                _QUERIES["place_below"],
-                {"node_id": child.node_id, "parent_node_id": parent.node_id, "layer_depth": parent.layer_depth + 1},
-            )
-        tx.execute(_QUERIES["lead_edges_to"], {"node_ids": dropped_ids, "successors": list(successors.values())})
-        tx.execute(_QUERIES["delete_nodes"], {"node_ids": dropped_ids})
-        for source, successor in plan.merged:
-            tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(source.schema_name)))
-            names = _other_names(successor.name, (*successor.aliases, *source.aliases), former=source.name)
-            definition = successor.summary or source.summary
-            rebuild_shell(tx, successor.node_id, slug, aliases=names, definition=definition)
+        _replace_nodes(tx, plan, slug)
         now = node_and_below(tx, claims.user_id, into_id)
         update_candidates(tx, claims.user_id, before, now, successors)
     return GraphChange(
@@ -165,6 +152,25 @@ def merge_nodes(
         grants_ended=grants["grants"],
         dry_run=dry_run,
     )
+
+
+def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str) -> None:
+    """Replace the emptied nodes of a plan by their successors, and drop them."""
+    node_ids = [source.node_id for source, _ in plan.merged]
+    tx.execute(_QUERIES["yield_names"], {"node_ids": node_ids})
+    for child, parent in plan.relocated:
+        tx.execute(
+            _QUERIES["place_below"],
+            {"node_id": child.node_id, "parent_node_id": parent.node_id, "layer_depth": parent.layer_depth + 1},
+        )
+    successors = [successor.node_id for _, successor in plan.merged]
+    tx.execute(_QUERIES["lead_edges_to"], {"node_ids": node_ids, "successors": successors})
+    tx.execute(_QUERIES["delete_nodes"], {"node_ids": node_ids})
+    for source, successor in plan.merged:
+        tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(source.schema_name)))
+        names = _other_names(successor.name, (*successor.aliases, *source.aliases), former=source.name)
+        definition = successor.summary or source.summary
+        rebuild_shell(tx, successor.node_id, user_slug, aliases=names, definition=definition)
 
 
 class _MergePlan:

@@ -1,9 +1,8 @@
-"""Which node takes which messages: a model's placements turned into filings by fixed rules.
+"""The first step's rules: turn a model's placements of messages into filings.
 
-Pure decisions: no database, no provisioning. The rules: what exists is used, a new node needs confidence
-and room above the depth limit, doubts of several segments add up to a confidence, a person exists once in the whole
-graph and is linked from everywhere else, other names are learned only where they mean nobody else, and the filings of
-a segment tile it.
+Pure functions without a database. The rules: existing nodes are used; a new node needs confidence and room above the
+depth limit; evidence of several segments adds up; a person exists once in the whole graph and is linked from elsewhere;
+an alias is learned only if no other node has it; and the filings of a segment cover each message exactly once.
 """
 
 from __future__ import annotations
@@ -35,24 +34,24 @@ from neurigraph_pipelines.ports import LanguageModel
 STEP = "assign_nodes"
 
 MAX_LINKED_SPEAKERS = 12
-"""Speakers of one segment who are linked with each other: a parliament would give thousands of edges."""
+"""Maximum number of speakers of one segment who are linked with each other; a parliament would give thousands."""
 
 MAX_EDGES_OF_CANDIDATE = 8
-"""Relations of one segment that wait for a candidate."""
+"""Maximum number of relations of one segment that wait for a candidate."""
 
 
 def file_segment(segment: Segment, placements: Sequence[Placement], outline: Outline, threshold: float) -> list[Filing]:
-    """Turn what a model proposed for one segment into filings.
+    """Turn the model's placements of one segment into filings.
 
     Args:
-        segment: What is to be stored.
-        placements: The model's answer. Overlapping ranges: the narrower placement takes the messages.
-        outline: All nodes of the segment's user, planned ones included.
-        threshold: Confidence from which a proposed node is made.
+        segment: The segment to store.
+        placements: The model's answer. Where ranges overlap, the narrower placement gets the messages.
+        outline: All nodes of the segment's user, including planned ones.
+        threshold: Minimum confidence for creating a proposed node.
 
     Returns:
-        Filings in message order that tile the segment: every message in exactly one. A placement that is
-        cut in two by another gives two filings at one path; its edges and notes come with the first.
+        Filings in message order, with every message in exactly one. A placement that another one splits gives two
+        filings at one path; the first has its edges and notes.
     """
     index = OutlineIndex(outline)
     owner = name_key(segment.ref.user_slug)
@@ -63,11 +62,11 @@ def file_segment(segment: Segment, placements: Sequence[Placement], outline: Out
     }
     planned = {node.path: node for filing in decided.values() for node in (*filing.new_nodes, *filing.beside)}
     filings: list[Filing] = []
-    told: set[int] = set()
+    reported: set[int] = set()
     for path, run in groupby(zip(owners, segment.messages, strict=True), key=lambda pair: decided[pair[0]].path):
         pairs = list(run)
-        fresh = [decided[number] for number in dict.fromkeys(number for number, _ in pairs) if number not in told]
-        told.update(number for number, _ in pairs)
+        fresh = [decided[number] for number in dict.fromkeys(number for number, _ in pairs) if number not in reported]
+        reported.update(number for number, _ in pairs)
         filing = Filing(
             path=path,
             first_message=pairs[0][1].seq,
@@ -91,63 +90,75 @@ def assign_batch(
     threshold: float,
     on_item: Callable[[SegmentRef], None] | None = None,
 ) -> list[list[Filing] | ItemFailure]:
-    """File a batch, oldest first for each user, so that later segments see the nodes that earlier ones need.
+    """File a batch, oldest first for each user, so that later segments see the nodes of earlier ones.
 
-    A filing also carries the nodes on its path that another filing of the batch plans, so that it can be
-    committed when that other one fails: provisioning must take a node that already exists as done.
+    Each filing includes the nodes on its path that other filings of the batch plan, so that it can be committed if
+    those fail. So provisioning must accept a planned node that already exists.
 
     Args:
-        segments: Of any users, in any order.
-        outlines: The nodes of each user as the database has them; a missing user has none.
-        model: Asked once a segment. With ``concurrency`` above 1 it is asked in threads, with the outlines as
-            they were before the batch.
-        threshold: Confidence from which a proposed node is made.
+        segments: Segments of any users, in any order.
+        outlines: The nodes of each user in the database; a missing user has none.
+        model: Called once per segment. If its ``concurrency`` is above 1, it is called in threads with the outlines
+            from before the batch.
+        threshold: Minimum confidence for creating a proposed node.
         on_item: Called after each segment, with its reference.
 
     Returns:
-        In the order of ``segments``: the filings, or why there are none; one failure is one item's alone.
+        For each of ``segments``, in order: the filings, or the failure of this segment.
     """
+    batch = _BatchFiling(segments, outlines, model, threshold)
     order = sorted(range(len(segments)), key=lambda i: (segments[i].occurred_at, segments[i].ref.first_message))
-    current = {segment.ref.user_id: outlines.get(segment.ref.user_id, Outline()) for segment in segments}
-    planned: dict[UUID, dict[tuple[str, ...], PlannedNode]] = {user_id: {} for user_id in current}
     results: dict[int, list[Filing] | ItemFailure] = {}
 
-    def ask(number: int) -> Sequence[Placement] | ItemFailure:
-        segment = segments[number]
-        try:
-            return model.place(segment, current[segment.ref.user_id])
-        except Exception as error:  # an item's fault must not reach its neighbours
-            return failure_of(segment.ref.trigger_id, STEP, error)
-
     def resolve(number: int, answer: Sequence[Placement] | ItemFailure) -> None:
-        ref = segments[number].ref
-        results[number] = answer if isinstance(answer, ItemFailure) else decide(number, answer)
+        results[number] = answer if isinstance(answer, ItemFailure) else batch.file(segments[number], answer)
         if on_item is not None:
-            on_item(ref)
-
-    def decide(number: int, placements: Sequence[Placement]) -> list[Filing] | ItemFailure:
-        ref = segments[number].ref
-        try:
-            filings = file_segment(segments[number], placements, current[ref.user_id], threshold)
-        except Exception as error:  # such as an unusable answer of a model
-            return failure_of(ref.trigger_id, STEP, error)
-        known = planned[ref.user_id]
-        known.update((node.path, node) for filing in filings for node in (*filing.new_nodes, *filing.beside))
-        current[ref.user_id] = with_filings(current[ref.user_id], filings)
-        return [_self_contained(filing, known) for filing in filings]
+            on_item(segments[number].ref)
 
     if model.concurrency > 1:
         with ThreadPoolExecutor(model.concurrency, thread_name_prefix=STEP) as pool:
-            for number, answer in zip(order, list(pool.map(ask, order)), strict=True):
+            answers = list(pool.map(batch.place, [segments[number] for number in order]))
+            for number, answer in zip(order, answers, strict=True):
                 resolve(number, answer)
     else:
         for number in order:
-            resolve(number, ask(number))
+            resolve(number, batch.place(segments[number]))
     return [results[number] for number in range(len(segments))]
 
 
+class _BatchFiling:
+    """The outlines of a batch's users while its segments are filed."""
+
+    def __init__(
+        self, segments: Sequence[Segment], outlines: Mapping[UUID, Outline], model: LanguageModel, threshold: float
+    ) -> None:
+        self._model = model
+        self._threshold = threshold
+        self._outlines = {each.ref.user_id: outlines.get(each.ref.user_id, Outline()) for each in segments}
+        self._planned: dict[UUID, dict[tuple[str, ...], PlannedNode]] = {user_id: {} for user_id in self._outlines}
+
+    def place(self, segment: Segment) -> Sequence[Placement] | ItemFailure:
+        """Ask the model for the placements of a segment."""
+        try:
+            return self._model.place(segment, self._outlines[segment.ref.user_id])
+        except Exception as error:  # one bad item must not fail the others
+            return failure_of(segment.ref.trigger_id, STEP, error)
+
+    def file(self, segment: Segment, placements: Sequence[Placement]) -> list[Filing] | ItemFailure:
+        """Turn placements into filings, and add their nodes to the outline for later segments."""
+        ref = segment.ref
+        try:
+            filings = file_segment(segment, placements, self._outlines[ref.user_id], self._threshold)
+        except Exception as error:  # such as an unusable answer of the model
+            return failure_of(ref.trigger_id, STEP, error)
+        known = self._planned[ref.user_id]
+        known.update((node.path, node) for filing in filings for node in (*filing.new_nodes, *filing.beside))
+        self._outlines[ref.user_id] = with_filings(self._outlines[ref.user_id], filings)
+        return [_self_contained(filing, known) for filing in filings]
+
+
 def _owners(segment: Segment, placements: Sequence[Placement]) -> list[int]:
-    """The number of the placement that takes each message; unclaimed ones go to the biggest placement."""
+    """Return the number of each message's placement; messages without one go to the biggest placement."""
     owners = [-1] * len(segment.messages)
     by_width = sorted(range(len(placements)), key=lambda i: placements[i].last_message - placements[i].first_message)
     for number in by_width:
@@ -155,20 +166,20 @@ def _owners(segment: Segment, placements: Sequence[Placement]) -> list[int]:
         for position, message in enumerate(segment.messages):
             if owners[position] < 0 and first <= message.seq <= last:
                 owners[position] = number
-    claimed = [owner for owner in owners if owner >= 0]
-    biggest = max(sorted(set(claimed)), key=claimed.count, default=0)
+    placed = [owner for owner in owners if owner >= 0]
+    biggest = max(sorted(set(placed)), key=placed.count, default=0)
     return [owner if owner >= 0 else biggest for owner in owners]
 
 
 def _speaker_links(segment: Segment, index: OutlineIndex) -> list[PlannedEdge]:
-    """Who talks with whom, between speakers who are nodes."""
+    """Return edges between the speakers who have nodes."""
     persons = dict.fromkeys(p.path for p in (index.person([name]) for name in segment.speakers) if p)
     paths = list(persons)[:MAX_LINKED_SPEAKERS]
     return [PlannedEdge(min(one, other), max(one, other), "talks with") for one, other in combinations(paths, 2)]
 
 
 def _distinct(edges: Iterable[PlannedEdge]) -> tuple[PlannedEdge, ...]:
-    """One edge for each pair and relation, the strongest."""
+    """Return one edge for each pair and relation, the strongest."""
     best: dict[tuple[tuple[str, ...], tuple[str, ...], str], PlannedEdge] = {}
     for edge in edges:
         key = (edge.from_path, edge.to_path, edge.relation)
@@ -178,12 +189,14 @@ def _distinct(edges: Iterable[PlannedEdge]) -> tuple[PlannedEdge, ...]:
 
 
 def _counted_once(filings: Sequence[Filing]) -> list[Filing]:
-    """Filings in which a candidate counts once for the whole segment, with its best evidence and all its relations."""
+    """Merge the candidates of the filings: each counts once per segment, with its best evidence and all relations."""
     best: dict[tuple[ConceptKind, str, tuple[str, ...]], NodeCandidate] = {}
-    made = {(node.kind, name_key(node.path[-1])) for filing in filings for node in (*filing.new_nodes, *filing.beside)}
+    created = {
+        (node.kind, name_key(node.path[-1])) for filing in filings for node in (*filing.new_nodes, *filing.beside)
+    }
     for candidate in (candidate for filing in filings for candidate in filing.candidates):
         key = (candidate.kind, name_key(candidate.name), candidate.parent)
-        if key[:2] in made:
+        if key[:2] in created:
             continue
         known = best.get(key, candidate)
         edges = _distinct((*known.edges, *candidate.edges))[:MAX_EDGES_OF_CANDIDATE]

@@ -1,6 +1,6 @@
-"""One batch from claim to commit: the five steps in order, for Dagster's ops and for the command line alike.
+"""The five steps of a batch in order, for Dagster's ops and the command line.
 
-Each function is one op. They take and give the values of ``records``; what a step does stands in its own module.
+Each step is one op and exchanges the values of ``records``. Apart from ``assign_nodes``, each has its own module.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ STEPS = 5
 
 
 def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = None) -> Assigned:
-    """The first step: which node or nodes each segment of a batch belongs to.
+    """The first step: assign each segment of a batch to one or more nodes.
 
-    A batch that holds nothing any more, because its claim expired and somebody else took over, gives no plans.
+    A batch whose lease expired and was taken over gives no plans.
     """
     with triggers.keep_lease(context, batch_id):
         refs = triggers.segments_of(context.database, batch_id)
@@ -75,13 +75,13 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
 
 
 def run_batch(context: Context, batch_id: UUID, on_done: Progress | None = None) -> BatchResult:
-    """All five steps in this process.
+    """Run all five steps in this process.
 
     Args:
-        on_done: Told of each item that a step finished; a batch of n records counts to about ``STEPS * n``.
+        on_done: Called for each item that a step finished; a batch of n records counts to about ``STEPS * n``.
     """
     assigned = assign_nodes(context, batch_id, on_done)
-    # One after the other, as in Dagster's worker: each fills the language model by itself, and holds its own text.
+    # One after the other, as in Dagster's worker: each uses the model's full concurrency and loads its own text.
     summarized = summarize(context, assigned, on_done)
     described = extract_keywords(context, assigned, on_done)
     embedded = embed(context, assigned, summarized, on_done)
@@ -96,13 +96,13 @@ def run_due(
     on_batch: Callable[[triggers.Batch], None] | None = None,
     on_done: Progress | None = None,
 ) -> Iterator[BatchResult]:
-    """Store what is due, batch after batch in this process, until nothing is due.
+    """Store all due segments, batch after batch in this process.
 
-    A batch that is cut off, by a person or by an error, goes back to the queue at once.
+    A batch that is interrupted by a person or an error goes back to the queue at once.
 
     Args:
-        user_id: Only this user's, or everybody's.
-        on_batch: Told of each batch before it runs.
+        user_id: Only this user's segments; None for all users.
+        on_batch: Called before each batch.
         on_done: As for ``run_batch``.
     """
     while True:
@@ -115,7 +115,7 @@ def run_due(
         try:
             result = run_batch(context, batch.batch_id, on_done)
         except BaseException:
-            with suppress(NeurigraphError, OperationalError):  # the first error is the one to tell of
+            with suppress(NeurigraphError, OperationalError):  # report the first error
                 triggers.release(context.database, batch.batch_id)
             raise
         yield result

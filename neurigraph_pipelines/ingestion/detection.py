@@ -1,7 +1,6 @@
-"""Finds what is to be stored, and writes it down as segments: one function for each kind of storage trigger.
+"""Detection of segments to store: one function for each storage trigger.
 
-Where a conversation is cut is for ``clean_breaks`` to decide; what happens to a segment once it is written down is for
-``triggers``.
+``segmentation`` decides where to split a conversation; ``triggers`` has the queue of stored segments.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 Detector = Callable[[Context], int]
-"""Makes triggers for what it finds, and says for how many segments."""
+"""Inserts triggers for the segments it finds, and returns their number."""
 
 SOURCES_AT_ONCE = 10_000
 TAILS_AT_ONCE = 20
-"""Conversations in which one look seeks breaks: one of a thousand messages costs the database about three
-milliseconds, and twenty at every tick of five seconds are two million tokens a second."""
+"""Conversations that one detection splits. One of a thousand messages costs the database about three milliseconds, and
+twenty at every tick of five seconds are two million tokens a second."""
 
 UPLOADS_AT_ONCE = 1_000
 
@@ -30,16 +29,16 @@ _UPLOADS = statements("uploads")
 
 
 def detect(context: Context) -> int:
-    """Everything that is to be stored now.
+    """Run all detectors.
 
     Returns:
-        For how many segments triggers were made.
+        The number of new segments.
     """
     return sum(detector(context) for detector in DETECTORS.values())
 
 
 def detect_conversation_ends(context: Context) -> int:
-    """Conversations that ended with something unstored; one longer than a segment may be is cut like an open one."""
+    """Detect ended conversations with unstored messages; split those longer than a segment like open ones."""
     found = 0
     for _ in range(TAILS_AT_ONCE):
         with context.database.pipeline() as tx:
@@ -58,7 +57,7 @@ def detect_conversation_ends(context: Context) -> int:
 
 
 def detect_chunks(context: Context) -> int:
-    """Conversations that go on, with an unstored tail that is long enough to be cut at a clean break."""
+    """Detect open conversations whose unstored tail is long enough to be split at a boundary."""
     found = 0
     for _ in range(TAILS_AT_ONCE):
         with context.database.pipeline() as tx:
@@ -72,16 +71,15 @@ def detect_chunks(context: Context) -> int:
 
 
 def detect_event_ends(context: Context) -> int:
-    """Events that ended with something unstored, each of which is one segment, however long; and uploads."""
+    """Detect ended events with unstored messages, each one segment of any length; and uploads."""
     events = _detect_ends(context.database, SourceKind.EVENT, TriggerType.EVENT_BOUNDARY, None)
     return events + detect_uploads(context)
 
 
 def detect_uploads(context: Context) -> int:
-    """Uploads whose text was read; a long document becomes several segments.
+    """Detect uploads whose text was extracted; a long document becomes several segments.
 
-    An upload is over the moment it has arrived, whatever its size, as a meeting is that ends: of the three reasons to
-    store something, that is ``event_boundary``.
+    Their trigger is ``event_boundary``, because an upload is complete when it arrives, like a meeting that ends.
     """
     with context.database.pipeline() as tx:
         row = tx.execute(
@@ -118,7 +116,7 @@ def _detect_ends(database: Database, kind: SourceKind, trigger_type: TriggerType
 
 
 def _cut(tx: Transaction, source: dict[str, Any], sizes: Sizes, *, ended: bool) -> int:
-    """Cut the tail of a source that is locked; of one that ended, the rest is a segment as well."""
+    """Split the tail of a locked source; if it ended, the rest is a segment too."""
     tail = [
         Turn(row["seq"], Role(row["role"]), row["token_count"], row["complete"], row["calls"], row["author"])
         for row in tx.execute(_QUERIES["tail"], source)

@@ -49,8 +49,7 @@ def import_file(
     Raises:
         InvalidInputError: The file cannot be read in this format.
     """
-    inbox = Inbox(context)
-    settings, claims = context.settings, context.claims
+    settings = context.settings
     report = ImportReport()
 
     def reject(item: RejectedItem) -> None:
@@ -63,32 +62,47 @@ def import_file(
         if on_bytes is not None:
             on_bytes(more)
 
-    def add(conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
-        with context.database.agent(claims) as tx:
-            return [inbox.add_conversation(tx, claims.user_id, one, privacy) for one in conversations]
-
-    def add_alone(conversation: NewConversation) -> tuple[bool, AppendResult] | None:
-        try:
-            return add([conversation])[0]
-        except InvalidInputError:  # only now find out which messages are invalid
-            try:
-                return add([_acceptable(conversation, settings, reject)])[0]
-            except InvalidInputError as error:
-                reject(RejectedItem(conversation.external_id, str(error)))
-                return None
-
+    importer = _Importer(context, privacy, reject)
     items = read_conversations(
         path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
     )
     for group in _groups(items, reject):
-        try:
-            results: list[tuple[bool, AppendResult] | None] = [*add(group)]
-        except (NeurigraphError, psycopg.Error):  # one conversation must not fail the others
-            results = [add_alone(conversation) for conversation in group]
-        for conversation, result in zip(group, results, strict=True):
+        for conversation, result in zip(group, importer.add(group), strict=True):
             if result is not None:
                 _count(report, conversation, *result, reject)
     return report
+
+
+class _Importer:
+    """Adds conversations to the inbox of the context's caller."""
+
+    def __init__(self, context: Context, privacy: Privacy, reject: Reject) -> None:
+        self._context = context
+        self._inbox = Inbox(context)
+        self._privacy = privacy
+        self._reject = reject
+
+    def add(self, group: Sequence[NewConversation]) -> list[tuple[bool, AppendResult] | None]:
+        """Add conversations in one transaction or, if it fails, each in its own; None for a rejected one."""
+        try:
+            return [*self._add_all(group)]
+        except (NeurigraphError, psycopg.Error):  # one conversation must not fail the others
+            return [self._add_one(conversation) for conversation in group]
+
+    def _add_all(self, conversations: Sequence[NewConversation]) -> list[tuple[bool, AppendResult]]:
+        claims = self._context.claims
+        with self._context.database.agent(claims) as tx:
+            return [self._inbox.add_conversation(tx, claims.user_id, one, self._privacy) for one in conversations]
+
+    def _add_one(self, conversation: NewConversation) -> tuple[bool, AppendResult] | None:
+        try:
+            return self._add_all([conversation])[0]
+        except InvalidInputError:  # only now find out which messages are invalid
+            try:
+                return self._add_all([_acceptable(conversation, self._context.settings, self._reject)])[0]
+            except InvalidInputError as error:
+                self._reject(RejectedItem(conversation.external_id, str(error)))
+                return None
 
 
 def _groups(items: Iterator[NewConversation | RejectedItem], reject: Reject) -> Iterator[list[NewConversation]]:

@@ -134,23 +134,7 @@ class Inbox:
             if self._redactor is not None:
                 message, redacted = redact_message(self._redactor, message)
             intake.add(message, repaired, redacted)
-        if intake.replacement is not None:
-            tx.execute(_QUERIES["replace_message"], {"source_id": source_id, **intake.replacement.values()})
-        if intake.added:
-            rows = [row.values() for row in intake.added]
-            tx.execute(
-                _QUERIES["insert_messages"],
-                {
-                    "source_id": source_id,
-                    "user_id": source["user_id"],
-                    **{column: [row[column] for row in rows] for column in rows[0]},
-                },
-            )
-        if intake.added or intake.replacement is not None:
-            tx.execute(
-                _QUERIES["advance_source"],
-                {"source_id": source_id, "last_message": intake.last_message, "tokens": intake.tokens},
-            )
+        intake.write(tx, source_id, source["user_id"])
         return AppendResult(
             len(intake.added),
             intake.unchanged,
@@ -291,6 +275,26 @@ class _Intake:
             raise ConflictError("The source has ended and accepts only complete messages: send the complete message.")
         self.repaired += repaired
         self.redacted += redacted
+
+    def write(self, tx: Transaction, source_id: UUID, user_id: UUID) -> None:
+        """Write the replacement, the added messages and the source's new counters."""
+        if self.replacement is not None:
+            tx.execute(_QUERIES["replace_message"], {"source_id": source_id, **self.replacement.values()})
+        if self.added:
+            rows = [row.values() for row in self.added]
+            tx.execute(
+                _QUERIES["insert_messages"],
+                {
+                    "source_id": source_id,
+                    "user_id": user_id,
+                    **{column: [row[column] for row in rows] for column in rows[0]},
+                },
+            )
+        if self.added or self.replacement is not None:
+            tx.execute(
+                _QUERIES["advance_source"],
+                {"source_id": source_id, "last_message": self.last_message, "tokens": self.tokens},
+            )
 
     def _append(self, message: NewMessage, digest: bytes) -> None:
         # A message without a time gets the time of the one before it or, in an open conversation, the present.

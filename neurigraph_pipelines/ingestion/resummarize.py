@@ -1,7 +1,7 @@
-"""Words made anew: stored records summarised and described once more, by the configured language model.
+"""Resummarizing: new titles, summaries and keywords for stored records, by the configured language model.
 
-Their transcripts are read from the object store, and go through the steps of the ingestion job; what comes out is
-written as a revision, with the pipeline as its author. How records get vectors of another model is for ``reembed``.
+Reads the transcripts from the object store, runs the steps of the ingestion job, and writes the result as a revision
+with the pipeline as its author. ``reembed`` computes vectors of another model.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -32,7 +33,7 @@ from neurigraph_pipelines.text.transcript import read_messages
 from neurigraph_pipelines.text.vectors import to_record_vector
 
 _DOWN_AFTER = 3
-"""Records in a row that a provider has no answer for: one of them may be to blame itself, three are not."""
+"""Consecutive transient failures after which the provider counts as down; a single one may be the record's fault."""
 
 _HISTORY = statements("history")
 _TRIGGERS = statements("triggers")
@@ -40,11 +41,11 @@ _TRIGGERS = statements("triggers")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which of the records of some days are summarised; those whose words a model wrote, but not this one, always.
+    """Which records to summarise. Records whose words another model wrote are always included.
 
     Attributes:
-        again: Those whose words this model wrote, too.
-        revised: Those whose words a person wrote, too.
+        again: Include records whose words this model wrote.
+        revised: Include records whose words a person wrote.
     """
 
     again: bool = False
@@ -53,16 +54,16 @@ class Wanted:
 
 @dataclass(slots=True)
 class Resummarized:
-    """What a run did; in a dry run ``records`` is what it would have taken up.
+    """The result of a run; in a dry run ``records`` counts the records it would summarise.
 
     Attributes:
         model: The language model.
-        records: Were given other words.
-        unchanged: Came out with the words that they had.
-        complete: Had their words from this model already.
-        revised: Were left alone since a person gave them their words.
-        gone: Were forgotten meanwhile.
-        failed: Bear the words that they had, and why.
+        records: Records with new words.
+        unchanged: Records for which the model gave the same words.
+        complete: Records that were skipped because this model wrote their words.
+        revised: Records that were skipped because a person wrote their words.
+        gone: Records that were erased meanwhile.
+        failed: Records that keep their words, with the reason.
     """
 
     model: str
@@ -76,13 +77,13 @@ class Resummarized:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Who gave a record its words, and with which delta."""
+    """The author of a record's words, and the delta that wrote them."""
 
     delta_id: UUID
     authored_by: str
 
     @property
-    def of_a_person(self) -> bool:
+    def by_person(self) -> bool:
         return not self.authored_by.startswith(pipeline_author(""))
 
 
@@ -97,37 +98,25 @@ def resummarize(
     dry_run: bool = False,
     on_done: Progress | None = None,
 ) -> Resummarized:
-    """Give records stored within a time the titles, summaries and keywords that the language model finds now.
+    """Write new titles, summaries and keywords for the records of a period.
 
-    Each is written in one transaction of its own, and none that another has revised meanwhile.
+    Each record is written in its own transaction, unless it was revised meanwhile.
 
     Args:
-        context: Whose language model writes, as many records at once as it takes.
-        since: First moment; None for the beginning.
-        until: First moment that is not within.
-        user_id: Only this user's.
-        record_ids: Only these; those that are not there fail.
-        wanted: Which of them.
+        context: With the language model, which is called up to its ``concurrency`` at once.
+        since: Start of the period; None for the beginning.
+        until: End of the period, exclusive.
+        user_id: Only this user's records.
+        record_ids: Only these records; those that do not exist fail.
+        wanted: Which records to summarise.
         dry_run: Only count.
-        on_done: Told of each record looked at.
+        on_done: Called with the number of records checked or summarised.
 
     Raises:
-        TransientError: The provider is down; what was written stays, and another run goes on from there.
+        TransientError: The provider is down. Written records stay, and the next run continues.
     """
-    done = Resummarized(context.language_model.name)
-    absent = set(record_ids or ())
+    done, down, absent = Resummarized(context.language_model.name), 0, set(record_ids or ())
     pool = ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix="resummarize")
-
-    def attempt(item: tuple[dict[str, Any], _Words]) -> bool | Exception:
-        row, words = item
-        try:
-            return _renew(context, row["user_id"], row["record_id"], words)
-        except OperationalError:
-            raise
-        except Exception as error:  # one poisoned item must not take its neighbours down
-            return error
-
-    down = 0
     try:
         for page in pages_of_days(context.database, since, until, user_id, record_ids):
             absent.difference_update(row["record_id"] for row in page)
@@ -137,7 +126,7 @@ def resummarize(
             if dry_run:
                 done.records += len(chosen)
                 continue
-            for (row, _), outcome in zip(chosen, pool.map(attempt, chosen), strict=True):
+            for (row, _), outcome in zip(chosen, pool.map(partial(_attempt, context), chosen), strict=True):
                 _count(done, row["record_id"], outcome)
                 down = down + 1 if isinstance(outcome, TransientError) else 0
                 if down == _DOWN_AFTER and isinstance(outcome, TransientError):
@@ -145,15 +134,25 @@ def resummarize(
                 if on_done is not None:
                     on_done(1)
     finally:
-        pool.shutdown(cancel_futures=True)  # whoever interrupts us waits for what runs, and for nothing else
+        pool.shutdown(cancel_futures=True)  # an interruption waits only for running calls
     done.failed += [(record_id, "there is no such record") for record_id in sorted(absent)]
     return done
+
+
+def _attempt(context: Context, item: tuple[dict[str, Any], _Words]) -> bool | Exception:
+    row, words = item
+    try:
+        return _summarize_again(context, row["user_id"], row["record_id"], words)
+    except OperationalError:
+        raise
+    except Exception as error:  # one bad item must not fail the others
+        return error
 
 
 def _chosen(
     context: Context, page: Sequence[dict[str, Any]], wanted: Wanted, done: Resummarized
 ) -> list[tuple[dict[str, Any], _Words]]:
-    """Those of a page that are to be summarised; the others are counted."""
+    """Return the records of a page to summarise, and count the others."""
     author = pipeline_author(done.model)
     with context.database.pipeline() as tx:
         words = _words_of(tx, [row["record_id"] for row in page])
@@ -162,7 +161,7 @@ def _chosen(
         found = words.get(row["record_id"])
         if found is None:
             done.gone += 1
-        elif found.of_a_person and not wanted.revised:
+        elif found.by_person and not wanted.revised:
             done.revised += 1
         elif found.authored_by == author and not wanted.again:
             done.complete += 1
@@ -189,35 +188,35 @@ def _count(done: Resummarized, record_id: UUID, outcome: bool | Exception) -> No
         done.unchanged += 1
 
 
-def _renew(context: Context, user_id: UUID, record_id: UUID, words: _Words) -> bool:
-    """Summarise one record; False where its words came out as they were.
+def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _Words) -> bool:
+    """Summarise one record; return False if the model gave the same words.
 
     Raises:
-        NotFoundError: It is gone.
+        NotFoundError: The record no longer exists.
         ConflictError: It was revised meanwhile.
     """
     model = context.language_model
     segment = _read(context, user_id, record_id)
     summary = summary_of(model, segment, context.settings.ingestion.summary_words)
     values = checked(Revision(summary.title, summary.text, **asdict(keywords_of(model, segment))), context.redactor)
-    # Unlike a person's revision, this can wait: a record never loses its vector for it.
+    # Unlike a person's revision, this fails if the embedder is down, so a record never loses its vector.
     vector = to_record_vector(context.embedder.embed([values["summary"]])[0])
     with context.database.pipeline() as tx:
         locked = lock_words(tx, user_id, record_id)
         if _words_of(tx, [record_id])[record_id] != words:
-            raise ConflictError("the record was revised while it was summarised: its words stay as they are now")
+            raise ConflictError("the record was revised during summarising: its words stay as they are now")
         return replace_words(tx, locked, values, vector, context.embedder.model, pipeline_author(model.name))
 
 
 def _read(context: Context, user_id: UUID, record_id: UUID) -> Segment:
-    """The part of a segment that a record was made of, from its transcript."""
+    """Read the part of a segment that a record consists of, from its transcript."""
     with context.database.pipeline() as tx:
-        place = lock_record(tx, user_id, record_id)
-        if place is None:
+        location = lock_record(tx, user_id, record_id)
+        if location is None:
             raise NotFoundError
-        query = _TRIGGERS["segment_of_record"].format(schema=place.schema)
+        query = _TRIGGERS["segment_of_record"].format(schema=location.schema)
         row = tx.execute(query, {"record_id": record_id}).fetchone()
     if row is None:
-        raise ConflictError("the record has no transcript to be summarised from")
+        raise ConflictError("the record has no transcript to summarise")
     content = durable_content(context.objects, row).content
     return Segment(ref_of(row), tuple(read_messages(content)))

@@ -1,8 +1,7 @@
-"""Changing what is remembered: new words for a memory, or a newer memory in its place.
+"""Revisions of memories: new title, summary or keywords, or superseding by a newer memory.
 
-One transaction each, of which the database writes the delta (``history``); a memory that somebody else changes at the
-same moment is never overwritten unseen. Whoever asks must be let write to the memory's node. Moving a memory to another
-node is for ``graph``.
+Each is one transaction whose delta the database writes (``history``). Concurrent changes are detected rather than
+overwritten. The caller needs write access to the memory's node. ``graph.moving`` moves memories to other nodes.
 """
 
 from __future__ import annotations
@@ -30,20 +29,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_SUMMARY_CHARACTERS = 20_000
-"""A summary stands for its memory in every search: some hundred words are usual."""
+"""Longest summary in characters; a few hundred words are usual, because searches show it."""
 
-_Thing = TypeVar("_Thing")
+_T = TypeVar("_T")
 _QUERIES = statements("history")
 _EMBEDDINGS = statements("embeddings")
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """New values for fields of a memory; None leaves a field as it is.
-
-    Attributes:
-        entities: Replace those that are there, as do the other keywords.
-    """
+    """New values for fields of a memory; None leaves a field as it is. New keywords replace the old ones."""
 
     title: str | None = None
     summary: str | None = None
@@ -59,18 +54,21 @@ def revise(
     revision: Revision,
     expected_delta: UUID | None = None,
 ) -> None:
-    """Give a memory another title, summary or keywords; its files stay as they are. Repeating it changes nothing.
+    """Change the title, summary or keywords of a memory. Its files stay unchanged. Idempotent.
 
-    A new summary is embedded at once. Where that cannot be, the memory waits for its vectors as after a commit.
+    A new summary is embedded at once. If that fails, the memory is pending, as after a commit.
 
     Args:
-        expected_delta: The newest delta that whoever asks has seen; None to change whatever is there.
+        context: With the caller's claims.
+        record_id: The memory.
+        revision: The new values.
+        expected_delta: The newest delta that the caller has seen; None to skip the check.
 
     Raises:
-        InvalidInputError: There is nothing to change, or a value is empty or too long.
-        NotFoundError: No such record, or not visible to whoever asks; so below.
-        ForbiddenError: It is visible to them, and not theirs to change; so below.
-        ConflictError: It was changed since ``expected_delta``; so below.
+        InvalidInputError: The revision is empty, or a value is empty or too long.
+        NotFoundError: No such record, or not visible to the caller; also in the functions below.
+        ForbiddenError: The caller may read but not change it; also in the functions below.
+        ConflictError: It was changed since ``expected_delta``; also in the functions below.
     """
     values = checked(revision, context.redactor)
     user_id = _require_write(context.database, context.claims, record_id)
@@ -83,23 +81,23 @@ def revise(
 
 @dataclass(frozen=True, slots=True)
 class LockedWords:
-    """A record whose words nobody else changes until the transaction ends; ``row`` is of ``lock_words``."""
+    """A record whose words are locked until the transaction ends; ``row`` comes from the ``lock_words`` query."""
 
-    place: RecordLocation
+    location: RecordLocation
     row: Mapping[str, Any]
-    model_in_use: str | None
+    current_model: str | None
 
 
 def lock_words(tx: Transaction, user_id: UUID, record_id: UUID) -> LockedWords:
-    """Keep a record as it is until the transaction ends.
+    """Lock a record's words until the transaction ends.
 
     Raises:
-        NotFoundError: It is gone.
+        NotFoundError: The record no longer exists.
     """
-    place = _found(lock_record(tx, user_id, record_id))
-    in_use = _found(tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone())["embedding_model"]
-    lock = _QUERIES["lock_words"].format(schema=place.schema)
-    return LockedWords(place, _found(tx.execute(lock, {"record_id": record_id}).fetchone()), in_use)
+    location = _found(lock_record(tx, user_id, record_id))
+    current_model = _found(tx.execute(_EMBEDDINGS["models"], {"user_id": user_id}).fetchone())["embedding_model"]
+    lock = _QUERIES["lock_words"].format(schema=location.schema)
+    return LockedWords(location, _found(tx.execute(lock, {"record_id": record_id}).fetchone()), current_model)
 
 
 def replace_words(
@@ -110,89 +108,94 @@ def replace_words(
     model: str,
     author: str,
 ) -> bool:
-    """Give a record other words: the one way in which that is done.
+    """Write new words for a record. All revisions use this function.
 
     Args:
-        values: Of ``checked``.
-        vector: Of the new summary; None lets the record wait for it.
-        model: That the vector is of.
-        author: Of the delta.
+        tx: The transaction that locked the words.
+        words: The locked record.
+        values: The columns to set, from ``checked``.
+        vector: The vector of the new summary; None leaves the record pending.
+        model: The embedding model of the vector.
+        author: The author of the delta.
 
     Returns:
-        False where it bears these words already.
+        False if the record has these words already.
     """
-    place, row = words.place, words.row
+    location, row = words.location, words.row
     if values.items() <= row.items():
         return False
     vectors: dict[str, Any] = {}
     if values.get("summary", row["summary"]) != row["summary"] and not row["embedding_pending"]:
-        usable = vector if words.model_in_use == model else None
+        usable = vector if words.current_model == model else None
         if usable is None:
-            tx.execute(_EMBEDDINGS["insert_pending"], asdict(place))
-        lost = row["embedding"].to_numpy() if row["embedding_model"] == words.model_in_use else None
-        replace_vector(tx, place.node_id, lost=lost, gained=usable)
+            tx.execute(_EMBEDDINGS["insert_pending"], asdict(location))
+        lost = row["embedding"].to_numpy() if row["embedding_model"] == words.current_model else None
+        replace_vector(tx, location.node_id, lost=lost, gained=usable)
         vectors = _vector_columns(usable, model)
     authored(tx, author)
-    revised = {**row, **values, **vectors, "record_id": place.record_id}
-    tx.execute(_QUERIES["revise"].format(schema=place.schema), revised)
+    revised = {**row, **values, **vectors, "record_id": location.record_id}
+    tx.execute(_QUERIES["revise"].format(schema=location.schema), revised)
     return True
 
 
 def supersede(
     database: Database, claims: Claims, record_id: UUID, by: UUID | None, expected_delta: UUID | None = None
 ) -> None:
-    """Let a newer memory take the place of another, which stays and is left out of searches. Repeatable.
+    """Mark a memory as superseded by a newer one. It stays but searches skip it. Idempotent.
 
     Args:
-        record_id: Is superseded.
-        by: Takes its place; visible to whoever asks. None lets the memory stand for itself again.
+        database: The database.
+        claims: Who is asking.
+        record_id: The memory to supersede.
+        by: The newer memory, which must be visible to the caller; None restores the memory.
+        expected_delta: The newest delta that the caller has seen; None to skip the check.
 
     Raises:
-        InvalidInputError: A memory cannot take its own place.
-        ConflictError: The newer one is itself superseded by the other, through however many.
+        InvalidInputError: A memory cannot supersede itself.
+        ConflictError: The newer memory is superseded by this one, directly or through others.
     """
     if record_id == by:
-        raise InvalidInputError("a memory cannot take its own place: name another one")
+        raise InvalidInputError("a memory cannot supersede itself: name another one")
     user_id = _require_write(database, claims, record_id)
     if by is not None and not database.ask(claims, _QUERIES["writable"], {"record_id": by}):
         raise NotFoundError
     with database.pipeline() as tx:
-        lock_graph_exclusive(tx, user_id)  # or two memories could take each other's place at the same moment
-        place = _found(locate(tx, record_id))
+        lock_graph_exclusive(tx, user_id)  # otherwise two memories could supersede each other concurrently
+        location = _found(locate(tx, record_id))
         _require_unchanged(tx, record_id, expected_delta)
         newer = by
         while newer is not None:
             if newer == record_id:
-                raise ConflictError("the memory that should take its place is superseded by it: restore that one first")
+                raise ConflictError("the newer memory is superseded by this one: restore the newer memory first")
             newer = _superseded_by(tx, newer)
         authored(tx, author_of(claims))
-        tx.execute(_QUERIES["set_superseded"].format(schema=place.schema), {"record_id": record_id, "by": by})
+        tx.execute(_QUERIES["set_superseded"].format(schema=location.schema), {"record_id": record_id, "by": by})
 
 
 def _superseded_by(tx: Transaction, record_id: UUID) -> UUID | None:
-    place = locate(tx, record_id)
-    if place is None:
+    location = locate(tx, record_id)
+    if location is None:
         return None
-    row = tx.execute(_QUERIES["superseded_by"].format(schema=place.schema), {"record_id": record_id}).fetchone()
+    row = tx.execute(_QUERIES["superseded_by"].format(schema=location.schema), {"record_id": record_id}).fetchone()
     return row["superseded_by"] if row is not None else None
 
 
 def _require_write(database: Database, claims: Claims, record_id: UUID) -> UUID:
-    """Make sure that whoever asks may change a record; gives its user."""
+    """Check that the caller may change a record, and return its user."""
     found = database.ask(claims, _QUERIES["writable"], {"record_id": record_id})
     if not found:
         raise NotFoundError
     (row,) = found
     if not row["writable"]:
-        raise ForbiddenError("this memory may be read with this key, and not changed: ask its owner for the right")
+        raise ForbiddenError("this key may read but not change this memory: ask its owner for write access")
     user_id: UUID = row["user_id"]
     return user_id
 
 
-def _found(thing: _Thing | None) -> _Thing:
-    if thing is None:
+def _found(value: _T | None) -> _T:
+    if value is None:
         raise NotFoundError
-    return thing
+    return value
 
 
 def _require_unchanged(tx: Transaction, record_id: UUID, expected_delta: UUID | None) -> None:
@@ -200,11 +203,11 @@ def _require_unchanged(tx: Transaction, record_id: UUID, expected_delta: UUID | 
         return
     row = tx.execute(_QUERIES["newest_delta"], {"record_id": record_id}).fetchone()
     if row is None or row["delta_id"] != expected_delta:
-        raise ConflictError("the memory was changed meanwhile: read it again, and decide anew")
+        raise ConflictError("the memory was changed meanwhile: read it again, then decide")
 
 
 def _embedded(embedder: Embedder, summary: str) -> NDArray[np.float32] | None:
-    from neurigraph_pipelines.text.vectors import to_record_vector  # with numpy behind it
+    from neurigraph_pipelines.text.vectors import to_record_vector  # imports numpy
 
     try:
         return to_record_vector(embedder.embed([summary])[0])
@@ -213,7 +216,7 @@ def _embedded(embedder: Embedder, summary: str) -> NDArray[np.float32] | None:
 
 
 def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str, Any]:
-    """What a record has of a new summary's vector; without one it waits, as after a commit."""
+    """Return the vector columns for a new summary; without a vector the record is pending, as after a commit."""
     import numpy as np
     from pgvector import Vector
 
@@ -221,40 +224,40 @@ def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str,
         "embedding": Vector(np.zeros(RECORD_DIMENSIONS, np.float32) if vector is None else vector),
         "embedding_pending": vector is None,
         "embedding_model": None if vector is None else model,
-        # That one is of the old summary; whoever is moving the user to its model finds it missing.
+        # The next vector belongs to the old summary; a move to its model computes it again.
         "embedding_next": None,
         "embedding_next_model": None,
     }
 
 
 def checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
-    """The columns that are to be given values.
+    """Validate a revision and return the columns to set.
 
     Raises:
-        InvalidInputError: There is nothing to change, or a value is empty or too long.
+        InvalidInputError: The revision is empty, or a value is empty or too long.
     """
 
-    def kept(name: str, text: str, most: int) -> str:
+    def cleaned_text(name: str, text: str, limit: int) -> str:
         cleaned = clean_text(text, "repair")[0].strip()
         if not cleaned:
             raise InvalidInputError(f"{name}: a text is empty")
-        if len(cleaned) > most:
-            raise InvalidInputError(f"{name}: a text has {len(cleaned):,} characters and the limit is {most:,}")
+        if len(cleaned) > limit:
+            raise InvalidInputError(f"{name}: a text has {len(cleaned):,} characters and the limit is {limit:,}")
         return cleaned if redactor is None else redactor.redact(cleaned)[0]
 
     values: dict[str, Any] = {}
-    for name, text, most in (
+    for name, text, limit in (
         ("title", revision.title, MAX_TITLE_LENGTH),
         ("summary", revision.summary, MAX_SUMMARY_CHARACTERS),
     ):
         if text is not None:
-            values[name] = kept(name, text, most)
+            values[name] = cleaned_text(name, text, limit)
     for name, column in KEYWORD_COLUMNS.items():
         words: Sequence[str] | None = getattr(revision, name)
         if words is not None:
             if len(words) > MAX_KEYWORDS:
-                raise InvalidInputError(f"{name} are {len(words):,} and the limit is {MAX_KEYWORDS}")
-            values[column] = list(dict.fromkeys(kept(name, word, MAX_KEYWORD_LENGTH) for word in words))
+                raise InvalidInputError(f"there are {len(words):,} {name} and the limit is {MAX_KEYWORDS}")
+            values[column] = list(dict.fromkeys(cleaned_text(name, word, MAX_KEYWORD_LENGTH) for word in words))
     if not values:
         raise InvalidInputError("there is nothing to change: give a title, a summary or keywords")
     return values

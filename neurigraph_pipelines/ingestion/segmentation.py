@@ -120,8 +120,7 @@ def split_tail(tail: Sequence[Turn], sizes: Sizes, *, ended: bool = False) -> Sp
 
     Args:
         tail: All messages that no segment covers yet, in order.
-        ended: Whether the conversation ended. Then the messages after the last chunk, at least one, are its last
-            segment.
+        ended: Whether the conversation ended. Then the rest, which is never empty, is its last segment.
     """
     boundaries = _boundaries(tail, ended)
     last_exchange = max((i for i, kind in enumerate(boundaries) if kind is _Boundary.EXCHANGE), default=-1)

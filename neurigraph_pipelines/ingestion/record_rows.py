@@ -1,0 +1,272 @@
+"""Rows of one record: record, passages, files, registry entries and delta, in the transaction of its commit.
+
+``commit`` stores the objects before and changes the graph around these rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from uuid import uuid5
+
+import numpy as np
+from pgvector import HalfVector, Vector
+from psycopg import sql
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
+from neurigraph_pipelines.graph.shell import Addition
+from neurigraph_pipelines.history import append_delta, pipeline_author
+from neurigraph_pipelines.ingestion.embedding_models import UserModels
+from neurigraph_pipelines.ingestion.persona_filing import require_writable
+from neurigraph_pipelines.ingestion.records import Committed, Described, Embedded, RecordPlan, Summarized, Vectors
+from neurigraph_pipelines.ingestion.stored_files import StoredFile
+from neurigraph_pipelines.model import (
+    KEYWORD_COLUMNS,
+    RECORD_DIMENSIONS,
+    CompressionState,
+    ContentType,
+    Keywords,
+    Segment,
+    SourceKind,
+    Summary,
+)
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import Lexer, window_lengths
+from neurigraph_pipelines.text.transcript import TranscriptWriter
+
+_PASSAGES_AT_ONCE = 1_000
+
+_QUERIES = statements("commit")
+_EMBEDDINGS = statements("embeddings")
+_UPLOADS = statements("uploads")
+_CONTENT_TYPES = {
+    SourceKind.CONVERSATION: ContentType.CONVERSATION,
+    SourceKind.EVENT: ContentType.EVENT,
+    SourceKind.UPLOAD: ContentType.FILE_UPLOAD,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRecord:
+    """One record whose objects are stored, ready for its rows.
+
+    Attributes:
+        part: Its part of the segment.
+        files: The original of an upload, if it has one, and the transcript last.
+        private: Whether its source is private.
+    """
+
+    plan: RecordPlan
+    part: Segment
+    files: tuple[StoredFile, ...]
+    private: bool = False
+
+    @property
+    def content_hash(self) -> bytes:
+        """The digest of the transcript's text, which identifies a segment of a source."""
+        return self.files[-1].content_sha256
+
+    @property
+    def main_file(self) -> StoredFile:
+        """The file that opening the record shows: the original if there is one."""
+        return self.files[0]
+
+    def as_private(self) -> WrittenRecord:
+        """Return the record without changes to the graph: no new nodes, edges, aliases or candidates."""
+        filing = replace(self.plan.filing, new_nodes=(), beside=(), edges=(), aliases=(), candidates=())
+        return replace(self, plan=replace(self.plan, filing=filing), private=True)
+
+
+class RecordRows:
+    """Inserts the rows of the records of one batch."""
+
+    def __init__(
+        self,
+        context: Context,
+        writer: TranscriptWriter,
+        summarized: Summarized,
+        described: Described,
+        embedded: Embedded,
+    ) -> None:
+        self._context = context
+        self._settings = context.settings
+        self._writer = writer
+        self._summaries = summarized.summaries
+        self._keywords = described.keywords
+        self._embedded = embedded
+        self._lexer = Lexer(context.settings.language)
+
+    def insert(
+        self, tx: Transaction, record: WrittenRecord, models: UserModels | None
+    ) -> tuple[Committed, Addition | None]:
+        """Insert the rows of one record, unless it is stored already.
+
+        Args:
+            tx: The transaction of the commit; it has locked the graph shared.
+            record: The record.
+            models: The user's models; None if the batch has no vectors.
+
+        Returns:
+            The committed record, and what it adds to the shell of its node; None if it was stored already.
+
+        Raises:
+            ForbiddenError: The persona that sent the segment may no longer write to the node.
+        """
+        plan, ref = record.plan, record.plan.ref
+        summary, keywords = self._summaries[plan.record_id], self._keywords[plan.record_id]
+        # Vectors of a model that the user neither uses nor moves to are dropped.
+        usable = models is not None and models.adopt(self._embedded.model)
+        vectors = self._embedded.vectors.get(plan.record_id) if usable else None
+        source = f"{ref.source_kind.value}:{ref.source_id}"
+        known = tx.execute(
+            _QUERIES["already_stored"],
+            {"user_id": ref.user_id, "source": source, "content_hash": record.content_hash},
+        ).fetchone()
+        node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
+        if ref.persona_id is not None:
+            require_writable(tx, ref.persona_id, node.node_id)
+        path = "/".join((ref.user_slug, *node.names))
+        if known is not None:
+            stored = (known["record_id"], ref.trigger_id, path, summary.title, 0, False, known["created_at"])
+            return Committed(*stored, already_stored=True), None
+        schema = sql.Identifier(node.schema_name)
+        created_at = self._insert_record(tx, schema, record, summary, keywords, vectors)
+        passages = self._insert_passages(tx, schema, record, vectors)
+        for file in record.files:
+            self._insert_file(tx, schema, record, file, summary)
+        if vectors is None:
+            pending = {"record_id": plan.record_id, "node_id": node.node_id, "user_id": ref.user_id}
+            tx.execute(_EMBEDDINGS["insert_pending"], pending)
+        self._append_delta(tx, plan, node, summary, keywords, vectors)
+        is_current = vectors is not None and models is not None and models.current == self._embedded.model
+        addition = Addition(
+            node,
+            Keywords() if record.private else keywords,
+            vectors.summary if vectors is not None and is_current else None,
+        )
+        committed = Committed(
+            plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at
+        )
+        return committed, addition
+
+    def _append_delta(
+        self,
+        tx: Transaction,
+        plan: RecordPlan,
+        node: NodeRef,
+        summary: Summary,
+        keywords: Keywords,
+        vectors: Vectors | None,
+    ) -> None:
+        append_delta(
+            tx,
+            plan.record_id,
+            before={},
+            after={
+                "title": summary.title,
+                "summary": summary.text,
+                **{f"kw_{name}": words for name, words in asdict(keywords).items()},
+                "embedding_model": self._embedded.model if vectors is not None else None,
+                "node_id": str(node.node_id),
+            },
+            author=pipeline_author(self._context.language_model.name),
+            operation="create",
+            notes=plan.filing.notes,
+        )
+
+    def _insert_record(
+        self,
+        tx: Transaction,
+        schema: sql.Identifier,
+        record: WrittenRecord,
+        summary: Summary,
+        keywords: Keywords,
+        vectors: Vectors | None,
+    ) -> datetime:
+        plan, ref = record.plan, record.plan.ref
+        embedding = vectors.summary if vectors is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
+        row = tx.execute(
+            _QUERIES["insert_record"].format(schema=schema),
+            {
+                "record_id": plan.record_id,
+                "title": summary.title,
+                "summary": summary.text,
+                "embedding": Vector(embedding),
+                "embedding_pending": vectors is None,
+                "embedding_model": self._embedded.model if vectors is not None else None,
+                **{column: list(getattr(keywords, name)) for name, column in KEYWORD_COLUMNS.items()},
+                "content_type": _CONTENT_TYPES[ref.source_kind].value,
+                "trigger_type": ref.trigger_type.value,
+                "source_kind": ref.source_kind.value,
+                "source_id": ref.source_id,
+                "first_message": plan.filing.first_message,
+                "last_message": plan.filing.last_message,
+                "content_hash": record.content_hash,
+                "language": f"pg_catalog.{self._settings.language}",
+                "file_pointer": record.main_file.durable.key,
+                "occurred_at": record.part.occurred_at,
+            },
+        ).fetchone()
+        assert row is not None
+        created_at: datetime = row["created_at"]
+        return created_at
+
+    def _insert_passages(
+        self, tx: Transaction, schema: sql.Identifier, record: WrittenRecord, vectors: Vectors | None
+    ) -> int:
+        if not self._settings.ingestion.passages:
+            return 0
+        passages = list(self._writer.passages(record.part))
+        counts = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in passages]
+        lengths = window_lengths([total for _, _, total in counts])
+        for start in range(0, len(passages), _PASSAGES_AT_ONCE):
+            end = start + _PASSAGES_AT_ONCE
+            part, counted = passages[start:end], counts[start:end]
+            tx.execute(
+                _QUERIES["insert_passages"].format(schema=schema),
+                {
+                    "record_id": record.plan.record_id,
+                    "seq": [passage.seq for passage in part],
+                    "message": [passage.message.seq for passage in part],
+                    "author": [passage.message.author for passage in part],
+                    "byte_offset": [passage.byte_offset for passage in part],
+                    "byte_length": [passage.byte_length for passage in part],
+                    "embedding": [HalfVector(v) for v in vectors.passages[start:end]] if vectors else [],
+                    "window_embedding": [HalfVector(v) for v in vectors.windows[start:end]] if vectors else [],
+                    "lexemes": [" ".join(lexemes) for lexemes, _, _ in counted],
+                    "frequencies": [" ".join(map(str, frequencies)) for _, frequencies, _ in counted],
+                    "lexeme_count": [total for _, _, total in counted],
+                    "role": [passage.message.role.value for passage in part],
+                    "window_length": lengths[start:end],
+                },
+            )
+        return len(passages)
+
+    def _insert_file(
+        self, tx: Transaction, schema: sql.Identifier, record: WrittenRecord, file: StoredFile, summary: Summary
+    ) -> None:
+        ref, record_id = record.plan.ref, record.plan.record_id
+        file_id = uuid5(record_id, file.kind)
+        default_name = f"{record.part.occurred_at:%Y-%m-%d} {summary.title}.jsonl".replace("/", "-")
+        tx.execute(
+            _QUERIES["insert_file"].format(schema=schema),
+            {
+                "file_id": file_id,
+                "record_id": record_id,
+                "file_name": file.name or default_name,
+                "file_type": file.file_type,
+                "storage_path": file.durable.key,
+                "compression_state": CompressionState.ACTIVE.value,
+                "compression_format": file.compression,
+                "size_bytes": file.size_bytes,
+                "stored_bytes": file.durable.size_bytes,
+                "stored_sha256": bytes.fromhex(file.durable.sha256),
+                "content_sha256": file.content_sha256,
+                "member_offsets": file.layout.member_offsets,
+                "member_text_offsets": file.layout.member_text_offsets,
+            },
+        )
+        if file.kind == "original":
+            tx.execute(_UPLOADS["keep_original"], {"source_id": ref.source_id, "file_id": file_id})
