@@ -137,7 +137,7 @@ def test_diff_lists_changes(memory: Memory) -> None:
         (Revision(summary="x" * (MAX_SUMMARY_CHARACTERS + 1)), "summary: a text has 20,001 characters"),
         (Revision(title="x" * 501), "title: a text has 501"),
         (Revision(topics=["a", " "]), "topics: a text is empty"),
-        (Revision(dates=["x"] * 65), "dates are 65"),
+        (Revision(dates=["x"] * 65), "there are 65 dates"),
         (Revision(entities=["x" * 121]), "entities: a text has 121"),
     ],
 )
