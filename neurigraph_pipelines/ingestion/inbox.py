@@ -272,7 +272,7 @@ class _Intake:
                 return
             self._replace(before, message, digest)
         if self._ended and not message.complete:
-            raise ConflictError("The source has ended and accepts only complete messages: send the complete message.")
+            raise ConflictError("The source has ended: send the message once it is complete.")
         self.repaired += repaired
         self.redacted += redacted
 

@@ -204,7 +204,7 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
         tx.execute(_QUERIES["delete_pending"], key)
         return
     if record["summary"] != texts.summary:
-        raise ConflictError("the record was revised during embedding: embed it again")
+        raise ConflictError("the record was revised while it was being embedded: embed it again")
     in_place = record["embedding_pending"] or models.current == model
     of_record = _QUERIES["set_vectors"] if in_place else _QUERIES["set_next_vectors"]
     of_passage = _QUERIES["set_passage_vectors"] if in_place else _QUERIES["set_next_passage_vectors"]

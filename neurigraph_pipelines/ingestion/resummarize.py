@@ -204,7 +204,7 @@ def _summarize_again(context: Context, user_id: UUID, record_id: UUID, words: _W
     with context.database.pipeline() as tx:
         locked = lock_words(tx, user_id, record_id)
         if _words_of(tx, [record_id])[record_id] != words:
-            raise ConflictError("the record was revised during summarising: its words stay as they are now")
+            raise ConflictError("the record was revised while it was being summarised: its words stay as they are now")
         return replace_words(tx, locked, values, vector, context.embedder.model, pipeline_author(model.name))
 
 

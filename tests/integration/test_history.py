@@ -396,11 +396,11 @@ def test_superseded_record_is_not_searched(memory: Memory, remember: Remember) -
 
 def test_superseding_has_no_cycles(memory: Memory, remember: Remember) -> None:
     second, third = remember("the oak desk"), remember("the beech desk")
-    with pytest.raises(InvalidInputError, match="its own place"):
+    with pytest.raises(InvalidInputError, match="cannot supersede itself"):
         memory.supersede(memory.record_id)
     memory.supersede(second.record_id)
     second.supersede(third.record_id)
-    with pytest.raises(ConflictError, match="superseded by it"):
+    with pytest.raises(ConflictError, match="superseded by this one"):
         third.supersede(memory.record_id)
     memory.supersede(third.record_id)  # from one to another
     assert memory.deltas[0].before == {"superseded_by": str(second.record_id)}

@@ -221,6 +221,6 @@ def test_cli_errors(memory: tuple[User, Claims, list[str]], run: Ask) -> None:
         (("revise", old, "--title", "x", "--expected-delta", absent), 1, "read it again"),
         (("supersede", old), 2, "--by, or --undo"),
         (("supersede", old, "--by", new, "--undo"), 2, "--by, or --undo"),
-        (("supersede", old, "--by", old), 2, "its own place"),
+        (("supersede", old, "--by", old), 2, "cannot supersede itself"),
     ):
         assert complaint in run(*arguments, code=code)

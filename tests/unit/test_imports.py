@@ -104,7 +104,7 @@ def test_unknown_and_wrong_formats(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="looks like the format claude, not chatgpt"):
         read_conversations(path, "chatgpt")
     (tmp_path / "y.json").write_bytes(b'[{"messages": []}]')
-    with pytest.raises(InvalidInputError, match="one conversation a line"):
+    with pytest.raises(InvalidInputError, match="one conversation per line"):
         read_conversations(tmp_path / "y.json", "jsonl")
     (tmp_path / "z.txt").write_bytes(b"hello")
     with pytest.raises(InvalidInputError, match="not JSON"):
