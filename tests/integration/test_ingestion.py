@@ -191,7 +191,7 @@ def test_changed_text_keeps_first_version(here: Installation, bob: tuple[User, C
     source_id = converse(here, claims, "first words", external_id="talk")
     inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
-        result = inbox.append(tx, SourceKind.CONVERSATION, source_id, messages("other content", "new words"))
+        result = inbox.append(tx, SourceKind.CONVERSATION, source_id, messages("other words", "new words"))
     assert (result.added, result.known, result.conflicts) == (1, 0, ("m1",))
     (kept,) = rows(here, "SELECT content FROM neurigraph.messages WHERE source_id = %s AND seq = 1", source_id)
     assert kept["content"] == "first words"

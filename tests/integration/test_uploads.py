@@ -593,4 +593,4 @@ def test_sensor_requests_upload_run(
         (folder / "another.txt").write_bytes(b"The shop of Bryher opens at six.")
         skipped = tick()
         assert isinstance(skipped, dg.SkipReason)
-        assert "just now" in (skipped.skip_message or "")
+        assert "already taking in files" in (skipped.skip_message or "")
