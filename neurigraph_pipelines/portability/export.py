@@ -23,7 +23,7 @@ from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.portability.archive import FORMAT, OBJECTS, ArchiveWriter, ZipWriter
 from neurigraph_pipelines.portability.tables import Table, shared_tables, tables_of
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.statements import numbered, statements
+from neurigraph_pipelines.statements import newest, statements
 
 VERSION = 1
 """Of the layout; another one says that older readers would misread it."""
@@ -130,8 +130,8 @@ class _Export:
                 "neurigraph": neurigraph_pipelines.__version__,
                 "exported_at": datetime.now(UTC),
                 "user": user,
-                "shared_ddl": len(numbered("shared")),
-                "node_ddl": len(numbered("node")),
+                "shared_ddl": newest("shared"),
+                "node_ddl": newest("node"),
                 "rows": dict(self._report.rows),
                 "lost_objects": self._report.lost,
             }

@@ -25,7 +25,7 @@ from neurigraph_pipelines.portability.archive import OBJECTS, ArchiveReader, Ent
 from neurigraph_pipelines.portability.export import VERSION
 from neurigraph_pipelines.portability.tables import SHARED, Table, references_in, shared_tables, tables_of
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.statements import numbered, statements
+from neurigraph_pipelines.statements import BASELINE, newest, statements
 
 _QUERIES = statements("portability")
 _MAX_LINE_BYTES = 256 << 20
@@ -141,8 +141,11 @@ class _Restore:
 
     def _node(self, node_id: UUID, names: Sequence[str], version: int) -> None:
         """The tables of a node as they were when it was exported, its rows, and what newer tables have more."""
-        if not 1 <= version <= len(numbered("node")):
-            raise InvalidInputError(f"the export has a node of DDL {version}, which does not exist")
+        if not BASELINE["node"] <= version <= newest("node"):
+            raise InvalidInputError(
+                f"the export has a node of DDL {version}, and this version reads {BASELINE['node']} to "
+                f"{newest('node')}: restore it with the version that made it, upgrade, and export it again"
+            )
         # No export chooses where its tables lie.
         schema_name = free_schema_name(self._tx, self._restored.slug, names[1:], node_id)
         self._tx.execute(_QUERIES["set_schema_name"], {"node_id": node_id, "schema_name": schema_name})
@@ -240,8 +243,8 @@ def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
     try:
         newer = (
             manifest["version"] > VERSION
-            or manifest["shared_ddl"] > len(numbered("shared"))
-            or manifest["node_ddl"] > len(numbered("node"))
+            or manifest["shared_ddl"] > newest("shared")
+            or manifest["node_ddl"] > newest("node")
         )
         known = manifest["user"]["slug"]
         UUID(manifest["user"]["user_id"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -20,7 +21,6 @@ from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import new_user, node_rows, rows
-from tests.support.older_nodes import take_back
 
 
 @pytest.fixture
@@ -474,11 +474,12 @@ def test_a_message_is_read_without_waking_its_file(file: StoredFile) -> None:
     assert file.events == ["decompressed", "compressed"]
 
 
-def test_a_file_of_an_older_node_is_opened_and_has_its_digest(shared_installation: Installation) -> None:
+def test_a_file_of_an_older_node_is_opened_and_has_its_digest(
+    shared_installation: Installation, later_node_ddl: Callable[[], int]
+) -> None:
     file = store_file(shared_installation)
     text, before = file.open().content, file.row
-    with shared_installation.database.owner() as tx:
-        take_back(tx, file.place.node_id, file.place.schema_name, 2)
+    later_node_ddl()
     assert control.file_state(file.here.database, file.claims, file.file_id).last_failure is None
     assert sweep_days(file, dry_run=True) == 0
     assert file.open().content == text

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -27,7 +28,6 @@ from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
@@ -35,7 +35,6 @@ from tests.support.command_line import run_cli
 from tests.support.exported_user import QUESTIONS, Source, export, exported_user, restore
 from tests.support.files import store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows, schemas_of
-from tests.support.older_nodes import take_back
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +117,10 @@ def test_where_the_user_is_nothing_is_restored(source: Source, installation: Ins
 
 
 def test_nodes_of_earlier_versions_are_brought_up_to_date(
-    shared_installation: Installation, installation: Installation, tmp_path: Path
+    shared_installation: Installation,
+    installation: Installation,
+    tmp_path: Path,
+    later_node_ddl: Callable[[], int],
 ) -> None:
     user, claims = new_user(shared_installation)
     converse(shared_installation, claims, "#Family/Dave Dave sails.", "#Notes He reads.", "@Ana:sister Yes.")
@@ -126,18 +128,11 @@ def test_nodes_of_earlier_versions_are_brought_up_to_date(
     question = Question("Who sails?")
     embedder = WordEmbedder()
     before = search(shared_installation.database, embedder, shared_installation.settings, claims, question)
-    nodes = rows(
-        shared_installation,
-        "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s ORDER BY layer_depth",
-        user.user_id,
-    )
-    with shared_installation.database.owner() as tx:
-        for version, node in enumerate(nodes[1:], start=2):
-            take_back(tx, node["node_id"], node["schema_name"], version)
+    newest = later_node_ddl()
     export(shared_installation, user, tmp_path / "export")
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
-    assert versions == [{"version": len(numbered("node"))}]
+    assert versions == [{"version": newest}]
     assert search(installation.database, embedder, installation.settings, claims, question) == before
     assert not verify(installation.database, installation.objects).findings
 
