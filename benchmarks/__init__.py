@@ -1,4 +1,4 @@
-"""What Neurigraph costs: one module a benchmark, each with a function ``run`` that gives a section of the page.
+"""Benchmarks: one module each, with a function ``run`` that returns a section of ``docs/benchmarks.md``.
 
-Correctness is for the tests; nothing here fails because a figure is bad.
+Tests check correctness; nothing here fails because of a bad figure.
 """

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME ...]``: measure, print, and keep the figures in ``docs/benchmarks.md``."""
+"""``python -m benchmarks [NAME ...]``: measure, print, and write the figures to ``docs/benchmarks.md``."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from benchmarks.retrieval import comparison, nodes
 
 
 def measure_embedding(_: Bench) -> Section:
-    """The benchmark of the local models, which prints Markdown by itself."""
+    """Run the benchmark of the local models, which prints Markdown."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         embedding.main()
     return Section(
         "The local embedder and the token counters",
-        "The model in 8 bits beside the exact one, in turns, on batches of a thousand tokens; load time and memory in "
-        "a process of their own; token counters on English prose.",
+        "The 8-bit model and the exact one, alternating, on batches of a thousand tokens. Load time and memory in a "
+        "separate process. Token counters on English prose.",
         printed.getvalue().strip(),
     )
 
@@ -62,11 +62,15 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure what Neurigraph costs.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is named")
-    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works, not how fast")
-    parser.add_argument("--large", action="store_true", help="the biggest sizes, too: an hour and 15 GB more")
-    parser.add_argument("--output", type=Path, help="the page to write; docs/benchmarks.md unless --quick")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure Neurigraph's speed, memory and search quality."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="few repetitions, to check that it works")
+    parser.add_argument("--large", action="store_true", help="also the biggest sizes: an hour and 15 GB more")
+    parser.add_argument(
+        "--output", type=Path, help="the page to write; default: docs/benchmarks.md, or none with --quick"
+    )
     chosen = parser.parse_args()
     unknown = set(chosen.names) - set(BENCHMARKS)
     if unknown:

@@ -1,4 +1,4 @@
-"""What it costs that the database decides who sees what: the same questions with its guards and without them."""
+"""Cost of access checks in the database: the same questions with and without them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject, grant
 from neurigraph_pipelines.wiring import Installation
 
@@ -25,14 +25,14 @@ QUICK_SIZES = ((200, 5),)
 LARGE_SIZES = (*SIZES, (20_000, 1_000))
 REPEATS = 101
 
-_METHOD = """Two installations with the same memories (384 dimensions, twenty messages a record). In one all is as it
-is: claims are signed and checked, search asks who sees what, tables have their policies. In the other claims are taken
-as they are stated, everybody sees the whole graph, and row-level security is off. The owner's questions through
-`retrieval.search`, in turns, nothing kept; and a page of a node's records, read from its tables. Beside them a third
-party in the guarded installation to whom every node was granted by itself: of what is counted for the owner it is told
-nothing."""
+_METHOD = """Two installations have the same memories (384 dimensions, twenty messages a record). In one, everything is
+as usual: claims are signed and checked, search asks who sees what, tables have their policies. In the other, claims
+are trusted, everybody sees the whole graph, and row-level security is off. The owner's questions go through
+`retrieval.search`, alternating, without cached answers; and a page of a node's records is read from its tables. A
+third party in the guarded installation has a grant on every single node; it gets none of the statistics that are
+stored for the owner."""
 
-# What whoever searches is asked without the guards; the rest of the search is the same.
+# Replaces the checks of a search; the rest of the search is the same.
 _UNGUARDED = """
 CREATE OR REPLACE FUNCTION neurigraph.claims() RETURNS jsonb LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT current_setting('request.jwt.claims', true)::jsonb $$;
@@ -58,13 +58,13 @@ $$;
 
 
 def run(bench: Bench) -> Section:
-    """A small and a middling graph, and a large one where that is wanted."""
+    """Measure a small and a medium graph, and with ``--large`` a large one."""
     rows = []
     for memories, nodes in QUICK_SIZES if bench.quick else LARGE_SIZES if bench.large else SIZES:
         bench.say(f"{memories:,} messages in {nodes:,} nodes")
         rows += _measure(bench, memories, nodes, 5 if bench.quick else REPEATS)
     header = ("messages", "nodes", "call", "without ms", "with ms", "with ÷ without", "third party ms")
-    return Section("Who may see what", _METHOD, table(header, rows))
+    return Section("Access checks", _METHOD, table(header, rows))
 
 
 def _measure(bench: Bench, memories: int, nodes: int, repeats: int) -> list[list[str]]:
@@ -107,7 +107,7 @@ def _grant_everything(installation: Installation, owner: Claims) -> None:
 def _searcher(installation: Installation, graph: Graph, claims: Claims) -> Callable[[], object]:
     settings = installation.settings.model_copy(update={"answer_cache_entries": 0})
     embedder, questions = SyntheticEmbedder(graph.questions), cycle(graph.questions)
-    return lambda: search(installation.database, embedder, settings, claims, Question(next(questions).text))
+    return lambda: phase_one(installation.database, embedder, settings, claims, Question(next(questions).text))
 
 
 def _reader(installation: Installation, _: Graph, claims: Claims) -> Callable[[], object]:

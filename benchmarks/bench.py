@@ -1,4 +1,4 @@
-"""What every benchmark is given: a real server, fresh installations in it, a folder, and whether to be quick."""
+"""The environment of a benchmark: a real server, new installations in it, a folder, and the requested size."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _SECRET = "what signs the claims of benchmarks, long enough"
 
 
 class SkippedError(Exception):
-    """A benchmark cannot run here; the message says why, and its section stays as it was."""
+    """A benchmark cannot run here; the message says why, and its section stays unchanged."""
 
 
 class Bench:
     """One run of benchmarks; a context manager that leaves no process and no file behind.
 
     Args:
-        quick: Only show that everything works: few repetitions, small inputs.
-        large: Take the biggest inputs, too, which need an hour.
+        quick: Only check that everything works: few repetitions, small inputs.
+        large: Also use the biggest inputs, which need an hour.
     """
 
     def __init__(self, *, quick: bool, large: bool = False) -> None:
@@ -59,22 +59,22 @@ class Bench:
         self._open.close()
 
     def say(self, text: str) -> None:
-        """Tell whoever waits how far it is."""
+        """Print progress to stderr."""
         print(f"  {text}", file=sys.stderr, flush=True)
 
     @cached_property
     def server(self) -> ServerLease:
-        """One embedded server for all benchmarks."""
+        """The embedded server that all benchmarks share."""
         return self._open.enter_context(EmbeddedPostgres(self.folder).lease())
 
     def database(self, name: str) -> str:
-        """The address of a database of this name, made when absent, as its superuser."""
+        """Return a superuser's address of the database ``name``, which is created if it does not exist."""
         ensure_database(self._url("postgres"), name)
         return self._url(name)
 
     @contextmanager
     def installation(self) -> Iterator[Installation]:
-        """A migrated installation with a database and a home of its own, offline models, and nothing in it."""
+        """Yield an empty migrated installation with its own database and home, and offline models."""
         name = f"bench_{uuid4().hex}"
         home = self.folder / name
         home.mkdir()
@@ -94,7 +94,7 @@ class Bench:
             yield installation
 
     def environment(self, installation: Installation) -> dict[str, str]:
-        """The environment in which another process opens the same installation."""
+        """Return the environment variables with which another process opens the same installation."""
         return {
             **os.environ,
             "NEURIGRAPH_HOME": str(installation.home),
@@ -105,7 +105,7 @@ class Bench:
         }
 
     def circumstances(self) -> str:
-        """When, on what, and how busy it was already."""
+        """Describe date, machine, versions and load."""
         with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
             row = connection.execute(
                 "SELECT current_setting('server_version'), "
@@ -124,14 +124,14 @@ class Bench:
 
 
 def forget_own_settings() -> None:
-    """Take whoever's settings out of the environment: what is measured is what the page says."""
+    """Remove the caller's settings from the environment, so that they do not affect the figures."""
     for name in [name for name in os.environ if name.startswith(_FOREIGN_SETTINGS)]:
         del os.environ[name]
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
 
 
 def in_turns(works: Sequence[Callable[[], object]], repeats: int) -> list[list[float]]:
-    """Seconds of each, taken in turns so that a busy moment hits all alike; the first of each is not counted."""
+    """Return the seconds of each, alternating, so that a busy moment affects all. The first of each is dropped."""
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(repeats + 1):
         for taken, work in zip(seconds, works, strict=True):

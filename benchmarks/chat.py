@@ -1,6 +1,6 @@
-"""Made-up conversations that read like somebody planning things with an assistant; the same number, the same text.
+"""Synthetic conversations of a person who plans things with an assistant. A number always gives the same text.
 
-For throughput only: what retrieval finds is measured on real conversations.
+For throughput only; search quality is measured on real conversations.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ _DAYS = ("Monday", "Tuesday", "next Thursday", "Friday", "the weekend", "the 14t
 
 
 def reference(number: int) -> str:
-    """A word that only this conversation has."""
+    """Return a word that only this conversation contains."""
     return f"ref{number:06d}"
 
 
 def conversation(number: int) -> NewConversation:
-    """Conversation ``number``: 20 to 30 messages of 20 to 60 words in turns, about one subject, and ended."""
+    """Return conversation ``number``: 20 to 30 alternating messages of 20 to 60 words about one subject, ended."""
     chance = random.Random(number)
     subject = chance.choice(_SUBJECTS)
     start = _START + timedelta(hours=6 * number)
@@ -99,7 +99,7 @@ def conversation(number: int) -> NewConversation:
 
 
 def conversations(first: int, count: int) -> Iterator[NewConversation]:
-    """Conversations ``first`` to ``first + count - 1``."""
+    """Return conversations ``first`` to ``first + count - 1``."""
     return map(conversation, range(first, first + count))
 
 

@@ -1,4 +1,4 @@
-"""What one look for chunks costs the database, with a hundred thousand conversations going on at once."""
+"""Database cost of one search for chunks with a hundred thousand open conversations."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from psycopg import sql
 
 from benchmarks.bench import Bench
 from benchmarks.report import Section, spread, table
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.detection import TAILS_AT_ONCE, detect_chunks
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
 OPEN, QUICK_OPEN = 100_000, 2_000
 MESSAGES, MESSAGE_TOKENS = 1_000, 560
 TICKS = 7
 
-_METHOD = f"""One tick of `chunk_threshold_sensor` without Dagster, against so many open conversations. Database time is
-what Postgres counts as active in `pg_stat_database`, without the way to and fro; the whole tick is measured on the
-clock. A long conversation has {MESSAGES:,} messages of {MESSAGE_TOKENS} tokens, user and assistant in turns, and is cut
-in one look. One look takes up at most {TAILS_AT_ONCE} conversations; the others wait for the next."""
+_METHOD = f"""One tick of `chunk_threshold_sensor` without Dagster, with many open conversations. Database time is what
+Postgres counts as active in `pg_stat_database`, without network round trips; the whole tick is wall time. A long
+conversation has {MESSAGES:,} messages of {MESSAGE_TOKENS} tokens, alternating between user and assistant, and is cut
+in one tick. One tick handles at most {TAILS_AT_ONCE} conversations; the others wait for the next."""
 
 _OPEN = sql.SQL(
     "INSERT INTO neurigraph.sources (user_id, kind, external_id, last_message, untriggered_tokens) "
@@ -64,7 +63,7 @@ def run(bench: Bench) -> Section:
     count = QUICK_OPEN if bench.quick else OPEN
     ticks = 2 if bench.quick else TICKS
     with bench.installation() as installation:
-        # One connection: what it has done is told when it is asked to.
+        # One connection, so that it can be asked to flush its statistics.
         settings = installation.settings.model_copy(update={"database_pool_size": 1})
         user_id = create_user(installation.database, "chunks")[0].user_id
         name = psycopg.conninfo.conninfo_to_dict(installation.administrator_url)["dbname"]
@@ -74,7 +73,7 @@ def run(bench: Bench) -> Section:
             psycopg.connect(observer, autocommit=True) as watching,
             Installation(settings) as alone,
         ):
-            clock = _Clock(watching, str(name), alone.database, settings)
+            clock = _Clock(watching, str(name), alone.context)
             administrator.execute(_OPEN, {"user_id": user_id, "count": count})
             administrator.execute(_SETTLE)
             rows = [_row(f"{count:,} open, none long", [clock.tick() for _ in range(ticks)])]
@@ -83,42 +82,41 @@ def run(bench: Bench) -> Section:
             for _ in range(ticks):
                 _add_long(administrator, user_id, 1)
                 looks.append(clock.tick())
-            rows.append(_row("and 1 long, to be cut", looks))
+            rows.append(_row("plus 1 long, to be cut", looks))
             looks = []
             for _ in range(ticks):
                 _add_long(administrator, user_id, TAILS_AT_ONCE)
                 looks.append(clock.tick())
-            rows.append(_row(f"and {TAILS_AT_ONCE} long, to be cut", looks))
+            rows.append(_row(f"plus {TAILS_AT_ONCE} long, to be cut", looks))
             bench.say("all of them waiting")
             administrator.execute(_ALL_WAIT, {"changed": False})
             administrator.execute(_SETTLE)
-            rows.append(_row("all beyond the watch, and unchanged since", [clock.tick() for _ in range(ticks)]))
+            rows.append(_row("all above the watch threshold, unchanged", [clock.tick() for _ in range(ticks)]))
             administrator.execute(_ALL_WAIT, {"changed": True})
             administrator.execute(_SETTLE)
-            rows.append(_row("all beyond the watch, and all changed", [clock.tick() for _ in range(ticks)]))
+            rows.append(_row("all above the watch threshold, all changed", [clock.tick() for _ in range(ticks)]))
     header = ("open conversations", "segments found", "database ms", "whole tick ms")
-    return Section("Looking for chunks", _METHOD, table(header, rows))
+    return Section("Finding chunks to store", _METHOD, table(header, rows))
 
 
 class _Clock:
-    """Takes the time of one look, as the database counts it."""
+    """Times one tick, as the database counts it."""
 
-    def __init__(self, watching: psycopg.Connection[Any], name: str, database: Database, settings: Settings) -> None:
+    def __init__(self, watching: psycopg.Connection[Any], name: str, context: Context) -> None:
         self._watching = watching
         self._name = name
-        self._database = database
-        self._settings = settings
+        self._context = context
         self.tick()  # the first one connects and fills the caches
 
     def tick(self) -> _Tick:
         before = self._active()
         started = time.perf_counter()
-        found = detect_chunks(self._database, self._settings)
+        found = detect_chunks(self._context)
         whole = time.perf_counter() - started
         return _Tick(found, self._active() - before, whole * 1_000)
 
     def _active(self) -> float:
-        with self._database.pipeline() as tx:
+        with self._context.database.pipeline() as tx:
             tx.execute(_FLUSH)
         row = self._watching.execute(_ACTIVE, {"name": self._name}).fetchone()
         assert row is not None

@@ -1,4 +1,4 @@
-"""How long Dagster waits for our code: paid at each start of a run's worker, of the daemon and of the webserver."""
+"""Load time of the code location, paid at each start of a run's worker, the daemon and the webserver."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ PROGRAMS = {
     "the code location": "from neurigraph_pipelines.definitions import defs; defs.get_repository_def()",
 }
 
-_METHOD = """A fresh Python process for each, in turns, from its start to its end: one that does nothing, one that
-imports Dagster, and one that imports `neurigraph_pipelines.definitions` and makes the repository of it, which is what
-a code server does. CPU is user and system time of that process."""
+_METHOD = """Each program runs in a new Python process, alternating, timed from start to exit: one that does nothing,
+one that imports Dagster, and one that imports `neurigraph_pipelines.definitions` and builds its repository, as a code
+server does. CPU is user and system time of that process."""
 
 
 def run(bench: Bench) -> Section:
-    """Measure all programs in turns."""
+    """Measure all programs, alternating."""
     wall: dict[str, list[float]] = {name: [] for name in PROGRAMS}
     cpu: dict[str, list[float]] = {name: [] for name in PROGRAMS}
     for program in PROGRAMS.values():
-        _run(program)  # compiles what was not compiled, and warms the cache of files
+        _run(program)  # compiles bytecode and warms the file cache
     for _ in range(2 if bench.quick else REPEATS):
         for name, program in PROGRAMS.items():
             taken, used = _run(program)

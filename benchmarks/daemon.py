@@ -1,4 +1,4 @@
-"""From "ended" to "searchable" under a real Dagster daemon, and what the time is spent on."""
+"""Time from "ended" to "searchable" with a real Dagster daemon, and its parts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, SourceKind
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.wiring import Installation
 
@@ -30,12 +30,12 @@ SENSOR_SECONDS = 5.0
 POLL_SECONDS = 0.25
 PATIENCE_SECONDS = 180.0
 
-_METHOD = """Dagster's webserver and daemon run as `neurigraph up` runs them. A conversation of 20 to 30 messages is put
-into the inbox and ended at a random moment of the sensor's five seconds; from then on it is searched for four times a
-second until a search returns its record. Where the time went is read from Dagster's own record of the run: until the
-sensor's tick asked for a run, in the queue, until the worker's first step could start, and in the steps until the
-record was found. The first conversation after the start is not counted. Then fifty end at once. The baseline is the
-same job on conversations of the same kind in this process, without Dagster, in the same installation."""
+_METHOD = """Dagster's webserver and daemon run as `neurigraph up` runs them. A conversation of 20 to 30 messages is
+put into the inbox and ended at a random moment of the sensor's five seconds. From then on a search runs four times a
+second until it returns the record. The parts come from Dagster's own record of the run: until the sensor's tick
+requested the run, in the queue, until the worker's first step could start, and in the steps until the record was
+found. The first conversation after the start is not counted. Then fifty conversations end at once. The baseline is the
+same job on similar conversations in this process, without Dagster, in the same installation."""
 
 _RUNS = """{ runsOrError { ... on Runs { results { runId status jobName
     stats { ... on RunStatsSnapshot { enqueuedTime launchTime startTime endTime } } } } } }"""
@@ -43,7 +43,7 @@ _RUNS = """{ runsOrError { ... on Runs { results { runId status jobName
 
 @dataclass(frozen=True, slots=True)
 class _Life:
-    """One conversation's way, in seconds since the epoch."""
+    """Times of one conversation, in seconds since the epoch."""
 
     ended: float
     enqueued: float
@@ -53,7 +53,7 @@ class _Life:
 
     @property
     def parts(self) -> dict[str, float]:
-        """Seconds of each part of the way."""
+        """Return the seconds of each part."""
         return {
             "waiting for the sensor's tick": self.enqueued - self.ended,
             "in the queue": self.launched - self.enqueued,
@@ -64,17 +64,17 @@ class _Life:
 
 
 class _Application:
-    """What an application does: puts conversations in, ends them, and searches."""
+    """An application that adds conversations, ends them and searches."""
 
     def __init__(self, installation: Installation, user: User) -> None:
         self._installation = installation
         self._user = user
         self._claims = Claims.of_user(user.user_id)
-        self._inbox = Inbox(installation.tokens, installation.settings)
+        self._inbox = Inbox(installation.context)
         self._numbers = iter(range(1_000_000))
 
     def put(self) -> int:
-        """A new conversation that goes on; returns its number."""
+        """Add a new open conversation and return its number."""
         number_ = next(self._numbers)
         chat = conversation(number_)
         with self._installation.database.agent(self._claims) as tx:
@@ -85,7 +85,7 @@ class _Application:
         return number_
 
     def end(self, number_: int) -> float:
-        """End it; returns when that was committed."""
+        """End a conversation and return the time of the commit."""
         with self._installation.database.agent(self._claims) as tx:
             source_id, _ = self._inbox.open_source(
                 tx, self._user.user_id, SourceKind.CONVERSATION, external_id=f"chat-{number_}"
@@ -94,21 +94,21 @@ class _Application:
         return time.time()
 
     def finds(self, number_: int) -> bool:
-        """Whether a search returns its record."""
+        """Return whether a search finds its record."""
         installation = self._installation
         question = Question(f"What did I file under {reference(number_)}?")
-        answer = search(installation.database, installation.embedder, installation.settings, self._claims, question)
+        answer = phase_one(installation.database, installation.embedder, installation.settings, self._claims, question)
         return any(hit["source"]["external_id"] == f"chat-{number_}" for hit in answer.hits)
 
     def store_here(self) -> None:
-        """Run the whole job on what has ended, in this process."""
+        """Run the whole job on ended conversations in this process."""
         installation = self._installation
-        for result in run_due(installation.adapters, installation.settings, "benchmark", self._user.user_id):
+        for result in run_due(installation.context, "benchmark", self._user.user_id):
             assert not result.returned, result.returned
 
 
 def run(bench: Bench) -> Section:
-    """One by one, then a burst, then without Dagster."""
+    """Measure single conversations, then a burst, then the same without Dagster."""
     singles, burst = (1, 3) if bench.quick else (ONE_BY_ONE, BURST)
     with bench.installation() as installation, _exported(bench.environment(installation)):
         application = _Application(installation, create_user(installation.database, "daemon")[0])
@@ -125,11 +125,11 @@ def run(bench: Bench) -> Section:
         bench.say("without Dagster")
         alone = [_alone(application, 1) for _ in range(singles)]
         together = _alone(application, burst)
-    return Section("From ended to searchable", _METHOD, _tables(lives, waits, runs, alone, together))
+    return Section("Time from ended to searchable", _METHOD, _tables(lives, waits, runs, alone, together))
 
 
 def _one(application: _Application, stack: LocalStack, phase: float) -> _Life:
-    """End one conversation after ``phase`` seconds, and follow it until its run is over."""
+    """End one conversation after ``phase`` seconds and wait until its run is over."""
     number_ = application.put()
     known = {run["runId"] for run in _runs(stack)}
     time.sleep(phase)
@@ -154,7 +154,7 @@ def _burst(application: _Application, stack: LocalStack, count: int) -> tuple[li
 
 
 def _found(application: _Application, stack: LocalStack, numbers: Sequence[int]) -> Iterator[float]:
-    """The moments at which conversations are found, asked for in turn: records are committed in order of their end."""
+    """Yield the time at which each conversation is found. Records are committed in the order in which they ended."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     for number_ in numbers:
         while not application.finds(number_):
@@ -186,7 +186,7 @@ def _tables(lives: Sequence[_Life], waits: Sequence[float], runs: int, alone: Se
         [
             ["half of them searchable", number(percentile(waits, 50))],
             ["all of them searchable", number(max(waits))],
-            ["runs that it took", str(runs)],
+            ["runs", str(runs)],
             ["the same in this process", number(together)],
         ],
     )
@@ -194,7 +194,7 @@ def _tables(lives: Sequence[_Life], waits: Sequence[float], runs: int, alone: Se
 
 
 def _idle_runs(stack: LocalStack) -> list[dict[str, Any]]:
-    """All runs of the ingestion job, newest first, once none is going on."""
+    """Wait until no run is active, and return all runs of the ingestion job, newest first."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         stack.check()
@@ -208,7 +208,7 @@ def _idle_runs(stack: LocalStack) -> list[dict[str, Any]]:
 
 
 def _runs(stack: LocalStack) -> list[dict[str, Any]]:
-    """What Dagster's own page of runs knows."""
+    """Return the runs of the ingestion job from Dagster's GraphQL API."""
     request = urllib.request.Request(
         f"{stack.ui.url}/graphql",
         data=json.dumps({"query": _RUNS}).encode(),
@@ -221,7 +221,7 @@ def _runs(stack: LocalStack) -> list[dict[str, Any]]:
 
 @contextmanager
 def _exported(environment: Mapping[str, str]) -> Iterator[None]:
-    """Children of this process get ``environment``."""
+    """Give ``environment`` to child processes."""
     before = dict(os.environ)
     os.environ.update(environment)
     try:

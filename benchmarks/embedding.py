@@ -1,7 +1,7 @@
-"""What the local embedder and the token counters cost on this machine.
+"""Speed and memory of the local embedder and the token counters on this machine.
 
-Prints Markdown. Run with ``python -m benchmarks.embedding``; takes about half a minute and nothing but the installed
-packages. Medians; ratios are between figures of the same process and hold better than milliseconds.
+Prints Markdown. Run with ``python -m benchmarks.embedding``; takes about half a minute and needs only the installed
+packages. Figures are medians; ratios are between figures of the same process and vary less than milliseconds.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ def main() -> None:
             fast, exact = (texts / seconds for seconds in alternating([runner(s, texts, tokens) for s in sessions]))
             print(f"| texts a second at {tokens} tokens | {fast:.0f} | {exact:.0f} | {fast / exact:.1f} |")
         before, loaded, fresh, after = resident(cache_dir)
-        print(f"| first text of a process, graph built before | {loaded} s | | |")
-        print(f"| first text of an installation: the graph is built | {built:.1f} s | | |")
+        print(f"| first text of a process, graph already built | {loaded} s | | |")
+        print(f"| first text of an installation, graph is built | {built:.1f} s | | |")
         print(f"| resident memory before, loaded, after work | {before}, {fresh}, {after} MB | | |")
     print_token_counters()
 
 
 def alternating(runs: list[Callable[[], Any]]) -> list[float]:
-    """Median seconds of each, taken in turns so that a busy moment hits all alike."""
+    """Return the median seconds of each, alternating, so that a busy moment affects all alike."""
     for run in runs:
         run()
     seconds: list[list[float]] = [[] for _ in runs]
@@ -89,14 +89,14 @@ def alternating(runs: list[Callable[[], Any]]) -> list[float]:
 
 
 def runner(session: Any, texts: int, tokens: int) -> Callable[[], Any]:
-    """One run of the model over texts of exactly so many tokens."""
+    """Return a function that runs the model over texts of exactly ``tokens`` tokens."""
     ids = np.random.default_rng(7).integers(1_000, 30_000, (texts, tokens))
     mask = np.ones_like(ids)
     return lambda: session.run(None, {"input_ids": ids, "attention_mask": mask})
 
 
 def resident(cache_dir: Path) -> list[str]:
-    """Memory in MB and load time in a process of its own."""
+    """Measure memory in MB and load time in a separate process."""
     command = [sys.executable, "-c", RESIDENT, str(cache_dir)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
@@ -107,7 +107,7 @@ def count_all(count: Callable[[str], int], texts: list[str]) -> int:
 
 
 def print_token_counters() -> None:
-    """Throughput of the estimate, and of tiktoken where ``TIKTOKEN_CACHE_DIR`` has the encoding."""
+    """Print the throughput of the estimate, and of tiktoken if ``TIKTOKEN_CACHE_DIR`` has the encoding."""
     text = PROSE * 5_000
     megabytes = len(text) / 1e6
     counters: dict[str, Callable[[str], int]] = {"estimate": estimate_tokens}

@@ -1,4 +1,4 @@
-"""What forgetting costs: a user with many memories, against a cascading delete of as many rows of one plain table."""
+"""Cost of forgetting a user with many memories, against a cascading delete of as many rows of one plain table."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ MESSAGES = 10
 REPEATS = 3
 BESIDE = "beside"
 
-_METHOD = f"""A user with {MEMORIES:,} memories in {NODES} nodes, each memory of {MESSAGES} messages with one file of
-two small objects in a local folder, is forgotten: rows, schemas, then objects. Another user of a tenth of that stays.
-The baseline, in turns with it: the one row of a plain parent table is deleted, and with it by `ON DELETE CASCADE` as
-many rows of one flat table (an id, the parent's with an index, 200 characters) as the receipt counts, committed. *One
-record* is one of the other user's, afterwards."""
+_METHOD = f"""A user with {MEMORIES:,} memories in {NODES} nodes is forgotten: rows, schemas, then objects. Each memory
+has {MESSAGES} messages and one file of two small objects in a local folder. Another user with a tenth of that stays.
+The baseline alternates with it: deleting the one row of a plain parent table, and with it by `ON DELETE CASCADE` as
+many rows of one flat table (an id, the parent's id with an index, 200 characters) as the receipt counts, committed.
+*One record* is a record of the other user, forgotten afterwards."""
 
 _RECORDS = """
 INSERT INTO {schema}.metadata_records (
@@ -97,7 +97,7 @@ FROM sources AS s CROSS JOIN generate_series(1, %(messages)s) AS m (seq)
 
 
 def run(bench: Bench) -> Section:
-    """Forget a user and delete plain rows in turns, then one record."""
+    """Forget a user and delete plain rows, alternating; then forget one record."""
     memories, nodes = (QUICK_MEMORIES, QUICK_NODES) if bench.quick else (MEMORIES, NODES)
     with bench.installation() as installation, psycopg.connect(installation.administrator_url) as plain:
         other = _fill(installation, BESIDE, memories // 10, max(nodes // 10, 1))
@@ -113,7 +113,7 @@ def run(bench: Bench) -> Section:
         record = _forget_record(installation, other)
     ratios = [ours / theirs for ours, theirs in zip(rows_only, baseline, strict=True)]
     header = (
-        *("memories", "rows", "objects", "forget s", "of it rows s", "cascading delete s"),
+        *("memories", "rows", "objects", "forget s", "rows s", "cascading delete s"),
         *("rows ÷ cascading delete", "memories/s", "one record ms"),
     )
     found = [
@@ -128,7 +128,7 @@ def run(bench: Bench) -> Section:
 
 
 def _fill(installation: Installation, slug: str, memories: int, nodes: int) -> User:
-    """A user whose rows and objects are like those of stored conversations, written without a pipeline."""
+    """Create a user with rows and objects like those of stored conversations, written without the pipeline."""
     user, _ = create_user(installation.database, slug)
     folder = installation.home / "objects"
     for place in range(nodes):
@@ -157,7 +157,7 @@ def _fill(installation: Installation, slug: str, memories: int, nodes: int) -> U
 
 
 def _forget_user(installation: Installation, user: User) -> tuple[Receipt, float, float]:
-    """The receipt, how long it took, and how long until the last object was begun with."""
+    """Return the receipt, the seconds in total, and the seconds until the objects were removed."""
     removing: list[float] = []
 
     def tell(what: str, _: int) -> None:
@@ -166,10 +166,7 @@ def _forget_user(installation: Installation, user: User) -> tuple[Receipt, float
 
     started = time.perf_counter()
     receipt = forget(
-        installation.database,
-        installation.objects,
-        installation.settings,
-        Claims.of_user(user.user_id),
+        installation.acting_for(Claims.of_user(user.user_id)),
         Subject(SubjectKind.USER, user.user_id),
         through="benchmark",
         on_done=tell,
@@ -185,10 +182,7 @@ def _forget_record(installation: Installation, user: User) -> float:
     assert row is not None
     started = time.perf_counter()
     forget(
-        installation.database,
-        installation.objects,
-        installation.settings,
-        Claims.of_user(user.user_id),
+        installation.acting_for(Claims.of_user(user.user_id)),
         Subject(SubjectKind.RECORD, row["record_id"]),
         through="benchmark",
     )
@@ -196,7 +190,7 @@ def _forget_record(installation: Installation, user: User) -> float:
 
 
 def _delete_plainly(connection: psycopg.Connection, rows: int) -> float:
-    """Seconds in which a parent goes with so many rows of one table."""
+    """Return the seconds of deleting a parent with ``rows`` rows of one table."""
     parent = uuid4()
     with _plain_tables(connection):
         connection.execute("INSERT INTO plain_parent SELECT %s", [parent])

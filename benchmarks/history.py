@@ -1,4 +1,4 @@
-"""What the history of memories costs: reading a state back over many deltas, and writing a delta with each change."""
+"""Cost of history: reading a past state over many deltas, and writing a delta with each change."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ REPEATS = 21
 WORDS_OF_SUMMARY = 200
 
 _COMMIT = statements("commit")
-_METHOD = f"""*Reading*: one memory with so many deltas, each of another title and another summary of {WORDS_OF_SUMMARY}
-words, read as it is now and as it was created, which walks back over all of them; the newest page of its history; and
-what changed since its creation. The baseline is the trip of its row alone, by its id, in the same role. *Writing*: one
-`UPDATE` of the title, or of the vector and its model, of all memories of a node, with the trigger that appends the
-deltas and with it disabled. Everything in turns."""
+_METHOD = f"""*Reading*: one memory with many deltas, each with another title and another summary of {WORDS_OF_SUMMARY}
+words, is read as it is now and as it was created, which undoes all deltas; then the newest page of its history, and
+the difference since its creation. The baseline reads the row alone by its id, in the same role. *Writing*: one
+`UPDATE` of the title, or of the vector and its model, of all memories of a node, with the trigger that appends deltas
+and with it disabled. Everything alternates."""
 
 
 def run(bench: Bench) -> Section:
-    """Reading, then writing, in one installation."""
+    """Measure reading, then writing, in one installation."""
     repeats = 3 if bench.quick else REPEATS
     with bench.installation() as installation:
         user, _ = create_user(installation.database, "changing")
@@ -57,7 +57,7 @@ def run(bench: Bench) -> Section:
     written = table(
         ("change", "memories", "without deltas ms", "with deltas ms", "with ÷ without", "µs a delta"), writing
     )
-    return Section("The history of memories", _METHOD, f"{read}\n\n{written}")
+    return Section("History of memories", _METHOD, f"{read}\n\n{written}")
 
 
 def _store(installation: Installation, schema: sql.Identifier, count: int) -> list[UUID]:
@@ -70,7 +70,7 @@ def _store(installation: Installation, schema: sql.Identifier, count: int) -> li
 
 
 def _revise(installation: Installation, schema: sql.Identifier, record_id: UUID, times: int) -> None:
-    """So many changes of words, one transaction each."""
+    """Change title and summary ``times`` times, one transaction each."""
     update = sql.SQL("UPDATE {}.metadata_records SET title = %s, summary = %s WHERE record_id = %s").format(schema)
     words = " ".join(message.content for message in conversation(0).messages).split()
     for change in range(times):
@@ -133,7 +133,7 @@ def _write(installation: Installation, schema: sql.Identifier, repeats: int) -> 
 
 
 def _update(installation: Installation, schema: sql.Identifier, update: sql.Composed, logged: bool) -> int:
-    """Change all memories, and take it back; gives how many there are."""
+    """Change all memories, roll back, and return their number."""
     wanted = sql.SQL("ENABLE" if logged else "DISABLE")
     with installation.database.owner() as tx:
         tx.execute(sql.SQL("ALTER TABLE {}.metadata_records {} TRIGGER log_change").format(schema, wanted))

@@ -1,7 +1,7 @@
-"""How fast an export of another program is imported, and how much memory that takes.
+"""Speed and memory of importing another program's export.
 
-Run as a program (``python -m benchmarks.importing WHAT FILE``) it does one thing with one file, and prints seconds
-and memory as JSON: memory is measured in a process of its own.
+Run as a program (``python -m benchmarks.importing WHAT FILE``), it does one thing with one file and prints seconds and
+memory as JSON, because memory is measured in a separate process.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from tests.support.exports import chatgpt, chatgpt_node
 from tests.support.process_memory import resident
 
 MEGABYTES = {10: 3, 100: 1}
-"""Sizes of the generated exports, and how often each is imported, every time for a new user."""
+"""Sizes of the generated exports, and how often each is imported, each time for a new user."""
 QUICK_MEGABYTES = {1: 1}
 BASELINES = 3
 DIFFERENT_CONVERSATIONS = 200
 
-_METHOD = """Generated exports in the shape of ChatGPT's (`conversations.json`, 20 to 30 messages a conversation) are
-imported for a new user, every time in a process of its own: read as a stream, cleaned, counted, hashed and inserted,
-up to 32 conversations in a transaction. Baselines of the same run, on the same file: `json.load`, which has done
-nothing then but parse, and reading the bytes. Memory is the peak of the process."""
+_METHOD = """Generated exports in ChatGPT's format (`conversations.json`, 20 to 30 messages a conversation) are
+imported for a new user, each time in a new process: streamed, cleaned, counted, hashed and inserted, up to 32
+conversations in a transaction. Baselines of the same run, on the same file: `json.load`, which only parses, and
+reading the bytes. Memory is the peak of the process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one process took; memory in MB, before the work and at its peak."""
+    """Cost of one process; memory in MB, before the work and at its peak."""
 
     seconds: float
     before: float
@@ -80,7 +80,7 @@ def run(bench: Bench) -> Section:
                     ]
                 )
             path.unlink()
-    header = ("what", "MB/s", "memory before, MB", "peak memory, MB", "import takes so many times as long")
+    header = ("what", "MB/s", "memory before, MB", "peak memory, MB", "import ÷ this")
     return Section("Importing an export", _METHOD, table(header, rows))
 
 
@@ -129,7 +129,7 @@ def _import(path: Path) -> Cost:
         user, _ = ensure_user(installation.database, os.environ["NEURIGRAPH_BENCHMARK_USER"])
         counter, settings, claims = installation.tokens, installation.settings, Claims.of_user(user.user_id)
         before, started = resident("now"), time.perf_counter()
-        report = import_file(installation.database, counter, settings, claims, path, "chatgpt")
+        report = import_file(installation.acting_for(claims).using(tokens=counter, settings=settings), path, "chatgpt")
         taken = time.perf_counter() - started
         assert not report.rejected
         assert report.conversations_added

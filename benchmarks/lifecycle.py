@@ -1,4 +1,4 @@
-"""What the life of a file costs: waking it, reading out of it, sweeping many of them, and what compression saves."""
+"""Cost of file states: opening, reading one message, sweeping many files, and the space that compression saves."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ FILES_OF_NODE = 5_000
 REPEATS = 7
 
 _COMMIT = statements("commit")
-_METHOD = """Transcripts of made-up conversations on the local object store, each opened again and again, in turns with
-two baselines on the same bytes: `gzip -d` of the compressed object as a process of its own, and a plain copy of the
-uncompressed text made durable (`fsync`). *Rehydration* is `open` on a dormant file: the claim, the checksum of the
-object, the working copy (durable), the entry in the log, and reading the copy back. *One message* is read out of the
-compressed object by its byte range; *whole object* and *its range* are those two without the database: read, checked
-and unpacked. Then a dormancy sweep of many small files, against removing as many files one by
-one; and what the real conversations and meetings of the data folder occupy awake and asleep."""
+_METHOD = """Transcripts of synthetic conversations in the local object store are opened repeatedly, alternating with
+two baselines on the same bytes: `gzip -d` of the compressed object as a separate process, and a plain copy of the
+uncompressed text with `fsync`. *Rehydration* is `open` on a dormant file: the lease, the object's checksum, the
+durable working copy, the log entry, and reading the copy back. *One message* is read from the compressed object by its
+byte range. *Whole object* and *its range* are those two without the database: read, checked and decompressed. Then a
+dormancy sweep of many small files, against deleting as many files one by one; and the space that the real
+conversations and meetings of the data folder use when active and when dormant."""
 
 
 def run(bench: Bench) -> Section:
-    """All four, in one installation each for files and for real data."""
+    """Measure opening and sweeping in one installation, saved space in another."""
     if not DATA.is_dir():
         raise SkippedError(f"there is no data in {DATA}")
     with bench.installation() as installation:
@@ -71,7 +71,7 @@ def run(bench: Bench) -> Section:
         sweeping = _sweeping(bench, installation)
     with bench.installation() as installation:
         saving = _saving(bench, installation)
-    return Section("The life of a file", _METHOD, f"{opening}\n\n{sweeping}\n\n{saving}")
+    return Section("Lifecycle of a file", _METHOD, f"{opening}\n\n{sweeping}\n\n{saving}")
 
 
 # Opening
@@ -107,7 +107,7 @@ def _opening(bench: Bench, installation: Installation) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A transcript with its rows, and a message in its middle: its number and its place."""
+    """A transcript with its rows, and the number and byte range of a message in its middle."""
 
     file_id: UUID
     file: StoredFile
@@ -119,7 +119,7 @@ class _Stored:
 def _open_in_turns(
     installation: Installation, claims: Claims, stored: _Stored, folder: Path, repeats: int
 ) -> list[list[float]]:
-    """Seconds of opening it dormant, active, one message, `gzip -d`, a copy, the whole object, and a range of it."""
+    """Return seconds for: open dormant, open active, one message, `gzip -d`, copy, whole object, a range of it."""
     database, objects, settings = installation.database, installation.objects, installation.settings
     target, plain = folder / "unpacked", folder / "plain"
     plain.write_bytes(b"".join(objects.get(active_key(stored.file.durable.key))))
@@ -141,7 +141,7 @@ def _open_in_turns(
             os.fsync(written.fileno())
 
     works: Sequence[tuple[Callable[[], object], Callable[[], object]]] = (
-        (partial(control.compress, database, objects, claims, stored.file_id), whole),
+        (partial(control.compress, installation.acting_for(claims), stored.file_id), whole),
         (lambda: None, whole),
         (lambda: None, partial(open_message, database, objects, settings, claims, stored.file_id, stored.message)),
         (lambda: None, unpack),
@@ -160,10 +160,10 @@ def _open_in_turns(
 
 
 def _store(installation: Installation, user: User, size_bytes: int) -> _Stored:
-    """A transcript of at least that many bytes on a node of its own, with its rows, and without vectors."""
+    """Store a transcript of at least ``size_bytes`` on its own node, with its rows but without vectors."""
     node = provision(installation, user, f"Transcript of {size_bytes}")
     record_id, part = uuid4(), _segment(user, size_bytes)
-    writer = transcript_writer(installation.adapters, installation.settings)
+    writer = transcript_writer(installation.context)
     file = write_transcript(installation.objects, writer, part, durable_key(user.slug, node.names, record_id, uuid4()))
     passages = list(writer.passages(part))
     rows: dict[str, object] = {
@@ -191,14 +191,14 @@ def _store(installation: Installation, user: User, size_bytes: int) -> _Stored:
 
 
 def _segment(user: User, size_bytes: int) -> Segment:
-    """Made-up messages of at least so many bytes, as one segment."""
+    """Return synthetic messages of at least ``size_bytes`` as one segment."""
     messages: list[Message] = []
     written, chapter = 0, 0
     while written < size_bytes:
         for said in conversation(chapter).messages:
             message = Message(len(messages) + 1, said.role, said.content, 1, said.occurred_at or datetime.now(UTC))
             messages.append(message)
-            written += len(said.content.encode()) + 120  # what stands around the content in its line
+            written += len(said.content.encode()) + 120  # the rest of its JSON line
         chapter += 1
     ref = SegmentRef(
         *(uuid4(), user.user_id, user.slug, SourceKind.CONVERSATION, uuid4(), None, None),
@@ -208,7 +208,7 @@ def _segment(user: User, size_bytes: int) -> Segment:
 
 
 def _file(record_id: UUID, file_id: UUID, file: StoredFile) -> dict[str, object]:
-    """The columns of a file that was just stored."""
+    """Return the columns of a newly stored file."""
     return {
         "file_id": file_id,
         "record_id": record_id,
@@ -230,7 +230,7 @@ def _file(record_id: UUID, file_id: UUID, file: StoredFile) -> dict[str, object]
 
 
 def _sweeping(bench: Bench, installation: Installation) -> str:
-    database, objects, settings = installation.database, installation.objects, installation.settings
+    database, context = installation.database, installation.context
     user, _ = create_user(database, "sleepers")
     count = QUICK_FILES if bench.quick else SWEPT_FILES
     bench.say(f"writing {count:,} files")
@@ -243,7 +243,7 @@ def _sweeping(bench: Bench, installation: Installation) -> str:
         tx.execute("UPDATE neurigraph.graph_index SET record_count = 1, last_accessed_at = now() - interval '1 year'")
     bench.say("sweeping")
     started = time.perf_counter()
-    report = sweep_dormant(database, objects, settings, limit=count + 1, user_id=user.user_id)
+    report = sweep_dormant(context, limit=count + 1, user_id=user.user_id)
     swept = time.perf_counter() - started
     assert (report.files, report.failures) == (count, {})
     started = time.perf_counter()
@@ -253,8 +253,8 @@ def _sweeping(bench: Bench, installation: Installation) -> str:
     idle = []
     for _ in range(REPEATS):
         started = time.perf_counter()
-        assert sweep_dormant(database, objects, settings).files == 0
-        assert sweep_expired(database, objects, settings).files == 0
+        assert sweep_dormant(context).files == 0
+        assert sweep_expired(context).files == 0
         idle.append(time.perf_counter() - started)
     return table(
         (
@@ -279,10 +279,10 @@ def _sweeping(bench: Bench, installation: Installation) -> str:
 
 
 def _fill(installation: Installation, user: User, folder: Path, count: int) -> None:
-    """A node with small active files that nobody has opened for a year, written without ceremony."""
+    """Create a node with small active files that nobody has opened for a year, written directly."""
     node = provision(installation, user, f"Files {uuid4().hex}")
     record_id, part = uuid4(), _segment(user, 1)
-    writer = transcript_writer(installation.adapters, installation.settings)
+    writer = transcript_writer(installation.context)
     first = durable_key(user.slug, node.names, record_id, uuid4())
     file = write_transcript(installation.objects, writer, part, first)
     schema = sql.Identifier(node.schema_name)
@@ -312,7 +312,7 @@ def _scatter(folder: Path, count: int) -> None:
 
 def _saving(bench: Bench, installation: Installation) -> str:
     rows = []
-    # What is searched is not looked at here, and embedding every message takes minutes.
+    # Search is not measured here, and embedding every message takes minutes.
     settings = installation.settings.model_copy(update={"passages": False})
     for folder, format_name in FORMATS.items():
         user, _ = create_user(installation.database, folder)
@@ -321,15 +321,15 @@ def _saving(bench: Bench, installation: Installation) -> str:
         for path in sorted(p for p in (DATA / folder).glob("*.json") if "." not in p.stem)[
             : 1 if bench.quick else None
         ]:
-            import_file(installation.database, installation.tokens, settings, claims, path, format_name)
-        for result in run_due(installation.adapters, settings, "benchmark", user.user_id):
+            import_file(installation.acting_for(claims).using(settings=settings), path, format_name)
+        for result in run_due(installation.context.using(settings=settings), "benchmark", user.user_id):
             assert not result.returned, result.returned
         awake = _totals(installation, user)
         with installation.database.pipeline() as tx:
             found = tx.execute("SELECT file_id FROM neurigraph.file_index WHERE user_id = %s", [user.user_id])
             files = [row["file_id"] for row in found]
         for file_id in files:
-            control.compress(installation.database, installation.objects, claims, file_id)
+            control.compress(installation.acting_for(claims), file_id)
         asleep = _totals(installation, user)
         rows.append(
             [
@@ -341,7 +341,9 @@ def _saving(bench: Bench, installation: Installation) -> str:
                 f"{100 * asleep.saved_bytes / asleep.content_bytes:.0f} %",
             ]
         )
-    return table(("data", "files", "contents kB", "awake, at rest kB", "asleep, at rest kB", "saved asleep"), rows)
+    return table(
+        ("data", "files", "contents kB", "active, stored kB", "dormant, stored kB", "saved when dormant"), rows
+    )
 
 
 def _totals(installation: Installation, user: User) -> StorageTotals:

@@ -1,4 +1,4 @@
-"""Conversations through the whole job in this process: how many a second, and which step takes how long."""
+"""Throughput of the whole job in this process, and the time of each step."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from numpy.typing import NDArray
 from benchmarks.bench import Bench
 from benchmarks.chat import conversations
 from benchmarks.report import Section, number, spread, table
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import batch, triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewConversation
-from neurigraph_pipelines.ports import Adapters, Embedder
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.wiring import Installation
 from resources.offline.language_model import OfflineLanguageModel
 
 BATCHES = {1: 10, 10: 4, 100: 2}
-"""How many batches of each size are measured."""
+"""Number of measured batches by batch size."""
 QUICK_BATCHES = {1: 2, 3: 1}
 STEP_BATCHES, STEP_BATCH_SIZE = 3, 10
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-_METHOD = """Made-up conversations of 20 to 30 messages go from the inbox through `run_batch` (assign, summarise and
-extract keywords, embed, commit) with the offline model and MiniLM on one thread. Every batch is preceded by its
-baseline: the text of the same messages inserted into one plain table, one transaction a conversation, nothing else
-done. The steps are timed one after the other, as Dagster's in-process executor runs them."""
+_METHOD = """Synthetic conversations of 20 to 30 messages go from the inbox through `run_batch` (assign, summarise and
+extract keywords, embed, commit) with the offline model and MiniLM on one thread. A baseline precedes every batch: the
+text of the same messages is inserted into one plain table, one transaction a conversation, and nothing else is done.
+The steps are timed one after the other, as Dagster's in-process executor runs them."""
 
 
 class TimedEmbedder:
-    """An embedder that keeps account of the time and the texts that go into it."""
+    """An embedder that counts its time and texts."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -52,7 +52,7 @@ class TimedEmbedder:
         self.texts = 0
 
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
-        """Embed, and note how long it took."""
+        """Embed texts and record the time."""
         started = time.perf_counter()
         vectors = self._embedder.embed(texts, kind)
         self.seconds += time.perf_counter() - started
@@ -73,44 +73,41 @@ class _Measured:
 
 
 class _Pipeline:
-    """An installation whose embedder is timed, and conversations that have not been used yet."""
+    """An installation with a timed embedder, and a supply of new conversations."""
 
     def __init__(self, installation: Installation) -> None:
         self.embedder = TimedEmbedder(installation.embedder)
-        self.adapters = Adapters(
-            installation.database,
-            installation.objects,
-            OfflineLanguageModel(self.embedder, installation.settings.language),
-            self.embedder,
-            installation.tokens,
+        self.context = installation.context.using(
+            language_model=OfflineLanguageModel(self.embedder, installation.settings.language), embedder=self.embedder
         )
         self._settings = installation.settings
-        self._inbox = Inbox(installation.tokens, installation.settings)
+        self._inbox = Inbox(installation.context)
         self._next = 0
 
     def new_conversations(self, count: int) -> list[NewConversation]:
-        """Conversations that no batch had before."""
+        """Return conversations that no earlier batch used."""
         self._next += count
         return list(conversations(self._next - count, count))
 
     def take_in(self, user: User, chats: Sequence[NewConversation]) -> None:
         """Put conversations into the inbox, one transaction each."""
         for chat in chats:
-            with self.adapters.database.agent(Claims.of_user(user.user_id)) as tx:
+            with self.context.database.agent(Claims.of_user(user.user_id)) as tx:
                 self._inbox.add_conversation(tx, user.user_id, chat)
 
-    def claim(self, user: User, size: int) -> tuple[triggers.Batch, Settings]:
+    def claim(self, user: User, size: int) -> tuple[triggers.Batch, Context]:
         """Claim what was taken in as one batch."""
         settings = self._settings.model_copy(update={"batch_max_segments": size})
-        detect_conversation_ends(self.adapters.database, settings)
-        claimed = triggers.lease_due(self.adapters.database, settings, "benchmark", user.user_id)
+        context = self.context.using(settings=settings)
+        detect_conversation_ends(context)
+        claimed = triggers.lease_due(context, "benchmark", user.user_id)
         assert claimed is not None
         assert claimed.segments == size
-        return claimed, settings
+        return claimed, context
 
 
 def run(bench: Bench) -> Section:
-    """Measure batch sizes, then the steps of one size."""
+    """Measure each batch size, then the steps of one size."""
     with bench.installation() as installation, psycopg.connect(installation.administrator_url) as plain:
         plain.execute("CREATE TABLE public.benchmark_messages (id bigint GENERATED ALWAYS AS IDENTITY, content text)")
         plain.commit()
@@ -135,15 +132,15 @@ def run(bench: Bench) -> Section:
         *("conversations in a batch", "batches", "conversations/s", "records/s", "messages/s"),
         *("into the inbox, messages/s", "plain table, messages/s", "plain table ÷ job"),
     )
-    return Section("The whole job", _METHOD, f"{table(header, rows)}\n\n{steps}")
+    return Section("The ingestion job", _METHOD, f"{table(header, rows)}\n\n{steps}")
 
 
 def _measure(pipeline: _Pipeline, user: User, plain: psycopg.Connection, size: int) -> _Measured:
     chats = pipeline.new_conversations(size)
     plain_seconds, _ = _timed(_insert_plainly, plain, chats)
     inbox_seconds, _ = _timed(pipeline.take_in, user, chats)
-    claimed, settings = pipeline.claim(user, size)
-    seconds, result = _timed(batch.run_batch, pipeline.adapters, settings, claimed.batch_id)
+    claimed, context = pipeline.claim(user, size)
+    seconds, result = _timed(batch.run_batch, context, claimed.batch_id)
     assert not result.returned, result.returned
     messages = sum(len(chat.messages) for chat in chats)
     return _Measured(size, messages, len(result.stored), seconds, inbox_seconds, plain_seconds)
@@ -173,7 +170,7 @@ def _throughput_row(size: int, measured: Sequence[_Measured]) -> list[str]:
 
 
 def _steps(pipeline: _Pipeline, user: User, batches: int, size: int) -> str:
-    """Time the five steps one by one; the share of embedding counts every call of the embedder, of any step."""
+    """Time the five steps one by one; the share of embedding counts the embedder's calls of every step."""
     seconds: dict[str, list[float]] = {}
     embedding: dict[str, float] = {}
     texts = pipeline.embedder.texts
@@ -190,13 +187,13 @@ def _steps(pipeline: _Pipeline, user: User, batches: int, size: int) -> str:
         chats = pipeline.new_conversations(size)
         messages += sum(len(chat.messages) for chat in chats)
         pipeline.take_in(user, chats)
-        claimed, settings = pipeline.claim(user, size)
-        adapters, batch_id = pipeline.adapters, claimed.batch_id
-        assigned = step("assign_nodes", batch.assign_nodes, adapters, settings, batch_id)
-        summarized = step("summarize", batch.summarize, adapters, settings, assigned)
-        described = step("extract_keywords", batch.extract_keywords, adapters, settings, assigned)
-        embedded = step("embed", batch.embed, adapters, settings, assigned, summarized)
-        step("commit", batch.commit, adapters, settings, assigned, summarized, described, embedded)
+        claimed, context = pipeline.claim(user, size)
+        batch_id = claimed.batch_id
+        assigned = step("assign_nodes", batch.assign_nodes, context, batch_id)
+        summarized = step("summarize", batch.summarize, context, assigned)
+        described = step("extract_keywords", batch.extract_keywords, context, assigned)
+        embedded = step("embed", batch.embed, context, assigned, summarized)
+        step("commit", batch.commit, context, assigned, summarized, described, embedded)
     total = sum(map(sum, seconds.values()))
     rows = [
         [f"`{name}`", spread(taken), f"{sum(taken) / total:.0%}", f"{embedding[name] / total:.0%}"]
@@ -205,9 +202,9 @@ def _steps(pipeline: _Pipeline, user: User, batches: int, size: int) -> str:
     rows.append(["all five", number(total / batches), "100%", f"{sum(embedding.values()) / total:.0%}"])
     texts = pipeline.embedder.texts - texts
     return (
-        table(["step", f"seconds for {size} conversations", "share", "of that in the embedder"], rows)
+        table(["step", f"seconds for {size} conversations", "share", "share in the embedder"], rows)
         + f"\n\n{batches} batches of {size}; {texts / messages:.1f} texts are embedded for each message: the message, "
-        "the message between its neighbours, and summaries."
+        "its window with the neighbours, and summaries."
     )
 
 

@@ -1,4 +1,4 @@
-"""The plain rankings that retrieval is compared with: words alone, vectors alone, and both by rank; all in memory."""
+"""Baseline rankings in memory: BM25, cosine, and both fused by rank."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neurigraph_pipelines.text.lexemes import Lexer
 K1, B = 1.5, 0.75
 FUSION_K = 60
 Rank = Callable[[str], list[str]]
-"""Turn ids for a question, best first."""
+"""Maps a question to turn ids, best first."""
 
 
 def rank_by_bm25(turns: Mapping[str, str]) -> Rank:

@@ -1,6 +1,6 @@
-"""How figures are shown: medians with their spread, Markdown tables, and the page that keeps them.
+"""Format figures: medians with their spread, Markdown tables, and the page that holds them.
 
-Nothing is measured here.
+This module measures nothing.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from pathlib import Path
 
 _HEADER = """# Benchmarks
 
-`make bench` measures everything and rewrites this page; `python -m benchmarks pipeline provisioning` rewrites the
-sections named. The figures of one section come from one run on one machine, each beside a baseline of that run:
-**the ratios hold, the seconds drift**. A figure is a median with the least and the greatest in parentheses.
+`make bench` measures everything and rewrites this page; `python -m benchmarks pipeline provisioning` rewrites only
+those sections. All figures of a section come from one run on one machine, next to a baseline of the same run:
+**compare ratios, because seconds vary between runs**. A figure is a median, with minimum and maximum in parentheses.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one benchmark found.
+    """The results of one benchmark.
 
     Attributes:
-        method: What is measured and how, in Markdown.
+        method: What was measured and how, in Markdown.
         body: Tables and remarks, in Markdown.
     """
 
@@ -34,43 +34,43 @@ class Section:
 
 
 def number(value: float) -> str:
-    """Three figures that say something."""
+    """Format a number with three significant digits."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, and the least and greatest when there are several."""
+    """Format the median, with minimum and maximum if there are several values."""
     median = number(statistics.median(values))
     return f"{median} ({number(min(values))}–{number(max(values))})" if len(values) > 1 else median
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that at least ``percent`` of all do not exceed (nearest rank)."""
+    """Return the smallest value that at least ``percent`` of all do not exceed (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, -int(-len(ordered) * percent // 100) - 1)]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def markdown(section: Section, circumstances: str) -> str:
-    """A section of the page, without its markers."""
+    """Return a section of the page without its markers."""
     return f"## {section.title}\n\n{section.method}\n\n{section.body}\n\n*{circumstances}*"
 
 
 def replace_section(page: str, name: str, text: str, order: Sequence[str]) -> str:
-    """The page with the section ``name`` new; all others stay as they are.
+    """Return the page with a new section ``name``; all others stay unchanged.
 
     Args:
-        page: The page as it is; an empty one gets its header.
-        name: Stands in the markers around the section.
+        page: The current page; may be empty.
+        name: The name in the markers around the section.
         text: Markdown of the section.
-        order: All names, in the order in which sections stand.
+        order: All names, in the order of the page.
     """
     sections = {match["name"]: match["text"] for match in _SECTION.finditer(page)}
     sections[name] = text
@@ -79,7 +79,7 @@ def replace_section(page: str, name: str, text: str, order: Sequence[str]) -> st
 
 
 def write_section(path: Path, name: str, text: str, order: Sequence[str]) -> None:
-    """Replace one section of the page at ``path``, which is made when absent."""
+    """Replace one section of the page at ``path``, creating the page if it does not exist."""
     page = path.read_text(encoding="utf-8") if path.exists() else ""
     path.write_text(replace_section(page, name, text, order), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Nodes and records written without ceremony, for benchmarks that need many of them and nothing in them."""
+"""Nodes and minimal records, for benchmarks that need many of them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from uuid import UUID, uuid4
 from pgvector import Vector
 
 from neurigraph_pipelines.graph.provisioning import NodeRef, User, resolve_path
-from neurigraph_pipelines.model import RECORD_DIMENSIONS, ConceptKind, PlannedNode
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, ConceptKind, PlannedNode
 from neurigraph_pipelines.wiring import Installation
 
 
 def provision(installation: Installation, user: User, name: str) -> NodeRef:
-    """A topic directly below the root."""
+    """Create a topic directly below the root."""
     plan = PlannedNode(path=(name,), kind=ConceptKind.TOPIC, confidence=1.0)
     with installation.database.pipeline() as tx:
         return resolve_path(tx, user.user_id, user.slug, (name,), [plan])
 
 
 def record(record_id: UUID, file_pointer: str) -> dict[str, object]:
-    """The columns of a record that nobody searches."""
+    """Return the columns of a record that is never searched."""
     return {
         "record_id": record_id,
         "title": "A benchmark",
@@ -29,7 +29,7 @@ def record(record_id: UUID, file_pointer: str) -> dict[str, object]:
         "embedding": Vector([0.0] * RECORD_DIMENSIONS),
         "embedding_pending": True,
         "embedding_model": None,
-        **{f"kw_{name}": [] for name in ("entities", "topics", "dates", "relationships")},
+        **{column: [] for column in KEYWORD_COLUMNS.values()},
         "content_type": "conversation",
         "trigger_type": "conversation_end",
         "source_kind": "conversation",

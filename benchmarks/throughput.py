@@ -1,8 +1,8 @@
-"""Records a second and memory against a slow provider, by how many calls run at once; and what a retry costs.
+"""Records a second and memory with a slow provider, by concurrent calls; and the cost of a retry.
 
-Run as a program it is one of the processes that are measured: ``python -m benchmarks.throughput store BATCH_ID`` stores
-a batch and prints what that took as JSON; ``... provide`` is the provider, and answers each line on its standard input
-with the requests since the line before.
+Run as a program, it is one of the measured processes: ``python -m benchmarks.throughput store BATCH_ID`` stores a batch
+and prints its cost as JSON; ``... provide`` is the provider, and answers each line on its standard input with the
+requests since the previous line.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from tests.support.process_memory import resident
 
 ANSWER_SECONDS = 0.3
 CONCURRENCY = {1: 16, 8: 64, 32: 96}
-"""Calls at the same time, and conversations stored in one batch with so many."""
+"""Concurrent calls, and the conversations in one batch for each."""
 QUICK_CONCURRENCY = {8: 4}
 ROUNDS = 3
 RETRIES = 15
 
-_METHOD = """Made-up conversations of 20 to 30 messages go through `run_batch` with the adapters for the OpenAI
-protocol, against a provider in a process of its own that takes 300 ms for every answer; each batch is a new user's and
-has a process of its own. A conversation takes three calls of the chat model; the texts to embed go 128 to a call. The
-baseline takes turns with it: the requests that the batch had sent, sent again by a bare pool of as many threads that
-does nothing with the answers. Memory is what is resident of the process that stores, before the batch and at most."""
+_METHOD = """Synthetic conversations of 20 to 30 messages go through `run_batch` with the adapters for the OpenAI
+protocol. The provider is a separate process that takes 300 ms for every answer. Each batch has a new user and its own
+process. A conversation takes three calls of the chat model; texts are embedded 128 to a call. The baseline alternates
+with it: a bare pool of as many threads sends the batch's requests again and ignores the answers. Memory is resident
+memory of the storing process, before the batch and at its peak."""
 
-_RETRY_METHOD = """What one retry adds to a call beside the wait: a call that is answered well the second time, less
-one that is answered well at once, against a provider that answers without delay."""
+_RETRY_METHOD = """Cost of one retry in addition to the wait: a call that succeeds the second time, minus one that
+succeeds at once, with a provider that answers without delay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one batch took; memory in MB, before the work and at its peak."""
+    """Cost of one batch; memory in MB, before the work and at its peak."""
 
     records: int
     seconds: float
@@ -79,7 +79,7 @@ class Provider:
         self._process.communicate()
 
     def requests(self) -> list[tuple[str, Any]]:
-        """Path and body of each request since the last time."""
+        """Return path and body of each request since the last call."""
         assert self._process.stdin is not None
         self._process.stdin.write("requests\n")
         self._process.stdin.flush()
@@ -91,7 +91,7 @@ class Provider:
 
 
 def run(bench: Bench) -> Section:
-    """Measure each number of calls at once, then retries."""
+    """Measure each number of concurrent calls, then retries."""
     rows = []
     with bench.installation() as installation, Provider() as provider:
         environment = {
@@ -125,23 +125,24 @@ def run(bench: Bench) -> Section:
             )
     bench.say("retries")
     header = (
-        *("calls at once", "conversations", "calls", "records/s", "of the bare pool, records/s", "batch ÷ bare pool"),
+        *("concurrent calls", "conversations", "calls", "records/s", "bare pool, records/s", "batch ÷ bare pool"),
         *("memory before, MB", "peak memory, MB"),
     )
     retries = retry_costs(2 if bench.quick else RETRIES)
-    return Section("Many provider calls at once", _METHOD, f"{table(header, rows)}\n\n{_RETRY_METHOD}\n\n{retries}")
+    return Section("Concurrent provider calls", _METHOD, f"{table(header, rows)}\n\n{_RETRY_METHOD}\n\n{retries}")
 
 
 def take_in(installation: Installation, slug: str, size: int) -> UUID:
     """Put conversations into the inbox of a new user, and claim them as one batch."""
     database, settings = installation.database, installation.settings.model_copy(update={"batch_max_segments": size})
     user, _ = create_user(database, slug)
-    inbox = Inbox(installation.tokens, settings)
+    context = installation.context.using(settings=settings)
+    inbox = Inbox(context)
     for chat in conversations(0, size):
         with database.agent(Claims.of_user(user.user_id)) as tx:
             inbox.add_conversation(tx, user.user_id, chat)
-    detect_conversation_ends(database, settings)
-    batch = triggers.lease_due(database, settings, "benchmark", user.user_id)
+    detect_conversation_ends(context)
+    batch = triggers.lease_due(context, "benchmark", user.user_id)
     assert batch is not None
     assert batch.segments == size
     return batch.batch_id
@@ -155,7 +156,7 @@ def store(batch_id: UUID, environment: Mapping[str, str]) -> Cost:
 
 
 def send_bare(base_url: str, requests: Sequence[tuple[str, Any]], at_once: int) -> float:
-    """Seconds for the same requests without us."""
+    """Return the seconds that the same requests take without Neurigraph."""
     address = base_url.removesuffix("/v1")
     with httpx.Client(timeout=60) as client, ThreadPoolExecutor(at_once) as pool:
         started = time.perf_counter()
@@ -165,7 +166,7 @@ def send_bare(base_url: str, requests: Sequence[tuple[str, Any]], at_once: int) 
 
 
 def retry_costs(repeats: int) -> str:
-    """A table of what one retry costs."""
+    """Return a table of the cost of one retry."""
     faults = {
         "500, and no backoff": (Fault("status", status=500), 0.0),
         "429 with `Retry-After: 1`, and no backoff": (Fault("status", status=429, retry_after="1"), 1.0),
@@ -183,7 +184,7 @@ def retry_costs(repeats: int) -> str:
                 extra.append(1_000 * (_seconds_of_a_call(model) - well - wait))
             rows.append([name, number(wait), spread(extra)])
         client.close()
-    return table(("first answer", "wait asked for, s", "beside it, ms"), rows)
+    return table(("first answer", "requested wait, s", "in addition, ms"), rows)
 
 
 def _seconds_of_a_call(model: OpenAiLanguageModel) -> float:
@@ -194,9 +195,9 @@ def _seconds_of_a_call(model: OpenAiLanguageModel) -> float:
 
 def _store(batch_id: UUID) -> None:
     with Installation() as installation:
-        adapters, settings = installation.adapters, installation.settings
+        context = installation.context
         before, started = resident("now"), time.perf_counter()
-        result = run_batch(adapters, settings, batch_id)
+        result = run_batch(context, batch_id)
         taken = time.perf_counter() - started
         assert not result.returned, result.returned
         print(json.dumps(asdict(Cost(len(result.stored), taken, before, resident("peak")))))

@@ -60,19 +60,19 @@ def cli_page() -> str:
     assert isinstance(group, TyperGroup)
     lines = ["# Command line", "", _WRITTEN, "", inspect.cleandoc(group.help or ""), ""]
     lines += [
-        "With `--json` a command prints one JSON value on stdout and nothing else; progress, messages and errors (as",
-        "JSON, too) go to stderr. Without it, results are laid out for the eye, and lines are whole when piped.",
+        "With `--json` a command prints one JSON value on stdout; progress, messages and JSON errors go to stderr.",
+        "Without `--json`, results are laid out for a terminal; piped output has no wrapped lines.",
         "",
         "| exit code | meaning |",
         "| --- | --- |",
-        "| 0 | done |",
-        "| 1 | an error of no other kind, or the reader of the output hung up |",
-        f"| {entry.INVALID} | the command line or what was handed in cannot be accepted |",
+        "| 0 | success |",
+        "| 1 | any other error, or the reader of the output closed it |",
+        f"| {entry.INVALID} | the command line or the input is not valid |",
         f"| {entry.NOT_FOUND} | no such user, node, record or file |",
         f"| {entry.CONFIGURATION} | a setting is wrong, or the database has not been migrated |",
         f"| {entry.UNREACHABLE} | a provider or the database cannot be reached, or nothing could be stored |",
-        f"| {entry.REHYDRATING} | the file is being decompressed by somebody else: ask again in a moment |",
-        f"| {entry.INTERRUPTED} | interrupted; what was held is given back |",
+        f"| {entry.REHYDRATING} | another process is decompressing the file: try again in a moment |",
+        f"| {entry.INTERRUPTED} | interrupted; unfinished segments return to the queue |",
         "",
     ]
     for name, command in _commands(group):

@@ -6,17 +6,17 @@ are the labels of the Postgres enums of the same name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 MAX_LAYER_DEPTH = 5
-"""Deepest layer of a node below the user root (specification, section 3b)."""
+"""Deepest layer of a node below the user root, which is layer 0."""
 
 RECORD_DIMENSIONS = 1536
-"""Width of a record's embedding column (specification, table 2)."""
+"""Width of a record's embedding column; shorter vectors are padded with zeros."""
 
 PASSAGE_DIMENSIONS = 512
 """Width of a passage's half-precision embedding columns."""
@@ -393,6 +393,10 @@ class Keywords:
     topics: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     relationships: tuple[str, ...] = ()
+
+
+KEYWORD_COLUMNS = {kind.name: f"kw_{kind.name}" for kind in fields(Keywords)}
+"""The column of a record for each field of ``Keywords``."""
 
 
 @dataclass(frozen=True, slots=True)

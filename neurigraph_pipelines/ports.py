@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -317,14 +316,3 @@ class DropPlace(Protocol):
     def read(self, file: DroppedFile) -> Iterator[bytes]:
         """Stream a file. Raises StorageError when it is gone."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Adapters:
-    """What the wiring hands to the domain: one of each."""
-
-    database: Database
-    objects: ObjectStore
-    language_model: LanguageModel
-    embedder: Embedder
-    tokens: TokenCounter

@@ -19,10 +19,11 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.migrations import MigrationReport, migrate
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import (
-    Adapters,
     DropPlace,
     Embedder,
     LanguageModel,
@@ -70,7 +71,7 @@ class Installation:
     def close(self) -> None:
         """Close connections, and leave the embedded server to whoever else uses it, or stop it."""
         self._open.close()
-        for made in ("server", "administrator_url", "database", "objects", "drop_place", "uploads", "adapters"):
+        for made in ("server", "administrator_url", "database", "objects", "drop_place", "uploads"):
             self.__dict__.pop(made, None)
 
     @cached_property
@@ -314,7 +315,7 @@ class Installation:
         """The uploads of this installation."""
         from neurigraph_pipelines.ingestion.uploads import Uploads
 
-        return Uploads(self.database, self.objects, self.tokens, self.settings, self.redactor)
+        return Uploads(self.context)
 
     @cached_property
     def text_extractor(self) -> TextExtractor:
@@ -352,10 +353,14 @@ class Installation:
             return None
         return Webhook(url.get_secret_value(), self.settings.failure_webhook_timeout_seconds)
 
-    @cached_property
-    def adapters(self) -> Adapters:
-        """All that the pipeline needs."""
-        return Adapters(self.database, self.objects, self.language_model, self.embedder, self.tokens)
+    @property
+    def context(self) -> Context:
+        """Settings and adapters for domain functions that work for all users."""
+        return Context(self)
+
+    def acting_for(self, claims: Claims) -> Context:
+        """Settings and adapters for domain functions that work for one caller."""
+        return Context(self, claims)
 
 
 def _kept_secret(path: Path) -> str:

@@ -1,7 +1,7 @@
-"""Whether a search finds the evidence of real questions: recall, with no model as judge and no clock.
+"""Search quality: recall of the evidence of real questions, without a model as judge.
 
-Belongs here: real conversations and their questions, asking them over HTTP, and counting what came back. Not here: how
-long a search takes (``benchmarks.retrieval``).
+Real conversations are stored, their questions are asked over HTTP, and hits are counted. Search speed is in
+``benchmarks.retrieval``.
 """
 
 from benchmarks.quality.measure import run

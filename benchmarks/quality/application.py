@@ -1,6 +1,6 @@
-"""What an application does: hand in what was said and ask about it, over HTTP, to a server process on loopback.
+"""An application that sends conversations and questions over HTTP to a server process on loopback.
 
-Storing what was handed in is the pipeline's work, and the caller's to run.
+The caller runs the pipeline that stores the conversations.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Application:
         self._key: str = made["api_key"]
 
     def remember(self, conversation: NewConversation) -> None:
-        """Hand in a whole conversation or event and end it."""
+        """Send a whole conversation or event and end it."""
         about = {"title": conversation.title, "external_id": conversation.external_id}
         if conversation.started_at is not None:
             about["started_at"] = conversation.started_at.isoformat()
@@ -50,7 +50,7 @@ class Application:
         self._post(f"{kind}/{source_id}/end", {})
 
     def search(self, query: str, messages: int) -> list[str]:
-        """External ids of the best messages, best first."""
+        """Return external ids of the best messages, best first."""
         answer = self._post("search", {"query": query, "message_limit": messages})
         return [message["external_id"] for message in answer["messages"]]
 
@@ -64,11 +64,11 @@ class Application:
 
 @contextmanager
 def server(environment: Mapping[str, str], log: Path) -> Iterator[httpx.Client]:
-    """The HTTP API in a process of its own, on a free port, until the context ends.
+    """Run the HTTP API in a separate process on a free port until the context ends.
 
     Args:
-        environment: Says which installation it serves.
-        log: Where the server writes what it has to say.
+        environment: Selects the installation that it serves.
+        log: The server's log file.
     """
     program = str(Path(sys.executable).with_name("neurigraph"))
     with (

@@ -1,4 +1,4 @@
-"""Evidence recall of Neurigraph's ranking of single messages beside three plain rankings of the same messages."""
+"""Evidence recall of Neurigraph's message ranking and of three baseline rankings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.bench import Bench
 from benchmarks.quality.application import Application, server
-from benchmarks.quality.questions import CATEGORIES, MEETINGS, Asked, Sample, locomo, qmsum, together
+from benchmarks.quality.questions import CATEGORIES, MEETINGS, LabelledQuestion, Sample, locomo, qmsum, together
 from benchmarks.ranking import Rank, fuse_by_rank, rank_by_bm25, rank_by_cosine
 from benchmarks.report import Section, table
 from neurigraph_pipelines.ingestion.batch import run_due
@@ -18,22 +18,22 @@ from neurigraph_pipelines.ports import Embedder
 DEPTHS = (1, 5, 10, 20)
 WORDS = 1_000
 MESSAGES = 50
-"""Messages that one question is answered with; what does not fit is not found."""
+"""Number of messages requested for each question."""
 ADVERSARIAL = CATEGORIES[5]
 QUICK_MESSAGES = 60
-"""Of the first conversation and of the shortest meeting, when only the way is tried."""
+"""Messages of the first conversation and of the shortest meeting in a quick run."""
 
 _Found = tuple[str, tuple[float, ...]]
-"""The category of a question and what ``recalls`` gave for it."""
+"""The category of a question and the result of ``recalls`` for it."""
 
-_METHOD = f"""Three conversations of LoCoMo (ACL 2024), each a user's, and eight meetings of QMSum (NAACL 2021), all
-one user's, are handed in over HTTP to a server process and stored by the whole job with the offline model and MiniLM.
-Every question goes to `POST /v1/search` for {MESSAGES} messages. Recall at k is the share of a question's evidence
-among the first k; within {WORDS:,} words, among the first messages that have no more words than that together, which
-is fair to rankings of long and of short messages. Averages are over questions. LoCoMo's adversarial questions name the
-wrong speaker; in QMSum the evidence is a stretch of dozens of turns, so that ten of them can be a fraction at best.
-Baselines of the same run on the same messages (`Speaker: text`): cosine of MiniLM's vectors, BM25 in Python with the
-product's stemming (k1 1.5, b 0.75), and the reciprocal rank fusion of the two (k 60)."""
+_METHOD = f"""Three conversations of LoCoMo (ACL 2024), one user each, and eight meetings of QMSum (NAACL 2021), all of
+one user, are sent over HTTP to a server process and stored by the whole job with the offline model and MiniLM. Every
+question goes to `POST /v1/search` for {MESSAGES} messages. Recall at k is the share of a question's evidence among the
+first k messages. Within {WORDS:,} words, it is the share among the first messages with together at most that many
+words, which is fair to rankings of long and of short messages. Figures are means over questions. LoCoMo's adversarial
+questions name the wrong speaker. In QMSum the evidence is a run of dozens of turns, so ten messages can only hold a
+fraction. Baselines of the same run on the same messages (`Speaker: text`): cosine of MiniLM's vectors, BM25 in Python
+with the product's stemming (k1 1.5, b 0.75), and reciprocal rank fusion of the two (k 60)."""
 
 
 def run(bench: Bench) -> Section:
@@ -53,7 +53,7 @@ def run(bench: Bench) -> Section:
             application = Application(client, sample.name)
             for conversation in sample.conversations:
                 application.remember(conversation)
-            for result in run_due(installation.adapters, installation.settings, "benchmark"):
+            for result in run_due(installation.context, "benchmark"):
                 assert not result.returned, result.returned
             bench.say(f"{sample.name}: asking {len(sample.questions)} questions")
             baselines = _baselines(sample, installation.embedder)
@@ -62,7 +62,7 @@ def run(bench: Bench) -> Section:
                 found.setdefault(name, []).extend(
                     (asked.category, recalls(rank(asked.text)[:MESSAGES], asked, sample)) for asked in sample.questions
                 )
-    return Section("What a search finds", _METHOD, _means(found))
+    return Section("Search quality", _METHOD, _means(found))
 
 
 def _baselines(sample: Sample, embedder: Embedder) -> dict[str, Rank]:
@@ -71,8 +71,8 @@ def _baselines(sample: Sample, embedder: Embedder) -> dict[str, Rank]:
     return {"BM25 alone": lexical, "MiniLM alone": dense, "reciprocal rank fusion": fuse_by_rank(dense, lexical)}
 
 
-def recalls(ranked: Sequence[str], asked: Asked, sample: Sample) -> tuple[float, ...]:
-    """The share of a question's evidence that a ranking has: at each of ``DEPTHS``, then within ``WORDS``."""
+def recalls(ranked: Sequence[str], asked: LabelledQuestion, sample: Sample) -> tuple[float, ...]:
+    """Return the share of a question's evidence in a ranking: at each of ``DEPTHS``, then within ``WORDS``."""
     messages = sample.messages
     words = np.cumsum([len(messages[name].content.split()) for name in ranked])
     within = int(np.searchsorted(words, WORDS, side="right"))

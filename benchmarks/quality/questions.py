@@ -1,6 +1,6 @@
-"""Real conversations and meetings with questions whose evidence is known, read from the folder beside the project.
+"""Real conversations and meetings with questions and their evidence, from the data folder beside the project.
 
-What is said is read as the importer reads it; nothing is asked or counted here.
+Conversations are read with the importer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MEETINGS = "meetings"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LabelledQuestion:
     """A question and the ids of the messages that hold its answer, at least one."""
 
     text: str
@@ -32,15 +32,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What one user remembers and is asked about. The external ids of its messages differ."""
+    """Conversations of one user, and questions about them. External ids of messages are unique."""
 
     name: str
     conversations: tuple[NewConversation, ...]
-    questions: tuple[Asked, ...]
+    questions: tuple[LabelledQuestion, ...]
 
     @property
     def messages(self) -> dict[str, NewMessage]:
-        """Every message by its id, in order."""
+        """Return every message by its id, in order."""
         return {
             message.external_id: message
             for conversation in self.conversations
@@ -49,7 +49,7 @@ class Sample:
         }
 
     def beginning(self, messages: int) -> Sample:
-        """The first so many messages, and what can be answered from them."""
+        """Return the first ``messages`` messages, and the questions that they answer."""
         conversations, left = [], messages
         for conversation in self.conversations:
             conversations.append(replace(conversation, messages=conversation.messages[:left]))
@@ -62,17 +62,17 @@ class Sample:
 
 
 def locomo() -> list[Sample]:
-    """The conversations of LoCoMo (ACL 2024): two people over months, each conversation a user's."""
+    """Read the conversations of LoCoMo (ACL 2024): two people over months, one user for each conversation."""
     return [_locomo(path) for path in _files("locomo")]
 
 
 def qmsum() -> list[Sample]:
-    """The meetings of QMSum (NAACL 2021), each a user's; message ids bear the meeting's name."""
+    """Read the meetings of QMSum (NAACL 2021), one user each; message ids include the meeting's name."""
     return [_meeting(path) for path in _files("qmsum")]
 
 
 def together(name: str, samples: Sequence[Sample]) -> Sample:
-    """One user who remembers all of it."""
+    """Combine samples into one user."""
     return Sample(
         name,
         tuple(conversation for sample in samples for conversation in sample.conversations),
@@ -88,19 +88,19 @@ def _files(folder: str) -> list[Path]:
 
 
 def _locomo(path: Path) -> Sample:
-    """Lists of evidence are not clean: several ids in one string are split, and what is no message is dropped."""
+    """Read one conversation. Evidence strings with several ids are split, and unknown ids are dropped."""
     sample = Sample(path.stem.lower(), _conversations(path, "locomo"), ())
     known = sample.messages.keys()
     questions = []
     for item in json.loads(path.read_text(encoding="utf-8"))["qa"]:
         evidence = known & set(re.split(r"[;\s]+", " ".join(item.get("evidence") or ())))
         if evidence:
-            questions.append(Asked(item["question"], frozenset(evidence), CATEGORIES[item["category"]]))
+            questions.append(LabelledQuestion(item["question"], frozenset(evidence), CATEGORIES[item["category"]]))
     return replace(sample, questions=tuple(questions))
 
 
 def _meeting(path: Path) -> Sample:
-    """The evidence is a run of turns, or several; turns in which nothing is said are no messages."""
+    """Read one meeting. Evidence is one or more runs of turns; empty turns are not messages."""
     conversations = tuple(
         replace(
             conversation,
@@ -117,7 +117,7 @@ def _meeting(path: Path) -> Sample:
         runs = [range(int(first), int(last) + 1) for first, last in item["relevant_text_span"]]
         evidence = known & {_turn(path, turn) for run in runs for turn in run}
         if evidence:
-            questions.append(Asked(item["query"], frozenset(evidence), MEETINGS))
+            questions.append(LabelledQuestion(item["query"], frozenset(evidence), MEETINGS))
     return replace(sample, questions=tuple(questions))
 
 

@@ -111,6 +111,6 @@ def _forget(installation: Installation, caller: Claims, subject: Subject, dry_ru
     here = installation
     if dry_run:
         return asdict(forget.preview(here.database, caller, subject))
-    receipt = forget.forget(here.database, here.objects, here.settings, caller, subject, through="api")
+    receipt = forget.forget(here.acting_for(caller), subject, through="api")
     with here.database.pipeline() as tx:  # the claims of an erased user are no longer valid
         return {**asdict(receipt), "objects": [asdict(each) for each in receipts.objects_of(tx, receipt.erasure_id)]}

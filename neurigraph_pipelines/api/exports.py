@@ -48,6 +48,6 @@ def export(caller: Owner, installation: Here) -> StreamingResponse:
 
 def _zipped(installation: Installation, caller: Claims) -> Iterator[bytes]:
     try:
-        yield from zipped(installation.database, installation.objects, caller.user_id)
+        yield from zipped(installation.context, caller.user_id)
     finally:
         _SLOTS.release()

@@ -41,13 +41,13 @@ def file_state(file_id: UUID, caller: Caller, installation: Here) -> dict[str, A
 @router.post("/{file_id}/touch", response_model=responses.File)
 def touch(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
     """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-    return asdict(control.touch(installation.database, installation.settings, caller, file_id))
+    return asdict(control.touch(installation.acting_for(caller), file_id))
 
 
 @router.post("/{file_id}/compress", response_model=responses.File, responses=documented(403, 409))
 def compress(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
     """Make a file dormant now. Nothing happens if it is dormant already."""
-    return asdict(control.compress(installation.database, installation.objects, caller, file_id))
+    return asdict(control.compress(installation.acting_for(caller), file_id))
 
 
 @router.post(

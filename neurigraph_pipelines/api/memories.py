@@ -63,13 +63,10 @@ def difference(
 def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation: Here) -> dict[str, Any]:
     """Change the title, summary or keywords of a memory. Its files do not change."""
     revision.revise(
-        installation.database,
-        installation.embedder,
-        caller,
+        installation.acting_for(caller),
         record_id,
         body.revision,
         body.expected_delta,
-        installation.redactor,
     )
     return history.record_at(installation.database, caller, record_id)
 

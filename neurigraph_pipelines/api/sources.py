@@ -20,7 +20,7 @@ from neurigraph_pipelines.wiring import Installation
 
 def inbox(installation: Installation) -> Inbox:
     """Return the inbox of an installation."""
-    return Inbox(installation.tokens, installation.settings, installation.redactor)
+    return Inbox(installation.context)
 
 
 def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:

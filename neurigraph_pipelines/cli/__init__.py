@@ -1,8 +1,13 @@
-"""The command line. It translates between a terminal and the domain and decides nothing.
+"""The command line. It decides nothing about memories.
 
-``entry`` starts here and ends every error; ``storing``, ``reading``, ``operating`` and ``stack`` hold the commands;
-``session`` opens the installation; ``output`` and ``views`` say how things look. Whatever takes long to import is
-imported inside the commands, so that ``neurigraph --help`` answers at once.
+- ``entry`` assembles the commands and maps errors to exit codes.
+- ``session`` opens the installation and resolves users, nodes, records and files. ``output`` prints results, progress
+  and messages, and ``views`` lays results out for a terminal.
+- Commands, by subject: ``storing`` and ``uploading`` (import, ingest, uploads), ``privacy``, ``reading`` (search, ask,
+  open, tree, node), ``memories``, ``graph_changes``, ``sharing``, ``lifecycle``, ``forgetting``, ``failures``,
+  ``backfills``, ``exporting``, ``operating`` (migrate, serve, stats) and ``stack`` (up, demo, dagster-url).
+
+Commands import slow modules inside their functions, so that ``neurigraph --help`` answers at once.
 """
 
 from neurigraph_pipelines.cli.entry import main

@@ -1,4 +1,4 @@
-"""Commands that make anew what was made of stored memories: ``reembed`` and ``resummarize``."""
+"""Commands that recompute parts of stored memories: ``reembed`` and ``resummarize``."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="A day (UTC), itself included.")]
+_DAY = ["%Y-%m-%d"]
+_Since = Annotated[datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or later.")]
+_Until = Annotated[
+    datetime | None, typer.Option(formats=_DAY, help="Only memories stored on this day (UTC) or earlier.")
+]
 _NOT_ALL = 1
 
 
 @commands.command()
-def reembed(since: _Day = None, until: _Day = None, user: AnyUserSlug = None, as_json: Json = False) -> None:
-    """Embed what has no vectors of the configured model: all records, or those stored on some days.
+def reembed(since: _Since = None, until: _Until = None, user: AnyUserSlug = None, as_json: Json = False) -> None:
+    """Embed records that have no vectors of the configured model: all records, or those stored in a range of days.
 
-    A user's searches switch to the model once all of the user's records have its vectors. Interrupted, it goes on
-    from there when it is started again.
+    A user's searches switch to the model once all of the user's records have its vectors. If the command is
+    interrupted, run it again to continue.
     """
     from neurigraph_pipelines.ingestion.reembed import reembed as backfill
 
@@ -38,7 +42,7 @@ def reembed(since: _Day = None, until: _Day = None, user: AnyUserSlug = None, as
         with output.progress() as progress:
             task = progress.add_task("embedding", total=None)
             done = backfill(
-                installation.adapters, first, end, user_id, on_done=lambda count: progress.advance(task, count)
+                installation.context, first, end, user_id, on_done=lambda count: progress.advance(task, count)
             )
     output.result(asdict(done), lambda: _reembedded(done))
     if done.failed:
@@ -52,26 +56,28 @@ def resummarize(
         typer.Argument(metavar="RECORD_ID…", help="Only these memories of the user.", show_default=False),
     ] = None,
     user: AnyUserSlug = None,
-    since: _Day = None,
-    until: _Day = None,
-    again: Annotated[bool, typer.Option("--again", help="Those too whose words are of this model already.")] = False,
-    also_revised: Annotated[
-        bool, typer.Option("--also-revised", help="Those too whose words somebody revised; their words go.")
+    since: _Since = None,
+    until: _Until = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Include memories that this model has summarised already.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many.")] = False,
+    also_revised: Annotated[
+        bool, typer.Option("--also-revised", help="Include memories that somebody revised; this replaces their text.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the memories.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Have the configured language model write titles, summaries and keywords anew, from the stored transcripts.
+    """Rewrite titles, summaries and keywords with the configured language model, from the stored transcripts.
 
-    What they were can still be read. Interrupted, it goes on from there when it is started again.
+    The history keeps the old ones. If the command is interrupted, run it again to continue.
     """
     from neurigraph_pipelines.ingestion.resummarize import Wanted
     from neurigraph_pipelines.ingestion.resummarize import resummarize as backfill
 
     if user is None and since is None and until is None:
-        raise InvalidInputError("say which memories: those of a --user, or those stored --since or --until a day")
+        raise InvalidInputError("give --user, --since or --until to choose memories")
     if records and (user is None or since is not None or until is not None):
-        raise InvalidInputError("name memories together with their --user, and without days")
+        raise InvalidInputError("give the ids of memories together with --user, and without --since and --until")
     output = Output(as_json)
     first, end = _moments(since, until)
     record_ids = [record_id_of(identifier) for identifier in records] if records else None
@@ -80,14 +86,12 @@ def resummarize(
         with output.progress() as progress:
             task = progress.add_task("summarising", total=None)
             done = backfill(
-                installation.adapters,
-                installation.settings,
+                installation.context,
                 first,
                 end,
                 user_id,
                 record_ids,
                 wanted=Wanted(again, also_revised),
-                redactor=installation.redactor,
                 dry_run=dry_run,
                 on_done=lambda count: progress.advance(task, count),
             )
@@ -97,39 +101,42 @@ def resummarize(
 
 
 def _moments(since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime]:
-    """The first moment of a range of days, None for the beginning, and the first after it."""
+    """Return the first moment of a range of days (None for the beginning), and the first moment after it."""
     first = since.replace(tzinfo=UTC) if since is not None else None
-    # A day beyond tomorrow does not exist yet; the clock of a database may be a little ahead of ours.
+    # The default includes tomorrow, because the clock of the database may be slightly ahead of this machine's.
     last = until.replace(tzinfo=UTC) if until is not None else datetime.now(UTC)
     try:
         return first, last + timedelta(days=1)
     except OverflowError:
-        raise InvalidInputError(f"--until is {last:%Y-%m-%d}: the calendar ends there") from None
+        raise InvalidInputError(
+            f"--until is {last:%Y-%m-%d}, the last day of the calendar: give an earlier day"
+        ) from None
 
 
 def _resummarized(done: Resummarized, dry_run: bool) -> Any:
     from neurigraph_pipelines.cli import views
 
-    told = [
+    summary = (
         f"{done.records:,} records would be summarised by {done.model}; "
         if dry_run
-        else f"{done.records:,} records summarised by {done.model}, {done.unchanged:,} came out as they were; "
-    ]
-    told[0] += f"{done.complete:,} had its words already, {done.revised:,} have those of somebody who revised them."
-    told += [f"{record_id} bears the words that it had: {error}" for record_id, error in done.failed]
-    return views.lines(*told)
+        else f"{done.records:,} records summarised by {done.model}, {done.unchanged:,} of them unchanged; "
+    )
+    summary += f"{done.complete:,} were summarised by it before, {done.revised:,} were revised by somebody and kept."
+    return views.lines(
+        summary, *(f"{record_id} failed and keeps its text: {error}" for record_id, error in done.failed)
+    )
 
 
 def _reembedded(done: Reembedded) -> Any:
     from neurigraph_pipelines.cli import views
 
-    told = [
+    lines = [
         f"{done.records:,} records with {done.passages:,} passages embedded by {done.model}; "
         f"{done.complete:,} had its vectors already."
     ]
-    told += [
-        f"user {move.user_id}: {f'{move.missing:,} records to go' if move.missing else f'searches use {done.model}'}"
+    lines += [
+        f"user {move.user_id}: {f'{move.missing:,} records left' if move.missing else f'searches use {done.model}'}"
         for move in done.moves
     ]
-    told += [f"no vectors of {record_id}: {error}" for record_id, error in done.failed]
-    return views.lines(*told)
+    lines += [f"no vectors for {record_id}: {error}" for record_id, error in done.failed]
+    return views.lines(*lines)

@@ -1,6 +1,6 @@
-"""Where the program starts: the commands put together, and errors as exit codes.
+"""Entry point: assembles the commands and maps errors to exit codes.
 
-The one place that knows which error has which exit code. Commands stand in the modules of their subject.
+The mapping of errors to exit codes belongs here; commands belong in the module of their subject.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _EXIT_CODES: dict[type[NeurigraphError], int] = {
 
 app = typer.Typer(
     name="neurigraph",
-    help="Long-term memory for AI assistants: import conversations, store them, ask them.",
+    help="Long-term memory for AI assistants: import conversations, store them, and ask questions about them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -90,20 +90,20 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Hold the options that stand before a command."""
+    """Declare the options that precede a command."""
 
 
 def main() -> None:
-    """Run the command that the process was started with, and exit."""
+    """Run the command given on the command line, and exit."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal of few letters is no reason to stop
-    # A script's background job is started with it ignored; so would be the processes that we start, and stop with it.
+            stream.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
+    # Shells start background jobs of scripts with SIGINT ignored, which the child processes would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what is open is closed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # runs the exit handlers
     sys.exit(run(sys.argv[1:]))
 
 
@@ -111,14 +111,14 @@ def run(arguments: list[str]) -> int:
     """Run one command.
 
     Returns:
-        The exit code: 0, 1 for errors of no other kind, 2 invalid input, 3 not found, 4 configuration, 5 a provider
-        or the database cannot be reached, 6 a file is being decompressed, 130 interrupted.
+        The exit code: 0 success, 1 any other error, 2 invalid input, 3 not found, 4 configuration, 5 a provider or the
+        database cannot be reached, 6 a file is being decompressed, 130 interrupted.
     """
     as_json = "--json" in takewhile(lambda argument: argument != "--", arguments)
     try:
         code = app(args=arguments, prog_name="neurigraph", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read us has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OTHER
     except typer.TyperException as error:  # the command line itself is wrong
@@ -144,9 +144,9 @@ def _usage(error: typer.TyperException) -> str:
 
 
 def _fail(kind: str, message: str, code: int, as_json: bool) -> int:
-    if code != OTHER:  # those may quote a log; the others are one sentence, whatever a library put into it
+    if code != OTHER:  # an OTHER error may quote a log; every other message becomes one line
         message = " ".join(message.split())
-    if not message:  # the help was shown instead
+    if not message:  # the help was printed instead
         return code
     line = json.dumps({"error": kind, "message": message, "exit_code": code}) if as_json else f"neurigraph: {message}"
     print(printable(line), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The command that takes all of a user out, ``export``; and what ``import`` does with what it wrote."""
+"""The ``export`` command, and the part of ``import`` that restores an export."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from neurigraph_pipelines.cli.session import argument, claims_of, opened
 commands = typer.Typer()
 
 FORMAT = "neurigraph"
-"""The format of an export, as ``import`` names it."""
+"""Name of the export format for ``import --format``."""
 
 
 @commands.command("export")
 def export_user(
-    user: Annotated[str, typer.Argument(help="Whose memory, by slug.")],
-    target: Annotated[Path, typer.Argument(help="A name that ends in .zip makes a zip, any other a folder.")],
+    user: Annotated[str, typer.Argument(help="Slug of the user.")],
+    target: Annotated[Path, typer.Argument(help="A name ending in .zip creates a zip file, any other a folder.")],
     as_json: Json = False,
 ) -> None:
-    """Write all of a user into open files: the rows of every table as JSON lines, and the stored files as they lie.
+    """Export all data of a user: the rows of every table as JSON lines, and the stored files byte for byte.
 
-    `neurigraph import TARGET --format neurigraph --user USER` puts it into another database. What is written is put in
-    place once it is whole, readable by you alone. It holds no API keys.
+    `neurigraph import TARGET --format neurigraph --user USER` restores it in another database. The target appears once
+    it is complete, readable only by you. It contains no API keys.
     """
     from neurigraph_pipelines.portability.archive import new_archive
     from neurigraph_pipelines.portability.export import Exported, export_user
@@ -38,13 +38,13 @@ def export_user(
         with (
             new_archive(target) as archive,
             output.progress(in_bytes=True) as progress,
-            closing(export_user(installation.database, installation.objects, claims.user_id, archive, report)) as steps,
+            closing(export_user(installation.context, claims.user_id, archive, report)) as steps,
         ):
             task = progress.add_task("exporting", total=None)
             for more in steps:
                 progress.advance(task, more)
     for key in report.lost:
-        output.note(f"gone or damaged in the object store: {key}")
+        output.note(f"missing or damaged in the object store: {key}")
     data = {
         "user": report.slug,
         "target": str(target),
@@ -59,36 +59,35 @@ def export_user(
         from neurigraph_pipelines.cli import views
 
         return views.lines(
-            f"{data['records']:,} records and {report.objects:,} files of {report.slug} are in {target} "
-            f"({report.size_bytes:,} bytes before they were packed)."
+            f"Exported {data['records']:,} records and {report.objects:,} files of {report.slug} to {target} "
+            f"({report.size_bytes:,} bytes before compression)."
         )
 
     output.result(data, view)
 
 
 def import_export(path: Path, user: str, output: Output) -> None:
-    """Put an export into this database, which must not know its user."""
+    """Restore an export into this database, in which its user must not exist."""
     from neurigraph_pipelines.portability.archive import open_archive
     from neurigraph_pipelines.portability.restore import restore_user
 
     with opened() as installation, open_archive(path) as archive, output.progress(in_bytes=True) as progress:
         task = progress.add_task("restoring", total=2 * archive.size_bytes())
         restored = restore_user(
-            installation.database,
-            installation.objects,
+            installation.context,
             archive,
             argument(user),
             on_bytes=lambda more: progress.advance(task, more),
         )
     for key in restored.lost:
-        output.note(f"was gone or damaged before it was exported: {key}")
+        output.note(f"was missing or damaged before the export: {key}")
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
         return views.lines(
-            f"{restored.records:,} records in {restored.nodes:,} nodes and {restored.objects:,} files of "
-            f"{restored.slug} are here. An export holds no API keys: issue one where it is needed."
+            f"Restored {restored.records:,} records in {restored.nodes:,} nodes and {restored.objects:,} files of "
+            f"{restored.slug}. An export contains no API keys: issue new ones with `neurigraph keys add`."
         )
 
     output.result({"file": str(path), "format": FORMAT, **asdict(restored)}, view)

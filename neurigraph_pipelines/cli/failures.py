@@ -1,15 +1,14 @@
-"""Commands about what did not get through: ``failures`` and ``replay``."""
+"""Commands about segments and files whose processing failed: ``failures`` and ``replay``."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Annotated, Any
-from uuid import UUID
 
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import AnyUserSlug, argument, claims_of, opened
+from neurigraph_pipelines.cli.session import AnyUserSlug, claims_of, opened, parse_id
 from neurigraph_pipelines.errors import InvalidInputError
 
 commands = typer.Typer()
@@ -18,11 +17,11 @@ commands = typer.Typer()
 @commands.command()
 def failures(
     user: AnyUserSlug = None,
-    replayed: Annotated[bool, typer.Option("--replayed", help="Show those that were replayed, too.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="Most failures, newest first.")] = 50,
+    replayed: Annotated[bool, typer.Option("--replayed", help="Include failures that were replayed.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of failures, newest first.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """List segments that could not be stored and files that could not be read, and why."""
+    """List segments that could not be stored and files that could not be read, with the reason."""
     from neurigraph_pipelines.ingestion.failures import list_failures
 
     with opened() as installation:
@@ -41,18 +40,18 @@ def failures(
 @commands.command()
 def replay(
     failure_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="As `neurigraph failures` shows them.")
+        list[str] | None, typer.Argument(metavar="FAILURE_ID…", help="Ids from `neurigraph failures`.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that are open.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Replay all open failures.")] = False,
     user: AnyUserSlug = None,
     as_json: Json = False,
 ) -> None:
-    """Put what failed back into the queue, with fresh attempts. Repeating it changes nothing."""
+    """Put failed segments and files back into the queue with all their attempts. Repeating it changes nothing."""
     from neurigraph_pipelines.ingestion import failures as domain
 
     if bool(failure_ids) == everything:
-        raise InvalidInputError("name the failures to replay, or all of them with --all")
-    named = None if everything else [_uuid(text) for text in failure_ids or ()]
+        raise InvalidInputError("give the ids of the failures to replay, or --all")
+    named = None if everything else [parse_id(text, "failure", "failures") for text in failure_ids or ()]
     with opened() as installation:
         user_id = claims_of(installation, user).user_id if user is not None else None
         done = domain.replay(installation.database, named, user_id)
@@ -63,13 +62,6 @@ def replay(
         if not done:
             return views.lines("Nothing to replay.")
         lines = [f"{each.failure_id}  {each.outcome.replace('_', ' ')}" for each in done]
-        return views.lines(*lines, "`neurigraph up` stores them by itself, `neurigraph ingest` at once.")
+        return views.lines(*lines, "`neurigraph up` stores them automatically, `neurigraph ingest` at once.")
 
     Output(as_json).result({"replays": [asdict(each) for each in done]}, view)
-
-
-def _uuid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise InvalidInputError(f"{argument(text)[:80]!r} is not the id of a failure") from error

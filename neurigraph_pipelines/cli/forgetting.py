@@ -1,4 +1,4 @@
-"""Commands that forget for good, and their receipts: ``forget``, ``erasures`` and ``scrub``."""
+"""Commands that erase permanently, and their receipts: ``forget``, ``erasures`` and ``scrub``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, node_id_of, opened
+from neurigraph_pipelines.cli.session import AnyUserSlug, DryRun, UserSlug, argument, claims_of, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -35,26 +35,26 @@ def forget(
         str | None,
         typer.Argument(metavar="RECORD_OR_NODE", help="Id of a record or node, or path of a node.", show_default=False),
     ] = None,
-    everything: Annotated[bool, typer.Option("--everything", help="The user, with all there is of them.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and change nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    everything: Annotated[bool, typer.Option("--everything", help="Erase the user and all their data.")] = False,
+    dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Erase a record, a node with all below it, or a user, with everything that was made of them. There is no way back.
+    """Erase a record, a node with all nodes below it, or a user, with all derived data. This cannot be undone.
 
-    Repeating it gives the receipt again, and finishes what was cut off.
+    Repeating the command prints the same receipt, and finishes an erasure that was interrupted.
     """
     from neurigraph_pipelines.erasure import forget as domain
 
     if everything == (identifier is not None):
-        raise InvalidInputError("name a record or a node, or say --everything to forget the user: one of them")
+        raise InvalidInputError("give a record or a node, or --everything to erase the user")
     output = Output(as_json)
     with opened() as installation:
         claims = claims_of(installation, user)
         subject, preview = _find(installation, claims, identifier)
         if dry_run:
             if preview is None:
-                raise NotFoundError("it was forgotten already: `neurigraph erasures` has the receipt")
+                raise NotFoundError("it was erased already: `neurigraph erasures` shows the receipt")
             output.result(asdict(preview), lambda: _preview_view(preview))
             return
         if preview is not None and not yes:
@@ -65,10 +65,7 @@ def forget(
                 "objects": progress.add_task("objects", total=None),
             }
             receipt = domain.forget(
-                installation.database,
-                installation.objects,
-                installation.settings,
-                claims,
+                installation.acting_for(claims),
                 subject,
                 through=_THROUGH,
                 on_done=lambda what, count: progress.advance(tasks[what], count),
@@ -80,38 +77,38 @@ def forget(
 @commands.command()
 def erasures(
     user: AnyUserSlug = None,
-    finish: Annotated[bool, typer.Option("--finish", help="First go on with those that were cut off.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="Most receipts, newest first.")] = 50,
+    finish: Annotated[bool, typer.Option("--finish", help="First finish erasures that were interrupted.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of receipts, newest first.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """Show the receipts of what was forgotten: ids, counts and checksums, and none of the text."""
+    """Show the receipts of erasures: ids, counts and checksums, without any erased text."""
     from neurigraph_pipelines.erasure.forget import finish_erasures
     from neurigraph_pipelines.erasure.receipts import receipts
 
     with opened() as installation:
         if finish:
-            finish_erasures(installation.database, installation.objects, installation.settings)
+            finish_erasures(installation.context)
         user_id = claims_of(installation, user).user_id if user is not None else None
         with installation.database.pipeline() as tx:
             found = receipts(tx, user_id, limit=limit)
-        data = {"erasures": [_with_objects(installation, each) for each in found]}
+        data = {"erasures": [_with_objects(installation, receipt) for receipt in found]}
 
     def view() -> Any:
         from rich.console import Group
 
         from neurigraph_pipelines.cli import views
 
-        return Group(*map(_receipt_view, found)) if found else views.lines("Nothing was forgotten.")
+        return Group(*map(_receipt_view, found)) if found else views.lines("Nothing was erased.")
 
     Output(as_json).result(data, view)
 
 
 @commands.command()
 def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
-    """Rewrite the tables of the database, so that nothing that was forgotten is left in its files.
+    """Rewrite the tables of the database, so that their files contain no erased data.
 
-    Each table is locked while it is rewritten, and needs its own size on the disk meanwhile. Logs of the database and
-    backups are not touched.
+    Each table is locked while it is rewritten, and needs its own size in free disk space. Database logs and backups are
+    not changed.
     """
     from neurigraph_pipelines.erasure import scrubbing
 
@@ -126,7 +123,7 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        busy = [f"Busy all the time, so run it again: {', '.join(report.busy)}"] if report.busy else []
+        busy = [f"In use, so run it again for: {', '.join(report.busy)}"] if report.busy else []
         return views.lines(f"{report.tables:,} tables rewritten.", *busy)
 
     output.result(asdict(report), view)
@@ -135,7 +132,7 @@ def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
 
 def _find(installation: Installation, claims: Claims, identifier: str | None) -> tuple[Subject, Preview | None]:
-    """What is meant, and what forgetting it would erase: None where that was done, or begun, before."""
+    """Return the subject and a preview of its erasure, which is None if that was done or begun before."""
     from neurigraph_pipelines.erasure.forget import preview
     from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind, receipts
 
@@ -162,30 +159,30 @@ def _find(installation: Installation, claims: Claims, identifier: str | None) ->
 
 def _confirm(preview: Preview) -> None:
     if not sys.stdin.isatty():
-        raise InvalidInputError("this cannot be undone: say --yes, or look first with --dry-run")
+        raise InvalidInputError("this cannot be undone: confirm with --yes, or use --dry-run first")
     from rich.console import Console
 
     Console(stderr=True, markup=False, highlight=False, emoji=False).print(_preview_view(preview))
-    typer.confirm("Forget all of this for good?", abort=True, err=True)
+    typer.confirm("Erase all of this permanently?", abort=True, err=True)
 
 
 def _with_objects(installation: Installation, receipt: Receipt) -> dict[str, Any]:
     from neurigraph_pipelines.erasure.receipts import objects_of
 
     with installation.database.pipeline() as tx:
-        return {**asdict(receipt), "objects": [asdict(each) for each in objects_of(tx, receipt.erasure_id)]}
+        return {**asdict(receipt), "objects": [asdict(erased) for erased in objects_of(tx, receipt.erasure_id)]}
 
 
 def _preview_view(preview: Preview) -> Any:
     from neurigraph_pipelines.cli import views
 
     return views.lines(
-        f"Would forget the {preview.subject_kind} {preview.subject_id}:",
+        f"Would erase the {preview.subject_kind} {preview.subject_id}:",
         *(f"  node {path}" for path in preview.nodes[:_NODES_SHOWN]),
         *([f"  and {len(preview.nodes) - _NODES_SHOWN:,} more nodes"] if len(preview.nodes) > _NODES_SHOWN else []),
-        f"  records {preview.records:,}, changes of them {preview.deltas:,}",
+        f"  records {preview.records:,}, changes in their history {preview.deltas:,}",
         f"  files {preview.files:,}, {preview.object_bytes:,} bytes",
-        f"  sources that go whole {preview.sources:,}, of which parts remain {preview.shared_sources:,}",
+        f"  complete sources {preview.sources:,}, sources of which parts remain {preview.shared_sources:,}",
     )
 
 
@@ -193,8 +190,8 @@ def _receipt_view(receipt: Receipt) -> Any:
     from neurigraph_pipelines.cli import views
 
     def lines() -> Iterator[str]:
-        when = f"finished {receipt.finished_at:%Y-%m-%d %H:%M:%S} UTC" if receipt.finished_at else "under way"
-        yield f"{receipt.subject_kind} {receipt.subject_id}, asked for {receipt.w:%Y-%m-%d %H:%M:%S} UTC, {when}"
+        when = f"finished {receipt.finished_at:%Y-%m-%d %H:%M:%S} UTC" if receipt.finished_at else "not finished"
+        yield f"{receipt.subject_kind} {receipt.subject_id}, requested {receipt.w:%Y-%m-%d %H:%M:%S} UTC, {when}"
         yield f"  receipt {receipt.erasure_id}, user {receipt.user_id}, through {receipt.requested_through}"
         erased = (f"{name.replace('_', ' ')} {count:,}" for name, count in receipt.erased.items())
         yield f"  erased: {', '.join(erased) or 'nothing'}"

@@ -9,6 +9,7 @@ import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import (
+    DryRun,
     UserSlug,
     argument,
     claims_of,
@@ -24,106 +25,110 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_PLACE = "PATH_OR_ID"
-_Node = Annotated[str, typer.Argument(metavar=_PLACE, help="Such as Family/Dave.", show_default=False)]
-_DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")]
+_PATH_OR_ID = "PATH_OR_ID"
+_Node = Annotated[str, typer.Argument(metavar=_PATH_OR_ID, help="For example Family/Dave.", show_default=False)]
 
 
 @commands.command()
 def move(
     identifiers: Annotated[
-        list[str], typer.Argument(metavar="RECORD_ID...", help="As search shows them.", show_default=False)
+        list[str], typer.Argument(metavar="RECORD_ID...", help="Ids from `neurigraph search`.", show_default=False)
     ],
     user: UserSlug,
-    to: Annotated[str, typer.Option(metavar=_PLACE, help="The node to lie in.", show_default=False)],
-    dry_run: _DryRun = False,
+    to: Annotated[str, typer.Option(metavar=_PATH_OR_ID, help="The node to move them to.", show_default=False)],
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Let records lie in another node, all of them or none; their files and their history stay theirs."""
+    """Move records to another node, with their files and their history. Either all are moved or none."""
     from neurigraph_pipelines.graph.moving import move_records
 
     with opened() as installation:
         claims = claims_of(installation, user)
         record_ids = [record_id_of(identifier) for identifier in identifiers]
         target = node_id_of(installation, claims, to)
-        _say(move_records(installation.database, claims, record_ids, target, dry_run=dry_run), as_json)
+        _show(move_records(installation.database, claims, record_ids, target, dry_run=dry_run), as_json)
 
 
 @commands.command()
 def rename(
     node: _Node,
-    name: Annotated[str, typer.Argument(help="The name from now on.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="The new name.", show_default=False)],
     user: UserSlug,
-    dry_run: _DryRun = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Give a node another name; it goes on being found by the one it had."""
+    """Rename a node. Its old name stays as an alias."""
     from neurigraph_pipelines.graph.reshaping import rename_node
 
     with opened() as installation:
         claims = claims_of(installation, user)
         node_id = node_id_of(installation, claims, node)
-        _say(rename_node(installation.database, claims, node_id, argument(name), dry_run=dry_run), as_json)
+        _show(rename_node(installation.database, claims, node_id, argument(name), dry_run=dry_run), as_json)
 
 
 @commands.command()
 def move_node(
     node: _Node,
     user: UserSlug,
-    under: Annotated[str, typer.Option(metavar=_PLACE, help="The node to lie below.", show_default=False)],
-    dry_run: _DryRun = False,
+    under: Annotated[str, typer.Option(metavar=_PATH_OR_ID, help="The new parent node.", show_default=False)],
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Let a node, with all that lies below it, lie below another one."""
+    """Move a node, with all nodes below it, below another node."""
     from neurigraph_pipelines.graph import reshaping
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        places = [node_id_of(installation, claims, place) for place in (node, under)]
-        _say(reshaping.move_node(installation.database, claims, *places, dry_run=dry_run), as_json)
+        node_ids = [node_id_of(installation, claims, place) for place in (node, under)]
+        _show(reshaping.move_node(installation.database, claims, *node_ids, dry_run=dry_run), as_json)
 
 
 @commands.command()
 def merge(
     node: _Node,
     user: UserSlug,
-    into: Annotated[str, typer.Option(metavar=_PLACE, help="The node that takes it over.", show_default=False)],
-    dry_run: _DryRun = False,
+    into: Annotated[str, typer.Option(metavar=_PATH_OR_ID, help="The node to merge it into.", show_default=False)],
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Let a node take over the records, children, edges and names of another, which is gone then.
+    """Move the records, children, edges and names of a node into another node, and remove it.
 
-    Children that bear the same name become one in the same way. Grants of nodes that go end.
+    Children with the same name are merged in the same way. Grants of removed nodes end.
     """
     from neurigraph_pipelines.graph.reshaping import merge_nodes
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        places = [node_id_of(installation, claims, place) for place in (node, into)]
-        _say(merge_nodes(installation.database, claims, *places, dry_run=dry_run), as_json)
+        node_ids = [node_id_of(installation, claims, place) for place in (node, into)]
+        _show(merge_nodes(installation.database, claims, *node_ids, dry_run=dry_run), as_json)
 
 
 @commands.command()
 def split(
     node: _Node,
-    name: Annotated[str, typer.Argument(help="Of the new node.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Name of the new node.", show_default=False)],
     user: UserSlug,
     record: Annotated[
-        list[str] | None, typer.Option(metavar="RECORD_ID", help="These records; may be repeated.", show_default=False)
+        list[str] | None,
+        typer.Option(metavar="RECORD_ID", help="A record to move; may be repeated.", show_default=False),
     ] = None,
-    keyword: Annotated[str | None, typer.Option(help="Records with this keyword.", show_default=False)] = None,
+    keyword: Annotated[str | None, typer.Option(help="Move records with this keyword.", show_default=False)] = None,
     after: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What happened then or later.", show_default=False)
+        str | None,
+        typer.Option(metavar="TIME", help="Move records of what happened at this time or later.", show_default=False),
     ] = None,
     before: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What happened before then.", show_default=False)
+        str | None,
+        typer.Option(metavar="TIME", help="Move records of what happened before this time.", show_default=False),
     ] = None,
-    beside: Annotated[bool, typer.Option("--beside", help="Beside the node; else below it.")] = False,
-    kind: Annotated[ConceptKind, typer.Option(help="What the new node stands for.")] = ConceptKind.TOPIC,
-    dry_run: _DryRun = False,
+    beside: Annotated[
+        bool, typer.Option("--beside", help="Create the new node beside this one instead of below it.")
+    ] = False,
+    kind: Annotated[ConceptKind, typer.Option(help="Kind of the new node.")] = ConceptKind.TOPIC,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Let some records of a node have a node of their own: those of which all that is said is true."""
+    """Move some records of a node to a new node: those that meet all the given conditions."""
     from neurigraph_pipelines.graph.moving import Chosen, split_node
 
     chosen = Chosen(
@@ -138,14 +143,14 @@ def split(
         change = split_node(
             installation.database, claims, node_id, argument(name), chosen, beside=beside, kind=kind, dry_run=dry_run
         )
-        _say(change, as_json)
+        _show(change, as_json)
 
 
-def _say(change: GraphChange, as_json: bool) -> None:
+def _show(change: GraphChange, as_json: bool) -> None:
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        told = {
+        counts = {
             "records moved": change.records,
             "nodes moved": change.nodes_moved,
             "nodes removed": change.nodes_removed,
@@ -155,7 +160,7 @@ def _say(change: GraphChange, as_json: bool) -> None:
             {
                 "node": change.node_path,
                 "node id": change.node_id,
-                **{name: number or None for name, number in told.items()},
+                **{name: number or None for name, number in counts.items()},
                 "dry run": "nothing was changed" if change.dry_run else None,
             }
         )

@@ -1,4 +1,4 @@
-"""Commands about the life of files: ``state``, ``touch``, ``compress``, ``verify`` and ``storage``."""
+"""Commands about the states of files: ``state``, ``touch``, ``compress``, ``verify`` and ``storage``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, claims_of, file_id_of, node_id_of, opened
+from neurigraph_pipelines.cli.session import AnyUserSlug, DryRun, UserSlug, claims_of, file_id_of, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_FileId = Annotated[str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="As search shows it.", show_default=False)]
+_FileId = Annotated[
+    str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`.", show_default=False)
+]
 _NOT_ALL = 1
 
 
@@ -35,7 +37,7 @@ def state(
     user: UserSlug,
     as_json: Json = False,
 ) -> None:
-    """Say whether a file is active, dormant or being decompressed, and what befell it; or how a node's files stand."""
+    """Show whether a file is active, dormant or being decompressed, with its state history; or the files of a node."""
     from neurigraph_pipelines.lifecycle import control
 
     with opened() as installation:
@@ -66,35 +68,37 @@ def _node_state(installation: Installation, claims: Claims, identifier: str) -> 
 
 @commands.command()
 def touch(identifier: _FileId, user: UserSlug, as_json: Json = False) -> None:
-    """Keep a file from going to sleep, as if it had been opened; one that sleeps goes on sleeping."""
+    """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
     from neurigraph_pipelines.lifecycle import control
 
     with opened() as installation:
         claims = claims_of(installation, user)
         file_id = file_id_of(installation, claims, identifier)
-        data = asdict(control.touch(installation.database, installation.settings, claims, file_id))
+        data = asdict(control.touch(installation.acting_for(claims), file_id))
     Output(as_json).result(data, lambda: _state_view(data))
 
 
 @commands.command()
 def compress(
     identifier: Annotated[
-        str | None, typer.Argument(metavar="FILE_OR_RECORD_ID", help="As search shows it.", show_default=False)
+        str | None, typer.Argument(metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`.", show_default=False)
     ] = None,
     user: AnyUserSlug = None,
     node: Annotated[str | None, typer.Option(help="All files of this node, by path or id.", show_default=False)] = None,
-    due: Annotated[bool, typer.Option("--due", help="What is due by the settings, as Dagster's schedules do.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")] = False,
+    due: Annotated[
+        bool, typer.Option("--due", help="All files due by the settings, as in Dagster's schedules.")
+    ] = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Send files to sleep: one, all of a node, all of a user, or what is due. Repeating it changes nothing.
+    """Make files dormant: one, all of a node, all of a user, or all that are due. Repeating it changes nothing.
 
-    A file that is being read or decompressed at that moment is left awake.
+    A file that is being read or decompressed stays active.
     """
     if (identifier is not None) + (node is not None) + due > 1:
-        raise InvalidInputError("name a file, or --node, or --due: one of them")
+        raise InvalidInputError("give only one of: a file, --node, --due")
     if user is None and not due:
-        raise InvalidInputError("say whose files with --user, or take what is due of everybody's with --due")
+        raise InvalidInputError("give --user, or --due for the due files of all users")
     output = Output(as_json)
     with opened() as installation:
         claims = claims_of(installation, user) if user is not None else None
@@ -126,9 +130,7 @@ def _compress_due(
     here, user_id = installation, claims.user_id if claims is not None else None
     reports = (
         sweep(
-            here.database,
-            here.objects,
-            here.settings,
+            here.context,
             limit=sys.maxsize,
             user_id=user_id,
             dry_run=dry_run,
@@ -147,7 +149,7 @@ def _compress_one(installation: Installation, claims: Claims, identifier: str, d
     file_id = file_id_of(installation, claims, identifier)
     before = asdict(control.file_state(installation.database, claims, file_id))
     if not dry_run:
-        control.compress(installation.database, installation.objects, claims, file_id)
+        control.compress(installation.acting_for(claims), file_id)
     report = SweepReport(nodes=1)
     if before["state"] == CompressionState.ACTIVE:
         report.add([{**before, "compression_format": before["compression"]}], {})
@@ -160,8 +162,7 @@ def _compress_awake(
     from neurigraph_pipelines.lifecycle.dormancy import sweep_awake
 
     return sweep_awake(
-        installation.database,
-        installation.objects,
+        installation.context,
         user_id=claims.user_id,
         node_id=node_id_of(installation, claims, node) if node is not None else None,
         dry_run=dry_run,
@@ -172,10 +173,10 @@ def _compress_awake(
 def _compressed_view(report: SweepReport, dry_run: bool) -> Any:
     from neurigraph_pipelines.cli import views
 
-    told = ("would go to sleep", "would be freed") if dry_run else ("went to sleep", "are free again")
+    became, freed = ("would become dormant", "would be freed") if dry_run else ("became dormant", "were freed")
     return views.lines(
-        f"{report.files:,} files {told[0]}, {report.bytes_freed:,} bytes {told[1]}.",
-        *(f"{file_id} stays awake: {why}" for file_id, why in report.failures.items()),
+        f"{report.files:,} files {became}, {report.bytes_freed:,} bytes {freed}.",
+        *(f"{file_id} stays active: {why}" for file_id, why in report.failures.items()),
     )
 
 
@@ -186,35 +187,34 @@ def verify(
         str | None, typer.Option(help="Only this node of --user, by path or id.", show_default=False)
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="Only so many files, chosen by lot.", show_default=False)
+        int | None, typer.Option(min=1, max=1_000_000, help="Check only this many random files.", show_default=False)
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only look whether objects are there; read none.")] = False,
-    repair: Annotated[bool, typer.Option("--repair", help="Make good what can be, without a guess.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Only check that objects exist; read none.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair faults with only one possible repair.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Look at everything, and name what does not fit: objects, checksums, passages, registries, counters, the log.
+    """Check objects, checksums, passages, registries, counters and the state log, and list all faults.
 
-    Everybody's objects are also compared with the rows: --repair removes those that no row names once the grace period
-    is over. The exit code is 1 when something is wrong and was not made good.
+    Without --user it also lists objects that no row refers to; --repair removes them after the grace period. The exit
+    code is 1 if faults remain.
     """
     from neurigraph_pipelines.lifecycle import orphans, verification
 
     if sample is not None and (user is not None or node is not None or quick or repair):
-        raise InvalidInputError("--sample reads everybody's files and mends nothing: give it alone")
+        raise InvalidInputError("--sample reads files of all users and repairs nothing: use it without other options")
     if node is not None and user is None:
-        raise InvalidInputError("say whose node it is: --user")
+        raise InvalidInputError("--node needs --user")
     output = Output(as_json)
     audit = None
     with opened() as installation, output.progress() as progress:
         here = installation
         if sample is not None:
-            found = verification.verify_sample(here.database, here.objects, sample)
+            found = verification.verify_sample(here.context, sample)
         else:
             claims = claims_of(here, user) if user is not None else None
             files = progress.add_task("verifying files", total=None)
             found = verification.verify(
-                here.database,
-                here.objects,
+                here.context,
                 user_id=claims.user_id if claims is not None else None,
                 node_id=node_id_of(here, claims, node) if claims is not None and node is not None else None,
                 read=not quick,
@@ -222,11 +222,9 @@ def verify(
                 on_node=lambda done: progress.update(files, completed=done.files),
             )
             if claims is None:
-                objects = progress.add_task("looking for objects that no row names", total=None)
+                objects = progress.add_task("looking for orphaned objects", total=None)
                 audit = orphans.audit_objects(
-                    here.database,
-                    here.objects,
-                    here.settings,
+                    here.context,
                     dry_run=not repair,
                     on_done=lambda count: progress.advance(objects, count),
                 )
@@ -241,37 +239,37 @@ def verify(
 def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
     from neurigraph_pipelines.cli import views
 
-    told = [
-        f"{found.files:,} files of {found.nodes:,} nodes looked at, {found.bytes_read:,} bytes read, "
-        f"{found.passages:,} passages in their places."
+    lines = [
+        f"Checked {found.files:,} files of {found.nodes:,} nodes: {found.bytes_read:,} bytes read, "
+        f"{found.passages:,} passages compared."
     ]
     groups: dict[str, list[Finding]] = {}
     for finding in found.findings:
         groups.setdefault(finding.fault, []).append(finding)
     for fault, findings in groups.items():
-        told.append(f"{fault.replace('_', ' ')}: {len(findings):,}")
-        told += [f"   {each.subject}  {each.detail}{'  made good' * each.repaired}" for each in findings]
+        lines.append(f"{fault.replace('_', ' ')}: {len(findings):,}")
+        lines += [f"   {each.subject}  {each.detail}{'  repaired' * each.repaired}" for each in findings]
     if audit is not None:
-        told.append(
-            f"{audit.objects:,} objects looked at: {len(audit.orphans):,} that no row names, of which {audit.young:,} "
-            f"are young and {audit.removed:,} were removed; {len(audit.foreign):,} that are not ours."
+        lines.append(
+            f"Checked {audit.objects:,} objects: {len(audit.orphans):,} orphans, of which {audit.young:,} are within "
+            f"the grace period and {audit.removed:,} were removed; {len(audit.foreign):,} objects of other programs."
         )
-        told += [f"   {key}" for key in audit.orphans]
-    wrong = found.left + (audit.left if audit is not None else 0)
-    told.append(f"{wrong:,} findings are left." if wrong else "Nothing is wrong.")
-    return views.lines(*told)
+        lines += [f"   {key}" for key in audit.orphans]
+    left = found.left + (audit.left if audit is not None else 0)
+    lines.append(f"{left:,} findings are left." if left else "Nothing is wrong.")
+    return views.lines(*lines)
 
 
 @commands.command()
 def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
-    """Say what awake and sleeping files occupy, and what is saved: by user, or by node of one user."""
+    """Show the bytes that active and dormant files occupy, and the bytes saved: by user, or by node of one user."""
     from neurigraph_pipelines.lifecycle.storage_report import storage_report
 
     with opened() as installation:
         user_id = claims_of(installation, user).user_id if user is not None else None
         users = list(storage_report(installation.database, user_id=user_id))
-    rows = [{"user": each.slug, **_totals(each.totals)} for each in users]
-    nodes = [{"node": node.path, **_totals(node.totals)} for each in users for node in each.nodes]
+    rows = [{"user": owner.slug, **_totals(owner.totals)} for owner in users]
+    nodes = [{"node": node.path, **_totals(node.totals)} for owner in users for node in owner.nodes]
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views

@@ -11,15 +11,18 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, opened, record_id_of
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id, record_id_of
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 
 commands = typer.Typer()
 
-_RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="As search shows it.", show_default=False)]
+_RecordId = Annotated[str, typer.Argument(metavar="RECORD_ID", help="Id from `neurigraph search`.", show_default=False)]
 _ExpectedDelta = Annotated[
     str | None,
-    typer.Option(metavar="DELTA_ID", help="Only if this is still its newest delta.", show_default=False),
+    typer.Option(metavar="DELTA_ID", help="Change the memory only if this is its newest delta.", show_default=False),
+]
+_Keywords = Annotated[
+    list[str] | None, typer.Option(help="Replaces all existing ones; may be repeated.", show_default=False)
 ]
 _TIME = "TIME"
 
@@ -28,7 +31,7 @@ _TIME = "TIME"
 def record(
     identifier: _RecordId,
     user: UserSlug,
-    at: Annotated[str | None, typer.Option(metavar=_TIME, help="As it was then.", show_default=False)] = None,
+    at: Annotated[str | None, typer.Option(metavar=_TIME, help="Show it as it was then.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
     """Show one memory, as it is or as it was at a moment."""
@@ -45,10 +48,10 @@ def record(
 def history(
     identifier: _RecordId,
     user: UserSlug,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most changes to show.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of changes.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """Show every change of a memory, newest first: what was, what is since, and who changed it."""
+    """Show all changes of a memory, newest first: old values, new values and author."""
     from neurigraph_pipelines.history import history as history_of
 
     with opened() as installation:
@@ -68,11 +71,11 @@ def history(
 def diff(
     identifier: _RecordId,
     user: UserSlug,
-    w1: Annotated[str, typer.Argument(metavar="FROM_TIME", help="Such as 2025-06-01.", show_default=False)],
-    w2: Annotated[str | None, typer.Argument(metavar="TO_TIME", help="Unset: now.", show_default=False)] = None,
+    w1: Annotated[str, typer.Argument(metavar="FROM_TIME", help="For example 2025-06-01.", show_default=False)],
+    w2: Annotated[str | None, typer.Argument(metavar="TO_TIME", help="Default: now.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what changed of a memory between two moments."""
+    """Show the fields of a memory that differ between two moments."""
     from neurigraph_pipelines import history
 
     first, last = moment("FROM_TIME", w1), moment("TO_TIME", w2)
@@ -96,14 +99,14 @@ def revise(
     user: UserSlug,
     title: Annotated[str | None, typer.Option(show_default=False)] = None,
     summary: Annotated[str | None, typer.Option(show_default=False)] = None,
-    entity: Annotated[list[str] | None, typer.Option(help="May be repeated; replaces all.", show_default=False)] = None,
-    topic: Annotated[list[str] | None, typer.Option(help="The same.", show_default=False)] = None,
-    date: Annotated[list[str] | None, typer.Option(help="The same.", show_default=False)] = None,
-    relationship: Annotated[list[str] | None, typer.Option(help="The same.", show_default=False)] = None,
+    entity: _Keywords = None,
+    topic: _Keywords = None,
+    date: _Keywords = None,
+    relationship: _Keywords = None,
     expected_delta: _ExpectedDelta = None,
     as_json: Json = False,
 ) -> None:
-    """Give a memory another title, summary or keywords; what it was before can still be read."""
+    """Change the title, summary or keywords of a memory. The history keeps the old values."""
     from neurigraph_pipelines.history import record_at
     from neurigraph_pipelines.ingestion import revision
 
@@ -116,13 +119,10 @@ def revise(
         expected = _delta_id(expected_delta)
         with _named(identifier):
             revision.revise(
-                installation.database,
-                installation.embedder,
-                claims,
+                installation.acting_for(claims),
                 record_id,
                 wanted,
                 expected,
-                installation.redactor,
             )
             found = record_at(installation.database, claims, record_id)
     _show(found, as_json)
@@ -133,16 +133,16 @@ def supersede(
     identifier: _RecordId,
     user: UserSlug,
     by: Annotated[str | None, typer.Option(metavar="RECORD_ID", help="The newer memory.", show_default=False)] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Let it stand for itself again.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo the replacement.")] = False,
     expected_delta: _ExpectedDelta = None,
     as_json: Json = False,
 ) -> None:
-    """Let a newer memory take the place of another, which stays and is left out of searches."""
+    """Mark a memory as replaced by a newer one. The old memory is kept and left out of searches."""
     from neurigraph_pipelines.history import record_at
     from neurigraph_pipelines.ingestion import revision
 
     if (by is None) is not undo:
-        raise InvalidInputError("say which memory takes its place with --by, or --undo: one of them")
+        raise InvalidInputError("give the newer memory with --by, or --undo")
     with opened() as installation:
         claims, record_id = claims_of(installation, user), record_id_of(identifier)
         newer = None if by is None else record_id_of(by)
@@ -154,7 +154,7 @@ def supersede(
 
 @contextmanager
 def _named(identifier: str) -> Iterator[None]:
-    """Say which record was not found."""
+    """Name the record in a ``NotFoundError``."""
     try:
         yield
     except NotFoundError:
@@ -162,10 +162,7 @@ def _named(identifier: str) -> Iterator[None]:
 
 
 def _delta_id(identifier: str | None) -> UUID | None:
-    try:
-        return None if identifier is None else UUID(identifier)
-    except ValueError:
-        raise InvalidInputError(f"{identifier!r} is not the id of a delta: history shows them") from None
+    return None if identifier is None else parse_id(identifier, "delta", "history")
 
 
 def _show(found: dict[str, Any], as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Commands of whoever runs an installation: ``migrate``, ``serve`` and ``stats``."""
+"""Commands for operators of an installation: ``migrate``, ``serve`` and ``stats``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ commands = typer.Typer()
 
 @commands.command()
 def migrate(as_json: Json = False) -> None:
-    """Bring the database up to date. With the embedded server every command does so by itself."""
+    """Migrate the database to this version. With the embedded server every command does so automatically."""
     from neurigraph_pipelines.graph.provisioning import upgrade_nodes
 
     output = Output(as_json)
@@ -28,14 +28,14 @@ def migrate(as_json: Json = False) -> None:
         nodes = 0
         while done := upgrade_nodes(installation.database):
             nodes += done
-            output.note(f"{nodes} nodes brought up to date")
+            output.note(f"{nodes} nodes upgraded")
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
         return views.lines(
-            f"The database is at migration {report.version}; {len(report.applied)} applied now, "
-            f"{nodes} nodes brought up to date."
+            f"The database is at migration {report.version}: {len(report.applied)} migrations applied, "
+            f"{nodes} nodes upgraded."
         )
 
     output.result({**asdict(report), "nodes": nodes}, view)
@@ -43,9 +43,10 @@ def migrate(as_json: Json = False) -> None:
 
 @commands.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on. Unset: the setting api_host.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: the setting api_host.")] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one. Unset: the setting api_port.")
+        int | None,
+        typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any free port. Default: the setting api_port."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -67,7 +68,7 @@ def serve(
             Output(as_json).result({"url": url}, view)
             server.run(sockets=[at])
             if not server.started:
-                raise ConfigurationError("the API did not start: the lines above say why")
+                raise ConfigurationError("the API did not start: the lines above give the reason")
 
 
 def _listener(host: str, port: int) -> socket.socket:
@@ -82,7 +83,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 def _log_config() -> dict[str, Any]:
-    """Uvicorn's own, with everything on stderr."""
+    """Return uvicorn's log configuration with all output on stderr."""
     from copy import deepcopy
 
     from uvicorn.config import LOGGING_CONFIG
@@ -96,7 +97,7 @@ def _log_config() -> dict[str, Any]:
 
 @commands.command()
 def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
-    """Count what is stored, and what waits to be."""
+    """Count stored memories and queued segments."""
     from neurigraph_pipelines.graph import navigation, provisioning
     from neurigraph_pipelines.ingestion import triggers
     from neurigraph_pipelines.model import Claims
@@ -108,14 +109,14 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
         else:
             users = provisioning.list_users(database)
         rows: list[dict[str, Any]] = []
-        for each in users:
-            with database.agent(Claims.of_user(each.user_id)) as tx:
-                rows.append({"user": each.slug, **navigation.totals(tx, each.user_id)})
+        for owner in users:
+            with database.agent(Claims.of_user(owner.user_id)) as tx:
+                rows.append({"user": owner.slug, **navigation.totals(tx, owner.user_id)})
         queue = triggers.queue(database, users[0].user_id if user is not None else None)
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.table(rows) if rows else views.lines("There is no user yet: neurigraph import makes one.")
+        return views.table(rows) if rows else views.lines("There is no user yet: neurigraph import creates one.")
 
     Output(as_json).result({"users": rows, "queue": asdict(queue)}, view)

@@ -1,6 +1,6 @@
-"""What goes to stdout and what to stderr: results there, progress and messages here.
+"""Output of commands: results go to stdout, progress and messages to stderr.
 
-With ``--json`` stdout holds one JSON value and nothing else. What a result looks like to a person is for ``views``.
+With ``--json`` stdout holds one JSON value and nothing else. ``views`` lays results out for a person.
 """
 
 from __future__ import annotations
@@ -17,51 +17,53 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value, for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON value.")]
 """The option that every command has."""
 
-_UNBROKEN = 10_000
+_NO_WRAP_WIDTH = 10_000
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """Text of others without what a terminal would obey: control characters and changes of direction."""
+    """Replace control characters and direction marks, which a terminal would interpret, in untrusted text."""
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
 class Output:
-    """Where a command says what it has to say."""
+    """Prints the result, progress and messages of one command."""
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
 
     def result(self, data: Any, view: Callable[[], RenderableType]) -> None:
-        """The result of a command: ``data`` for programs, or ``view`` for a person."""
+        """Print ``data`` as JSON with ``--json``, else ``view`` for a person."""
         self.data(data)
         self.show(view)
 
     def data(self, data: Any) -> None:
-        """What a program gets, all of it at once; a person sees nothing of it."""
+        """Print the whole result as JSON; nothing without ``--json``."""
         if self._as_json:
-            print(json.dumps(data, default=str), flush=True)  # `serve` goes on, and whoever reads waits for its address
+            print(
+                json.dumps(data, default=str), flush=True
+            )  # `serve` keeps running, and its reader waits for the address
 
     def show(self, view: Callable[[], RenderableType]) -> None:
-        """What a person sees; a program gets nothing of it."""
+        """Print a view for a person; nothing with ``--json``."""
         if self._as_json:
             return
         from rich.console import Console
 
-        # Lines are broken for the eye alone: a program that reads them wants them whole.
-        size = None if sys.stdout.isatty() else _UNBROKEN
+        # Lines wrap only on a terminal: a program that reads the output needs whole lines.
+        size = None if sys.stdout.isatty() else _NO_WRAP_WIDTH
         console = Console(markup=False, highlight=False, emoji=False, width=size, height=size)
         console.print(view(), soft_wrap=size is not None)
 
     def note(self, text: str) -> None:
-        """A message beside the result."""
+        """Print a message to stderr."""
         print(printable(text), file=sys.stderr, flush=True)
 
     def progress(self, *, in_bytes: bool = False) -> Progress:
-        """A progress bar, for a context; silent where stderr is no terminal."""
+        """Return a progress bar to use as a context; silent if stderr is not a terminal."""
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,4 +1,4 @@
-"""The command that says who may know of what came in: ``privacy``."""
+"""The command that sets who may see a source: ``privacy``."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ commands = typer.Typer()
 
 @commands.command("privacy")
 def set_privacy(
-    source: Annotated[str, typer.Argument(help="A conversation, event or upload: its id, or that of its program.")],
-    privacy: Annotated[Privacy, typer.Argument(help="private: nobody but the owner. shared: who sees its nodes.")],
+    source: Annotated[str, typer.Argument(help="Id or external id of a conversation, event or upload.")],
+    privacy: Annotated[
+        Privacy, typer.Argument(help="private: only the owner sees it. shared: everybody who sees its nodes.")
+    ],
     user: UserSlug,
     as_json: Json = False,
 ) -> None:
-    """Make a conversation, an event or an upload private, or share it again, with all memories that came from it.
+    """Make a conversation, an event or an upload private, or share it again, with all memories from it.
 
-    A private one is seen by the owner of the graph alone, whoever is granted the nodes that it lies in.
+    Only the owner of the graph sees a private source, even if others may read its nodes.
     """
     from neurigraph_pipelines.ingestion import privacy as sources
 
@@ -34,6 +36,6 @@ def set_privacy(
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.lines(f"{source} is {privacy} now, and so is what came from it.")
+        return views.lines(f"{source} and all memories from it are now {privacy}.")
 
     Output(as_json).result({"source_id": source_id, "privacy": privacy}, view)

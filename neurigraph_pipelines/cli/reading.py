@@ -1,4 +1,4 @@
-"""Commands that look at memories: ``search``, ``ask``, ``open``, ``tree`` and ``node``."""
+"""Commands that read memories: ``search``, ``ask``, ``open``, ``tree`` and ``node``."""
 
 from __future__ import annotations
 
@@ -27,20 +27,27 @@ commands = typer.Typer()
 
 Query = Annotated[str, typer.Argument(help="A question in plain words.", show_default=False)]
 Node = Annotated[
-    str | None, typer.Option(help="Search only this node and what lies below it, by path or id.", show_default=False)
+    str | None, typer.Option(help="Search only this node and the nodes below it, by path or id.", show_default=False)
 ]
 After = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Only what happened then or later, such as 2023-05-08.", show_default=False),
+    typer.Option(
+        metavar="TIME", help="Only what happened at this time or later, for example 2023-05-08.", show_default=False
+    ),
 ]
-Before = Annotated[str | None, typer.Option(metavar="TIME", help="Only what happened before then.", show_default=False)]
+Before = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only what happened before this time.", show_default=False)
+]
 Kind = Annotated[
-    list[SourceKind] | None, typer.Option(help="Only what came from this; may be repeated.", show_default=False)
+    list[SourceKind] | None,
+    typer.Option(help="Only memories from this kind of source; may be repeated.", show_default=False),
 ]
-Speaker = Annotated[str | None, typer.Option(help="Only messages of whoever bears this name.", show_default=False)]
-At = Annotated[str | None, typer.Option(metavar="TIME", help="Only what was stored by then.", show_default=False)]
+Speaker = Annotated[str | None, typer.Option(help="Only messages of the speaker with this name.", show_default=False)]
+At = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only what was stored by then, as it was then.", show_default=False)
+]
 Superseded = Annotated[
-    bool, typer.Option("--include-superseded", help="Also memories that newer ones took the place of.")
+    bool, typer.Option("--include-superseded", help="Also return memories that newer ones have replaced.")
 ]
 
 
@@ -48,7 +55,7 @@ Superseded = Annotated[
 def search(
     query: Query,
     user: UserSlug,
-    limit: Annotated[int, typer.Option(help="Most records.")] = 10,
+    limit: Annotated[int, typer.Option(help="Maximum number of records.")] = 10,
     node: Node = None,
     after: After = None,
     before: Before = None,
@@ -59,14 +66,14 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", help="Show the components of every score.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask a question; no file is opened for it."""
-    from neurigraph_pipelines.retrieval.query.find import find
+    """Search memories for a question. No file is opened."""
+    from neurigraph_pipelines.retrieval.query.search import search
 
     with opened() as installation:
         claims = claims_of(installation, user)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         question = replace(question, limit=limit, explain=explain)
-        found = find(
+        found = search(
             installation.database,
             installation.embedder,
             installation.settings,
@@ -97,14 +104,14 @@ def ask(
     include_superseded: Superseded = False,
     as_json: Json = False,
 ) -> None:
-    """Ask a question and get an answer in words, with the messages it rests on; only those are read."""
+    """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     from neurigraph_pipelines.retrieval import ask as phase_two
 
     with opened() as installation:
         claims = claims_of(installation, user)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         reply = phase_two.ask(
-            installation.adapters,
+            installation.context,
             installation.settings,
             claims,
             question,
@@ -132,7 +139,7 @@ def _question(
     at: str | None,
     include_superseded: bool,
 ) -> Question:
-    """What the options of ``search`` and ``ask`` say together."""
+    """Return the question that the options of ``search`` and ``ask`` describe."""
     from neurigraph_pipelines.retrieval.query.question import Question
 
     return Question(
@@ -148,27 +155,28 @@ def _question(
 
 
 def _now() -> datetime:
-    """This moment in this machine's zone: whoever types here means its days."""
+    """Return the current time in this machine's time zone, whose days the user means."""
     return datetime.now(UTC).astimezone()
 
 
 @commands.command("open")
 def open_file(
-    identifier: Annotated[str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="As search shows it.")],
+    identifier: Annotated[str, typer.Argument(metavar="FILE_OR_RECORD_ID", help="Id from `neurigraph search`.")],
     user: UserSlug,
-    message: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Only this message.")] = None,
-    text: Annotated[bool, typer.Option("--text", help="Of an upload, the text that was read out of it.")] = False,
+    message: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Open only this message.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="For an upload, open the text extracted from it.")] = False,
     wait: Annotated[
-        float, typer.Option(min=0, max=86_400, help="Seconds to wait while somebody else decompresses the file.")
+        float, typer.Option(min=0, max=86_400, help="Seconds to wait while another process decompresses the file.")
     ] = 0.0,
     output_file: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the bytes there.", show_default=False)
+        Path | None, typer.Option("--output", "-o", help="Write the bytes to this file.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Open exactly one file, or one message of it.
 
-    What sleeps is decompressed for it. Where somebody else is at that and not done within --wait, the exit code is 6.
+    A dormant file is decompressed first. If another process is decompressing it and needs longer than --wait, the exit
+    code is 6.
     """
     from neurigraph_pipelines.retrieval import open as phase_two
 
@@ -199,7 +207,7 @@ def open_file(
 
 
 def _file_data(file: OpenedFile) -> dict[str, Any]:
-    """A transcript has its messages; of other files this tells what they are."""
+    """Return the name, type and size of a file, and the messages of a transcript."""
     from neurigraph_pipelines.retrieval.open import speaker_lines
 
     data = {
@@ -218,7 +226,8 @@ def _file_view(file: OpenedFile) -> Any:
     if file.is_transcript:
         return views.transcript(speaker_lines(file.content))
     return views.lines(
-        f"{file.file_name}: {file.media_type} of {file.size_bytes:,} bytes. --output writes it, --text shows its text."
+        f"{file.file_name}: {file.media_type} of {file.size_bytes:,} bytes. "
+        "Use --output to write it, or --text to show its text."
     )
 
 
@@ -257,12 +266,12 @@ def tree(user: UserSlug, as_json: Json = False) -> None:
 
 @commands.command()
 def node(
-    place: Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="Such as Family/Dave.", show_default=False)],
+    place: Annotated[str, typer.Argument(metavar="PATH_OR_ID", help="For example Family/Dave.", show_default=False)],
     user: UserSlug,
-    records: Annotated[int, typer.Option(min=0, max=10_000, help="Most records to show, newest first.")] = 10,
+    records: Annotated[int, typer.Option(min=0, max=10_000, help="Maximum number of records, newest first.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """Show one node: what it is, what it is related to, and its newest records."""
+    """Show one node: its summary, its relations and its newest records."""
     from neurigraph_pipelines.graph import navigation
 
     with opened() as installation:

@@ -1,4 +1,4 @@
-"""Opening the installation for a command, and finding whom the command is about."""
+"""Opens the installation for a command, and resolves the users, nodes, records, files and times in its arguments."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.settings import Settings
     from neurigraph_pipelines.wiring import Installation
 
-UserSlug = Annotated[str, typer.Option("--user", "-u", help="Whose memory, by slug.", show_default=False)]
+UserSlug = Annotated[str, typer.Option("--user", "-u", help="Slug of the user.", show_default=False)]
 """The option of commands about one user."""
 
 AnyUserSlug = Annotated[
-    str | None, typer.Option("--user", "-u", help="Whose memory, by slug. Unset: everybody's.", show_default=False)
+    str | None, typer.Option("--user", "-u", help="Slug of the user. Default: all users.", show_default=False)
 ]
 """The option of commands about one user or all."""
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")]
+"""The option of commands that can preview their effect."""
 
 
 @contextmanager
 def installed() -> Iterator[Installation]:
-    """The installation that the settings describe, as it stands."""
+    """Open the installation that the settings describe, without migrating or checking it."""
     from neurigraph_pipelines.wiring import Installation
 
     with Installation(_settings()) as installation:
@@ -37,7 +40,7 @@ def installed() -> Iterator[Installation]:
 
 @contextmanager
 def opened() -> Iterator[Installation]:
-    """The installation, ready for work: our own server is migrated on the way, another's must have been.
+    """Open the installation for use: migrate an embedded database, and check that an external one is migrated.
 
     Raises:
         ConfigurationError: The settings are wrong, or the schema is missing or of another version.
@@ -53,7 +56,7 @@ def opened() -> Iterator[Installation]:
 
 
 def claims_of(installation: Installation, slug: str) -> Claims:
-    """Claims of a user.
+    """Return the claims of a user.
 
     Raises:
         NotFoundError: There is no such user.
@@ -65,11 +68,11 @@ def claims_of(installation: Installation, slug: str) -> Claims:
 
 
 def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:
-    """A file, by its id or that of its record.
+    """Return the id of a file, given its id or that of its record.
 
     Raises:
-        InvalidInputError: It is no id.
-        NotFoundError: There is no such file or record, or it is not visible to whoever asks.
+        InvalidInputError: The text is not an id.
+        NotFoundError: There is no such file or record, or the caller may not see it.
     """
     from neurigraph_pipelines.lifecycle.transitions import locate
     from neurigraph_pipelines.retrieval.open import file_of_record
@@ -90,10 +93,10 @@ def file_id_of(installation: Installation, claims: Claims, identifier: str) -> U
 
 
 def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
-    """A node, by its id or its path.
+    """Return the id of a node, given its id or its path.
 
     Raises:
-        NotFoundError: There is no such node, or it is not visible to whoever asks.
+        NotFoundError: There is no such node, or the caller may not see it.
     """
     from neurigraph_pipelines.graph.navigation import find_node, shell
 
@@ -110,22 +113,37 @@ def node_id_of(installation: Installation, claims: Claims, place: str) -> UUID:
 
 
 def record_id_of(identifier: str) -> UUID:
-    """The id of a record, as somebody typed it.
+    """Parse the id of a record.
 
     Raises:
-        InvalidInputError: It is no id.
+        InvalidInputError: The text is not an id.
+    """
+    return parse_id(identifier, "record", "search")
+
+
+def parse_id(identifier: str, what: str, shown_by: str) -> UUID:
+    """Parse an id.
+
+    Args:
+        identifier: The argument.
+        what: The kind of object, for the error text.
+        shown_by: The command that shows ids of that kind.
+
+    Raises:
+        InvalidInputError: The text is not an id.
     """
     try:
         return UUID(identifier)
     except ValueError:
-        raise InvalidInputError(f"{identifier!r} is not the id of a record: search shows them") from None
+        shown = argument(identifier)[:80]
+        raise InvalidInputError(f"{shown!r} is not the id of a {what}: `neurigraph {shown_by}` shows them") from None
 
 
 def moment(option: str, text: str | None) -> datetime | None:
-    """A time in ISO 8601; without a zone it is one of this machine's.
+    """Parse a time in ISO 8601; without a zone it is in this machine's time zone.
 
     Raises:
-        InvalidInputError: It is none.
+        InvalidInputError: The text is not a time.
     """
     if text is None:
         return None
@@ -138,7 +156,7 @@ def moment(option: str, text: str | None) -> datetime | None:
 
 
 def argument(text: str) -> str:
-    """An argument as a database takes it: bytes that are no UTF-8 arrive as lone surrogates."""
+    """Return an argument as valid text: bytes that are not UTF-8 arrive as lone surrogates, which are replaced."""
     from neurigraph_pipelines.text.hygiene import clean_text
 
     return clean_text(text, "repair")[0]
@@ -156,6 +174,6 @@ def _settings() -> Settings:
         wrong = "; ".join(
             f"{'.'.join(map(str, found['loc'])) or 'settings'}: {found['msg']}" for found in error.errors()
         )
-        raise ConfigurationError(f"the settings are not usable: {wrong} (see docs/settings.md)") from error
+        raise ConfigurationError(f"the settings are not valid: {wrong} (see docs/settings.md)") from error
     except (SettingsError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"the settings cannot be read: {error} (see docs/settings.md)") from error

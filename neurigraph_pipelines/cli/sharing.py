@@ -1,4 +1,4 @@
-"""Commands about others than the owner of a graph: ``keys``, ``persona``, ``grant``, ``grants`` and ``revoke``."""
+"""Commands about access of others to a graph: ``keys``, ``persona``, ``grant``, ``grants`` and ``revoke``."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
-_keys = typer.Typer(no_args_is_help=True, help="Give, list, replace and take back API keys.")
-_personas = typer.Typer(no_args_is_help=True, help="Make and list personas.")
+_keys = typer.Typer(no_args_is_help=True, help="Issue, list, rotate and revoke API keys.")
+_personas = typer.Typer(no_args_is_help=True, help="Create and list personas.")
 commands.add_typer(_keys, name="keys")
 commands.add_typer(_personas, name="persona")
 
 _PersonaOption = Annotated[
-    str | None, typer.Option("--persona", metavar="NODE", help="A persona, by path or id.", show_default=False)
+    str | None,
+    typer.Option("--persona", metavar="NODE", help="A persona, by path or id of its node.", show_default=False),
 ]
 _ThirdParty = Annotated[
-    str | None, typer.Option("--third-party", metavar="NAME", help="Anybody else, such as gmail.", show_default=False)
+    str | None,
+    typer.Option("--third-party", metavar="NAME", help="Another reader, by a name such as gmail.", show_default=False),
 ]
 _Expires = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Until when, such as 2031-05-08. Unset: for good.", show_default=False),
+    typer.Option(metavar="TIME", help="End of validity, for example 2031-05-08. Default: no end.", show_default=False),
 ]
-_All = Annotated[bool, typer.Option("--all", help="Also what has expired or was taken back.")]
+_All = Annotated[bool, typer.Option("--all", help="Include expired and revoked ones.")]
 
 
 @_keys.command("add")
@@ -44,11 +46,11 @@ def add_key(
     user: UserSlug,
     persona: _PersonaOption = None,
     third_party: _ThirdParty = None,
-    label: Annotated[str, typer.Option(help="What it is for, to recognise it by.")] = "",
+    label: Annotated[str, typer.Option(help="A label to recognise it by.")] = "",
     expires: _Expires = None,
     as_json: Json = False,
 ) -> None:
-    """Give out another key: of the user, or of a persona or a third party. It is shown once."""
+    """Issue a key for the user, a persona or a third party. It is shown only once."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
@@ -65,7 +67,7 @@ def add_key(
 
 @_keys.command("list")
 def list_keys(user: UserSlug, all_of_them: _All = False, as_json: Json = False) -> None:
-    """List the keys of a graph, newest first; none is shown itself."""
+    """List the keys of a graph without their secrets, newest first."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
@@ -75,12 +77,12 @@ def list_keys(user: UserSlug, all_of_them: _All = False, as_json: Json = False) 
 
 @_keys.command("rotate")
 def rotate_key(
-    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `keys list` shows it.", show_default=False)],
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="Id from `keys list`.", show_default=False)],
     user: UserSlug,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds for which the old one is still good.")] = 0.0,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds for which the old key stays valid.")] = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Put another key in the place of one, for the same holder. It is shown once."""
+    """Issue a key that replaces another, for the same holder. It is shown only once."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
@@ -91,11 +93,11 @@ def rotate_key(
 
 @_keys.command("revoke")
 def revoke_key(
-    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `keys list` shows it.", show_default=False)],
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="Id from `keys list`.", show_default=False)],
     user: UserSlug,
     as_json: Json = False,
 ) -> None:
-    """Take a key back: it is refused from the next call on."""
+    """Revoke a key. It is rejected from the next call on."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
@@ -105,14 +107,14 @@ def revoke_key(
 
 @_personas.command("add")
 def add_persona(
-    name: Annotated[str, typer.Argument(help="Its name.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Name of the persona.", show_default=False)],
     user: UserSlug,
-    below: Annotated[str, typer.Option(metavar="NODE", help="The node it lies below, by path or id.")] = "",
-    summary: Annotated[str, typer.Option(help="What it stands for.")] = "",
-    writes: Annotated[bool, typer.Option("--writes", help="Let it write to its own node, by a grant.")] = False,
+    below: Annotated[str, typer.Option(metavar="NODE", help="Parent node, by path or id. Default: the root.")] = "",
+    summary: Annotated[str, typer.Option(help="Subject of the persona.")] = "",
+    writes: Annotated[bool, typer.Option("--writes", help="Grant it write access to its own node.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a persona: a node whose key reads it and what comes to lie below it, and nothing else."""
+    """Create a persona: a node whose key reads only it and the nodes below it."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
@@ -146,23 +148,23 @@ def list_personas(user: UserSlug, as_json: Json = False) -> None:
 
 @commands.command()
 def grant(
-    node: Annotated[str, typer.Argument(metavar="NODE", help="What is opened, by path or id.", show_default=False)],
+    node: Annotated[str, typer.Argument(metavar="NODE", help="The node to grant, by path or id.", show_default=False)],
     user: UserSlug,
     persona: _PersonaOption = None,
     third_party: _ThirdParty = None,
-    write: Annotated[bool, typer.Option("--write", help="Let the persona write to it, too.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Let the persona write to it as well.")] = False,
     expires: _Expires = None,
     as_json: Json = False,
 ) -> None:
-    """Open exactly one node to a persona or a third party; nothing above, beside or below it."""
+    """Grant a persona or a third party access to exactly one node, and no node above, beside or below it."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
         claims = claims_of(installation, user)
         subject = _subject(installation, claims, persona, third_party)
         if subject is None:
-            raise InvalidInputError("say whom it is opened to: --persona or --third-party")
-        made, new = sharing.grant(
+            raise InvalidInputError("give --persona or --third-party")
+        granted, created = sharing.grant(
             installation.database,
             claims,
             subject,
@@ -170,19 +172,19 @@ def grant(
             GrantType.READ_WRITE if write else GrantType.READ,
             expires_at=moment("--expires", expires),
         )
-    Output(as_json).result({**asdict(made), "new": new}, _lines(_grant_line(made)))
+    Output(as_json).result({**asdict(granted), "new": created}, _lines(_grant_line(granted)))
 
 
 @commands.command()
 def grants(
     user: UserSlug,
     node: Annotated[
-        str | None, typer.Option(metavar="NODE", help="Only of this node, by path or id.", show_default=False)
+        str | None, typer.Option(metavar="NODE", help="Only grants of this node, by path or id.", show_default=False)
     ] = None,
     all_of_them: _All = False,
     as_json: Json = False,
 ) -> None:
-    """List what is open to whom, newest first."""
+    """List the grants of a graph or a node, newest first."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
@@ -194,16 +196,16 @@ def grants(
 
 @commands.command()
 def revoke(
-    grant_id: Annotated[str, typer.Argument(metavar="GRANT_ID", help="As `grants` shows it.", show_default=False)],
+    grant_id: Annotated[str, typer.Argument(metavar="GRANT_ID", help="Id from `grants`.", show_default=False)],
     user: UserSlug,
     as_json: Json = False,
 ) -> None:
-    """Take a grant back: the node is closed at once."""
+    """Revoke a grant. It ends at once."""
     from neurigraph_pipelines import sharing
 
     with opened() as installation:
-        taken = sharing.revoke(installation.database, claims_of(installation, user), _id(grant_id, "grant"))
-    Output(as_json).result(asdict(taken), _lines(_grant_line(taken)))
+        revoked = sharing.revoke(installation.database, claims_of(installation, user), _id(grant_id, "grant"))
+    Output(as_json).result(asdict(revoked), _lines(_grant_line(revoked)))
 
 
 def _subject(
@@ -212,7 +214,7 @@ def _subject(
     from neurigraph_pipelines.sharing import Subject
 
     if persona is not None and third_party is not None:
-        raise InvalidInputError("name a persona or a third party, not both")
+        raise InvalidInputError("give --persona or --third-party, not both")
     if persona is not None:
         return Subject(SubjectType.PERSONA, str(node_id_of(installation, claims, persona)))
     return Subject(SubjectType.THIRD_PARTY, argument(third_party)) if third_party is not None else None
@@ -250,5 +252,5 @@ def _grant_line(one: Grant) -> str:
 
 def _joined(parts: Sequence[str], expires_at: datetime | None, revoked_at: datetime | None) -> str:
     until = f"until {expires_at:%Y-%m-%d %H:%M}" if expires_at else ""
-    taken = f"revoked {revoked_at:%Y-%m-%d %H:%M}" if revoked_at else ""
-    return "  ".join(part for part in (*parts, until, taken) if part)
+    revoked = f"revoked {revoked_at:%Y-%m-%d %H:%M}" if revoked_at else ""
+    return "  ".join(part for part in (*parts, until, revoked) if part)

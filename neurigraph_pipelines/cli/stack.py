@@ -1,4 +1,4 @@
-"""Commands that run everything on one machine: ``up``, ``demo``, and ``dagster-url`` for those who start Dagster."""
+"""Commands that run everything on one machine: ``up``, ``demo`` and ``dagster-url``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def up(as_json: Json = False) -> None:
 
     output = Output(as_json)
     with opened() as installation:
-        output.note("Starting; this takes some seconds.")
+        output.note("Starting. This takes a few seconds.")
         with LocalStack(installation, with_api=True) as stack:
             assert stack.api is not None
             urls = {"dagster_ui": stack.ui.url, "api": stack.api.url, "logs": str(installation.home / "logs")}
@@ -50,7 +50,7 @@ def up(as_json: Json = False) -> None:
 
 @commands.command()
 def demo(as_json: Json = False) -> None:
-    """Remember sample conversations through a real Dagster, show the tree and three questions, and stop everything."""
+    """Ingest sample conversations with Dagster, show the tree and the answers to three questions, and stop."""
     from neurigraph_pipelines.cli import views
     from neurigraph_pipelines.stack import demo as demonstration
 
@@ -78,7 +78,7 @@ def demo(as_json: Json = False) -> None:
 
 @commands.command(name="dagster-url")
 def dagster_url(as_json: Json = False) -> None:
-    """Print where Dagster keeps its storage, password included, for those who start Dagster themselves."""
+    """Print the URL of Dagster's database, password included, for running Dagster yourself."""
     with opened() as installation:
         url = installation.dagster_url
 

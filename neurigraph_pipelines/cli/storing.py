@@ -1,4 +1,4 @@
-"""Commands that put memories in: ``import`` and ``ingest``."""
+"""Commands that add memories: ``import`` and ``ingest``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typer
 
 from neurigraph_pipelines.cli.exporting import FORMAT, import_export
 from neurigraph_pipelines.cli.output import Json, Output
-from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, argument, claims_of, opened
-from neurigraph_pipelines.cli.uploading import Private, import_document, read_uploads
+from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, claims_of, opened
+from neurigraph_pipelines.cli.uploading import Private, ensure_owner, import_document, read_uploads
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.ingestion.healing import Healed
@@ -35,19 +35,18 @@ def import_file(
         str,
         typer.Option(
             "--format",
-            help="chatgpt, claude, locomo, qmsum, jsonl, text, document or neurigraph; auto looks into the file.",
+            help="chatgpt, claude, locomo, qmsum, jsonl, text, document or neurigraph; auto detects it.",
         ),
     ] = "auto",
     private: Private = False,
     as_json: Json = False,
 ) -> None:
-    """Take the conversations of a file into the inbox, or the file itself where it holds none.
+    """Import the conversations of a file into the inbox, or the file itself if it contains none.
 
-    The user is made if need be. What is in the inbox already is not added again, so an import that was cut off is
-    finished by running it again. An export of Neurigraph is restored as a whole, into a database that does not know
-    its user.
+    The user is created if necessary. Messages that are in the inbox already are not added again: to finish an
+    interrupted import, run it again. An export of Neurigraph is restored completely, if its user does not exist in this
+    database.
     """
-    from neurigraph_pipelines.graph.provisioning import ensure_user
     from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
     from neurigraph_pipelines.ingestion.imports.source import content_size
@@ -64,27 +63,19 @@ def import_file(
         return
     total = content_size(file)
     with opened() as installation:
-        owner, made = ensure_user(
-            installation.database, argument(user), opaque_schema_names=installation.settings.opaque_schema_names
-        )
-        if made:
-            output.note(f"made the user {owner.slug}")
+        owner, created = ensure_owner(installation, user, output)
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task(f"importing {chosen}", total=total)
             report = importing.import_file(
-                installation.database,
-                installation.tokens,
-                installation.settings,
-                Claims.of_user(owner.user_id),
+                installation.acting_for(Claims.of_user(owner.user_id)),
                 file,
                 chosen,
                 privacy=Privacy.PRIVATE if private else Privacy.SHARED,
-                redactor=installation.redactor,
                 on_bytes=lambda more: progress.advance(task, more),
                 on_rejected=lambda item: output.note(f"rejected: {item.where}: {item.reason}"),
             )
         estimated = not installation.tokens.exact
-    data = {"user": owner.slug, "user_created": made, "file": str(file), "format": chosen, **asdict(report)}
+    data = {"user": owner.slug, "user_created": created, "file": str(file), "format": chosen, **asdict(report)}
     output.result(data, lambda: _import_view(report, estimated))
     if report.rejected and not report.conversations_seen:
         raise typer.Exit(_NOTHING_ACCEPTED)
@@ -97,7 +88,7 @@ def _import_view(report: ImportReport, estimated: bool) -> Any:
     text = (
         f"{report.messages_added:,} messages added ({about}{report.tokens_added:,} tokens) in "
         f"{report.conversations_seen:,} conversations, {report.conversations_added:,} of them new; "
-        f"{report.messages_known:,} messages were known"
+        f"{report.messages_known:,} messages were there already"
     )
     if report.messages_repaired:
         text += f", {report.messages_repaired:,} had text repaired"
@@ -110,10 +101,10 @@ def _import_view(report: ImportReport, estimated: bool) -> Any:
 
 @commands.command()
 def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
-    """Store what has ended, until nothing is due: file, summarise, describe, embed and commit.
+    """Store all due segments: file, summarise, extract keywords, embed and commit them.
 
-    At the end, records that still wait for their embedding get it. This runs in one process, without Dagster.
-    Interrupted, it gives back what it held.
+    Then embed stored records that have no vectors yet. This runs in one process, without Dagster. If it is interrupted,
+    unfinished segments return to the queue.
     """
     from neurigraph_pipelines.ingestion import triggers
     from neurigraph_pipelines.ingestion.batch import STEPS, run_due
@@ -123,7 +114,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     results: list[BatchResult] = []
     with opened() as installation:
         user_id = claims_of(installation, user).user_id if user is not None else None
-        adapters, settings = installation.adapters, installation.settings
+        context = installation.context
         read_uploads(installation, user_id, output)
         with output.progress() as progress:
             task = progress.add_task("storing", total=0)
@@ -132,8 +123,7 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
                 progress.update(task, total=(progress.tasks[0].total or 0) + STEPS * batch.segments)
 
             for result in run_due(
-                adapters,
-                settings,
+                context,
                 "cli",
                 user_id,
                 on_batch=begin,
@@ -141,12 +131,10 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
             ):
                 results.append(result)
                 progress.update(task, completed=progress.tasks[0].total)
-            task = progress.add_task("embedding what waits", total=None)
-            healed = heal_pending(
-                adapters, settings, user_id=user_id, on_done=lambda done: progress.advance(task, done)
-            )
+            task = progress.add_task("embedding waiting records", total=None)
+            healed = heal_pending(context, user_id=user_id, on_done=lambda done: progress.advance(task, done))
         installation.uploads.clear()
-        queue = triggers.queue(adapters.database, user_id)
+        queue = triggers.queue(installation.database, user_id)
         data = _ingest_data(installation, results, healed, queue)
     output.result(data, lambda: _ingest_view(data, queue))
     if data["returned"] and not data["stored"]:
@@ -157,7 +145,6 @@ def _ingest_data(
     installation: Installation, results: list[BatchResult], healed: Healed, queue: Queue
 ) -> dict[str, Any]:
     stored = [record for result in results for record in result.stored]
-    adapters = installation.adapters
     return {
         "stored": len(stored),
         "nodes": len({record.node_path for record in stored}),
@@ -172,10 +159,10 @@ def _ingest_data(
         ],
         "queue": asdict(queue),
         "models": {
-            "language_model": adapters.language_model.name,
-            "embedder": adapters.embedder.model,
-            "tokens": adapters.tokens.name,
-            "tokens_exact": adapters.tokens.exact,
+            "language_model": installation.language_model.name,
+            "embedder": installation.embedder.model,
+            "tokens": installation.tokens.name,
+            "tokens_exact": installation.tokens.exact,
         },
     }
 
@@ -185,31 +172,29 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
 
     models = data["models"]
     counted = f"tokens by {models['tokens']}" if models["tokens_exact"] else "token counts estimated"
-    told = [
+    lines = [
         f"{data['stored']:,} records stored in {data['nodes']:,} nodes "
         f"({models['language_model']}, {models['embedder']}, {counted}).",
     ]
     if data["healed"]:
-        told.append(f"{data['healed']:,} records that waited for their embedding have it now.")
+        lines.append(f"{data['healed']:,} waiting records were embedded.")
     if data["pending_embedding"]:
-        told.append(
-            f"{data['pending_embedding']:,} records wait for their embedding and are found by words until then."
-        )
+        lines.append(f"{data['pending_embedding']:,} records wait for embedding; until then only words find them.")
     if data["pending_for_another_model"]:
-        told.append(
-            f"{data['pending_for_another_model']:,} records wait whose users' searches use another model than "
-            f"{models['embedder']}: `neurigraph reembed` moves them to it."
+        lines.append(
+            f"{data['pending_for_another_model']:,} records wait because their users' searches use another model than "
+            f"{models['embedder']}: `neurigraph reembed` switches them to it."
         )
-    told += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
+    lines += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
     if queue.pending and queue.next_attempt_at is not None:
-        told.append(
+        lines.append(
             f"{queue.pending:,} segments wait for another attempt, the next at {_clock(queue.next_attempt_at)}."
         )
     if queue.claimed:
-        told.append(f"{queue.claimed:,} segments are held by another run.")
+        lines.append(f"{queue.claimed:,} segments are leased by another run.")
     if queue.failed:
-        told.append(f"{queue.failed:,} segments failed for good and need a person.")
-    return views.lines(*told)
+        lines.append(f"{queue.failed:,} segments failed all attempts: see `neurigraph failures`.")
+    return views.lines(*lines)
 
 
 def _clock(moment: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Files that are kept as they are: the ``uploads`` command, and what ``import`` and ``ingest`` do about them."""
+"""Files that are stored as they are: the ``uploads`` command, and the parts of ``import`` and ``ingest`` for files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, open
 from neurigraph_pipelines.errors import InvalidInputError, UnreadableFileError
 
 if TYPE_CHECKING:
+    from neurigraph_pipelines.graph.provisioning import User
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
 
 Private = Annotated[
-    bool, typer.Option("--private", help="Only the owner sees what is new in it, whoever is granted its nodes.")
+    bool,
+    typer.Option("--private", help="Only the owner sees the new conversations or files, whatever grants others have."),
 ]
-"""The option of commands that put memories in."""
+"""The option of commands that add memories."""
 
 _READ_BYTES = 1 << 20
 
@@ -30,12 +32,12 @@ _READ_BYTES = 1 << 20
 @commands.command()
 def uploads(
     user: UserSlug,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most files, newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of files, newest first.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """List uploaded files, newest first, and how far each has come."""
+    """List uploaded files with their progress, newest first."""
     with opened() as installation:
-        found = installation.uploads.listed(claims_of(installation, user), limit)
+        found = installation.uploads.list_uploads(claims_of(installation, user), limit)
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
@@ -59,26 +61,21 @@ def uploads(
 
 
 def import_document(path: Path, user: str, output: Output, private: bool) -> None:
-    """Take in a file as it is, and read its text.
+    """Upload a file and extract its text.
 
     Raises:
-        UnreadableFileError: It was taken in, and its text cannot be read.
+        UnreadableFileError: The file was received, and its text cannot be read.
     """
-    from neurigraph_pipelines.graph.provisioning import ensure_user
     from neurigraph_pipelines.model import Claims, Privacy
 
     try:
         status = path.stat()
         if not path.is_file():
-            raise InvalidInputError(f"{path} is not a regular file: name one")
+            raise InvalidInputError(f"{path} is not a regular file: give the path of one")
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
     with opened() as installation:
-        owner, made = ensure_user(
-            installation.database, argument(user), opaque_schema_names=installation.settings.opaque_schema_names
-        )
-        if made:
-            output.note(f"made the user {owner.slug}")
+        owner, created = ensure_owner(installation, user, output)
         claims = Claims.of_user(owner.user_id)
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task("uploading", total=status.st_size)
@@ -93,29 +90,41 @@ def import_document(path: Path, user: str, output: Output, private: bool) -> Non
         state = installation.uploads.status(claims, received.upload_id)
     if state["state"] == "failed":
         raise UnreadableFileError(f"{path.name}: {state['error']}")
-    data = {"user": owner.slug, "user_created": made, "file": str(path), "format": "document", "new": received.new}
+    data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document", "new": received.new}
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        known = "" if received.new else ", which was there already"
-        told = f"{path.name}: {state['media_type']} of {state['size_bytes']:,} bytes{known}."
-        return views.lines(told, *(["Next: neurigraph ingest"] if state["state"] != "stored" else []))
+        known = "" if received.new else ", uploaded before"
+        summary = f"{path.name}: {state['media_type']} of {state['size_bytes']:,} bytes{known}."
+        return views.lines(summary, *(["Next: neurigraph ingest"] if state["state"] != "stored" else []))
 
     output.result({**data, **state}, view)
 
 
 def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> None:
-    """Take in what lies in the drop place, and read what waits, telling of every file that cannot be."""
+    """Upload the files in the drop place, extract the text of waiting uploads, and print a note for each failure."""
     from neurigraph_pipelines.ingestion import drop_intake as drops
 
     if installation.drop_place is not None and user_id is None:
-        for taken in drops.take_in(installation.database, installation.drop_place, installation.uploads):
+        for taken in drops.ingest_drops(installation.database, installation.drop_place, installation.uploads):
             if taken.error is not None:
-                output.note(f"not taken in: {taken.file.user_slug}/{taken.file.name}: {taken.error}")
+                output.note(f"not uploaded: {taken.file.user_slug}/{taken.file.name}: {taken.error}")
     for read in installation.uploads.read_due(installation.text_extractor, user_id):
         if read.error is not None:
             output.note(f"not read: {read.file_name}: {read.error}")
+
+
+def ensure_owner(installation: Installation, slug: str, output: Output) -> tuple[User, bool]:
+    """Return a user, and whether the user was created now."""
+    from neurigraph_pipelines.graph.provisioning import ensure_user
+
+    owner, created = ensure_user(
+        installation.database, argument(slug), opaque_schema_names=installation.settings.opaque_schema_names
+    )
+    if created:
+        output.note(f"created the user {owner.slug}")
+    return owner, created
 
 
 def _chunks(path: Path, on_bytes: Callable[[int], None]) -> Iterator[bytes]:

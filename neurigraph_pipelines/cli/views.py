@@ -1,6 +1,6 @@
-"""How results look to a person in a terminal.
+"""Views of results for a terminal: domain values in, rich renderables out.
 
-Values of the domain in, things that rich draws out. Text of others goes through ``printable`` on the way.
+All text from memories goes through ``printable``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.history import Delta
 from neurigraph_pipelines.ingestion.failures import Failure
+from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.query.question import Answer
 
@@ -27,17 +28,17 @@ LINKS_SHOWN = 5
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Text of others, as it is but for what a terminal would obey."""
+    """Return text without characters that a terminal would interpret."""
     return Text(printable(text), style)
 
 
 def lines(*texts: str) -> Group:
-    """One below the other."""
+    """Return one line per text."""
     return Group(*map(plain, texts))
 
 
 def tree(root: TreeNode) -> Tree:
-    """The graph: kind, number of records and links of every node."""
+    """Return the graph as a tree, with the kind, number of records and links of every node."""
     drawn = Tree(_label(root))
     for link in root.links[:LINKS_SHOWN]:
         drawn.add(plain(link, "dim"))
@@ -52,7 +53,7 @@ def _label(node: TreeNode) -> Text:
 
 
 def answer(found: Answer, user: str) -> RenderableType:
-    """The hits of a question, each with its best messages and how to open it."""
+    """Return the hits of a search, each with its best messages and the command that opens it."""
     parts: list[RenderableType] = [plain(note, "yellow") for note in found.notes]
     times = dict.fromkeys(period["words"] for period in found.periods)
     if times:
@@ -65,7 +66,7 @@ def answer(found: Answer, user: str) -> RenderableType:
 
 
 def reply(given: Reply, user: str) -> RenderableType:
-    """An answer in words, then what it rests on and how to read that."""
+    """Return an answer, then its citations with the commands that open them."""
     parts: list[RenderableType] = [plain(note, "yellow") for note in given.notes]
     parts += [plain(line) for line in given.answer.splitlines()]
     for cited in given.citations:
@@ -111,7 +112,7 @@ def _components(explained: Mapping[str, float | None]) -> str:
 
 
 def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: str) -> RenderableType:
-    """The shell of a node, and its newest records."""
+    """Return the shell of a node and its newest records."""
     title = Text.assemble((printable(shell["node_path"]), "bold"), (f"  {shell['kind']}", "dim"))
     parts: list[RenderableType] = [title]
     if shell["summary"]:
@@ -148,7 +149,7 @@ def _edge(edge: Mapping[str, Any]) -> str:
 
 
 def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
-    """The messages of a file, in order."""
+    """Return the messages of a file, in order."""
     return Group(
         *(
             Text.assemble(
@@ -162,12 +163,12 @@ def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 
 def memory(found: Mapping[str, Any]) -> RenderableType:
-    """One memory, as it is or was."""
+    """Return one version of a memory."""
     title = Text.assemble(
         (printable(found["title"] or "untitled"), "bold"),
         (f"  {printable(found['node_path'] or '')}  {_date(found['occurred_at'])}", "dim"),
     )
-    keywords = {name: ", ".join(found[f"kw_{name}"]) for name in ("entities", "topics", "dates", "relationships")}
+    keywords = {name: ", ".join(found[column]) for name, column in KEYWORD_COLUMNS.items()}
     return Group(
         title,
         plain(found["summary"]),
@@ -184,7 +185,7 @@ def memory(found: Mapping[str, Any]) -> RenderableType:
 
 
 def deltas(found: Sequence[Delta]) -> RenderableType:
-    """The changes of a memory, each with who made it and what it replaced."""
+    """Return the changes of a memory, each with its author and the values that it replaced."""
     parts: list[RenderableType] = []
     for delta in found:
         parts.append(
@@ -199,7 +200,7 @@ def deltas(found: Sequence[Delta]) -> RenderableType:
 
 
 def changes(found: Mapping[str, Mapping[str, Any]]) -> RenderableType:
-    """What changed of a memory, field by field."""
+    """Return the differences between two versions of a memory, by field."""
     if not found:
         return Text("Nothing changed.")
     return Group(*(_change(name, values["before"], values["after"]) for name, values in found.items()))
@@ -216,14 +217,14 @@ def _value(value: Any) -> str:
 
 
 def failures(found: Sequence[Failure]) -> RenderableType:
-    """Segments that could not be stored and files that could not be read, each with how to replay it."""
+    """Return failures of segments and files, each with the command that replays it."""
     if not found:
         return Text("Nothing has failed.")
     parts: list[RenderableType] = []
     for failure in found:
         source = failure.file_name or failure.source_external_id or str(failure.source_id)
-        never_read = failure.first_message is None
-        messages = "" if never_read else f"  messages {failure.first_message} to {failure.last_message}"
+        is_upload = failure.first_message is None
+        messages = "" if is_upload else f"  messages {failure.first_message} to {failure.last_message}"
         replayed = f"  replayed, now {failure.state}" if failure.replayed_at is not None else ""
         parts.append(
             Text.assemble(
@@ -239,7 +240,7 @@ def failures(found: Sequence[Failure]) -> RenderableType:
 
 
 def state(found: Mapping[str, Any]) -> RenderableType:
-    """Where a file or a node's files stand, and what befell the file."""
+    """Return the state of a file with its state history, or the states of a node's files."""
     parts: list[RenderableType] = [
         fields({name.replace("_", " "): value for name, value in found.items() if name != "history"})
     ]
@@ -252,7 +253,7 @@ def state(found: Mapping[str, Any]) -> RenderableType:
 
 
 def fields(values: Mapping[str, object]) -> Group:
-    """Names and values below each other; what is empty is left out."""
+    """Return one line per name and value, without empty values."""
     width = max(map(len, values)) + 2
     return Group(
         *(
@@ -264,7 +265,7 @@ def fields(values: Mapping[str, object]) -> Group:
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> RenderableType:
-    """Rows of the same columns."""
+    """Return rows as a table, with the keys of the first row as columns."""
     drawn = Table(box=None, pad_edge=False)
     for name in rows[0] if rows else ():
         drawn.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right", overflow="fold")

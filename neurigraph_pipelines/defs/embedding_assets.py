@@ -44,17 +44,17 @@ def pending_embeddings(
 ) -> dg.MaterializeResult[None]:
     """Gives records their vectors that were committed while the embedder was down."""
     started = time.monotonic()
-    done = healing.heal_pending(installation.adapters, installation.settings, config.limit)
+    done = healing.heal_pending(installation.context, config.limit)
     for record_id, _ in done.failed:
         context.log.warning("%s stays pending", record_id)
     return dg.MaterializeResult(
         metadata={
-            "embedding model": installation.adapters.embedder.model,
+            "embedding model": installation.context.embedder.model,
             "records healed": done.records,
             "passages": done.passages,
             "failed for now": failures(done.failed),
             **_waiting(done.waiting),
-            "settled after a switch": sum(move.settled for move in done.moves),
+            "settled after a switch": sum(move.finished for move in done.moves),
             "seconds": round(time.monotonic() - started, 3),
         }
     )
@@ -67,12 +67,12 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
     Records of users whose searches use another model than the configured one count as waiting for a backfill, not as
     overdue: no attempt of this installation can fill them.
     """
-    found = healing.waiting(installation.adapters)
-    longest = healing.overdue(installation.adapters, MAX_TABLE_ROWS) if found.overdue else []
+    found = healing.waiting(installation.context)
+    longest = healing.overdue(installation.context, MAX_TABLE_ROWS) if found.overdue else []
     return dg.AssetCheckResult(
         passed=found.overdue == 0,
         metadata={
-            "embedding model": installation.adapters.embedder.model,
+            "embedding model": installation.context.embedder.model,
             "overdue": found.overdue,
             **_waiting(found),
             "why others wait": _OTHERS_WAIT if found.of_other_models else "none do",
@@ -104,7 +104,7 @@ def record_embeddings(
 
     since, until = days_of(context)
     user_id = find_user(installation.opened.database, config.user).user_id if config.user else None
-    done = reembed(installation.adapters, since, until, user_id)
+    done = reembed(installation.context, since, until, user_id)
     for record_id, _ in done.failed:
         context.log.error("%s has no vectors of %s: `neurigraph reembed` says why", record_id, done.model)
     yield dg.MaterializeResult(
@@ -143,7 +143,7 @@ heal_job = dg.define_asset_job(
 )
 def heal_embeddings_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
     """Launches a run when records wait for their vectors and are due."""
-    if not healing.has_due(installation.adapters):
+    if not healing.has_due(installation.context):
         return dg.SkipReason("no record waits for its vectors, or none is due")
     return dg.RunRequest()
 
@@ -185,7 +185,7 @@ def materializations(stored: Iterable[Committed], model: str) -> list[dg.AssetMa
 
 def _move_row(move: Move) -> dict[str, str | int]:
     state = f"{move.missing} records to go" if move.missing else "switched"
-    return {"user": str(move.user_id), "state": state, "settled": move.settled}
+    return {"user": str(move.user_id), "state": state, "settled": move.finished}
 
 
 def _waiting(found: healing.Waiting) -> dict[str, int | float]:

@@ -51,8 +51,8 @@ def assign_nodes(
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
-    adapters = installation.adapters
-    assigned = batch.assign_nodes(adapters, installation.settings, UUID(config.batch_id))
+    used = installation.context
+    assigned = batch.assign_nodes(used, UUID(config.batch_id))
     for plan in assigned.plans:
         if plan.filing.notes:
             told = "record %s was filed with %s notes: its first delta has them"
@@ -65,8 +65,8 @@ def assign_nodes(
             "records": len(assigned.plans),
             "new nodes": len({node.path for plan in assigned.plans for node in plan.filing.new_nodes}),
             "tokens": sum(ref.token_count for ref in segments),
-            "token counter": adapters.tokens.name + ("" if adapters.tokens.exact else " (not exact)"),
-            "language model": adapters.language_model.name,
+            "token counter": used.tokens.name + ("" if used.tokens.exact else " (not exact)"),
+            "language model": used.language_model.name,
             "items": table(_plan_row(plan) for plan in assigned.plans),
             **_common(started, assigned.failures),
         },
@@ -79,7 +79,7 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
-    summarized = batch.summarize(installation.adapters, installation.settings, assigned)
+    summarized = batch.summarize(installation.context, assigned)
     plans = {plan.record_id: plan for plan in assigned.plans}
     return dg.Output(
         summarized,
@@ -102,7 +102,7 @@ def extract_keywords(installation: InstallationResource, assigned: Assigned) -> 
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
-    described = batch.extract_keywords(installation.adapters, installation.settings, assigned)
+    described = batch.extract_keywords(installation.context, assigned)
     plans = {plan.record_id: plan for plan in assigned.plans}
     return dg.Output(
         described,
@@ -133,7 +133,7 @@ def embed(
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
-    embedded = batch.embed(installation.adapters, installation.settings, assigned, summarized)
+    embedded = batch.embed(installation.context, assigned, summarized)
     for record_id, _ in embedded.pending:
         context.log.warning("%s stays without an embedding for now", record_id)
     plans = {plan.record_id: plan for plan in assigned.plans}
@@ -167,7 +167,7 @@ def commit(
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
-    result = batch.commit(installation.adapters, installation.settings, assigned, summarized, described, embedded)
+    result = batch.commit(installation.context, assigned, summarized, described, embedded)
     for failure, state in result.returned:
         context.log.error("segment %s is %s after %s", failure.trigger_id, state, failure.step)
     for materialization in materializations(result.stored, embedded.model):

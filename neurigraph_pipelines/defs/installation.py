@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from pydantic import PrivateAttr
 
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
             yield self
 
     @property
-    def adapters(self) -> Adapters:
-        """What the domain's functions take."""
-        return self.opened.adapters
+    def context(self) -> Context:
+        """Settings and adapters for domain functions."""
+        return self.opened.context
 
     @property
     def settings(self) -> Settings:

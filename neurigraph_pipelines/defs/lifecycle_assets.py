@@ -109,9 +109,7 @@ def orphan_objects(context: dg.AssetExecutionContext, config: AuditConfig, insta
     here = installation.opened
     started = time.monotonic()
     report = orphans.audit_objects(
-        here.database,
-        here.objects,
-        here.settings,
+        here.context,
         limit=config.limit,
         dry_run=config.dry_run,
         on_done=_progress(context, "objects looked at"),
@@ -164,9 +162,7 @@ def _sweep(
     here, user_id = installation.opened, _user_id(installation, config)
 
     def swept(limit: int, dry_run: bool, on_done: Callable[[int], None] | None = None) -> dormancy.SweepReport:
-        return sweep(
-            here.database, here.objects, here.settings, limit=limit, user_id=user_id, dry_run=dry_run, on_done=on_done
-        )
+        return sweep(here.context, limit=limit, user_id=user_id, dry_run=dry_run, on_done=on_done)
 
     started = time.monotonic()
     report = swept(config.limit, config.dry_run, _progress(context, "files looked at"))

@@ -34,9 +34,7 @@ def nothing_awake_past_its_time(installation: InstallationResource) -> dg.AssetC
     here = installation.opened
     return _overdue(
         dormancy.sweep_expired(
-            here.database,
-            here.objects,
-            here.settings,
+            here.context,
             limit=MOST_COUNTED,
             overdue_seconds=EXPIRY_GRACE_SECONDS,
             dry_run=True,
@@ -51,9 +49,7 @@ def nothing_awake_that_nobody_opens(installation: InstallationResource) -> dg.As
     here = installation.opened
     return _overdue(
         dormancy.sweep_dormant(
-            here.database,
-            here.objects,
-            here.settings,
+            here.context,
             limit=MOST_COUNTED,
             overdue_seconds=DORMANCY_GRACE_SECONDS,
             dry_run=True,
@@ -66,9 +62,7 @@ def nothing_awake_that_nobody_opens(installation: InstallationResource) -> dg.As
 def every_row_has_its_object(installation: InstallationResource) -> dg.AssetCheckResult:
     """Every file of a manifest has its object, and registries, counters, states and the log agree."""
     started = time.monotonic()
-    return _verified(
-        verification.verify(installation.opened.database, installation.opened.objects, read=False), started
-    )
+    return _verified(verification.verify(installation.opened.context, read=False), started)
 
 
 @dg.asset_check(asset=storage_report)
@@ -76,7 +70,7 @@ def sampled_checksums_hold(installation: InstallationResource) -> dg.AssetCheckR
     """Some files, chosen by lot, are read and have the checksums on record."""
     started = time.monotonic()
     here = installation.opened
-    return _verified(verification.verify_sample(here.database, here.objects, SAMPLE_FILES), started)
+    return _verified(verification.verify_sample(here.context, SAMPLE_FILES), started)
 
 
 @dg.asset_check(asset=storage_report)

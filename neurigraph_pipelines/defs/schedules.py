@@ -54,7 +54,7 @@ def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
     from neurigraph_pipelines.erasure import forget  # the words of traces: for runs, not for those who load definitions
 
     here = installation.opened
-    finished = forget.finish_erasures(here.database, here.objects, here.settings)
+    finished = forget.finish_erasures(here.context)
     return dg.Output(len(finished), metadata={"erasures finished": len(finished)})
 
 
@@ -146,7 +146,7 @@ def recompression_schedule(
     if context.instance.get_run_records(under_way, limit=1):
         return dg.SkipReason("a run is under way")
     here = installation.opened
-    if not has_expired(here.database, here.settings) and not revert_stuck(here.database, limit=1, dry_run=True):
+    if not has_expired(here.context) and not revert_stuck(here.database, limit=1, dry_run=True):
         return dg.SkipReason("no file is due")
     return dg.RunRequest()
 

@@ -39,10 +39,9 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
     def look(
         context: dg.SensorEvaluationContext, installation: InstallationResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        database, settings = installation.opened.database, installation.settings
-        found = detector(database, settings)
+        found = detector(installation.context)
         _keep_claims_of_waiting_runs(context.instance, installation, name)
-        batches = triggers.lease_for_runs(database, settings, name, trigger_type)
+        batches = triggers.lease_for_runs(installation.context, name, trigger_type)
         context.log.info("%s segments found; %s batches in flight", found, len(batches))
         if not batches:
             yield dg.SkipReason("nothing of this kind is due")

@@ -35,13 +35,11 @@ def record_summaries(
     since, until = days_of(context)
     user_id = find_user(installation.opened.database, config.user).user_id if config.user else None
     done = resummarize(
-        installation.adapters,
-        installation.settings,
+        installation.context,
         since,
         until,
         user_id,
         wanted=Wanted(config.again, config.also_revised),
-        redactor=installation.opened.redactor,
         dry_run=config.dry_run,
     )
     for record_id, _ in done.failed:

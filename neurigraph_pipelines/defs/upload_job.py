@@ -11,7 +11,7 @@ from neurigraph_pipelines.defs.ingestion_job import RUN_TAGS
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.ingestion import drop_intake as drops
-from neurigraph_pipelines.ingestion.drop_intake import Taken
+from neurigraph_pipelines.ingestion.drop_intake import DropResult
 from neurigraph_pipelines.ingestion.uploads import Read
 
 
@@ -21,11 +21,11 @@ def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationRe
     opened = installation.opened
     place = opened.drop_place
 
-    def tell(taken: Taken) -> None:
+    def tell(taken: DropResult) -> None:
         if taken.error is not None:
             context.log.warning("a file of the drop place was not taken in: the table dropped_files says why")
 
-    taken = drops.take_in(opened.database, place, opened.uploads, tell) if place is not None else []
+    taken = drops.ingest_drops(opened.database, place, opened.uploads, tell) if place is not None else []
     refused = sum(one.error is not None for one in taken)
     return dg.Output(len(taken) - refused, metadata={"files taken in": len(taken) - refused, "files refused": refused})
 

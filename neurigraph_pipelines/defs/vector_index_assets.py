@@ -19,8 +19,8 @@ class IndexConfig(dg.Config):
 def vector_indexes(config: IndexConfig, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Indexes the passages' vectors of nodes that are too big to be searched exactly, and of no others."""
     opened = installation.opened
-    dropped = drop_vector_indexes(opened.database, opened.settings, config.limit)
-    built = build_vector_indexes(opened.database, opened.settings, config.limit)
+    dropped = drop_vector_indexes(opened.context, config.limit)
+    built = build_vector_indexes(opened.context, config.limit)
     rows = [dg.TableRecord({"node": str(index.node_id), "passages": index.passages}) for index in built]
     return dg.MaterializeResult(
         metadata={
@@ -28,7 +28,7 @@ def vector_indexes(config: IndexConfig, installation: InstallationResource) -> d
             "from passages": opened.settings.vector_index_passages,
             "nodes indexed": len(built),
             "indexes dropped": len(dropped),
-            "nodes still waiting": count_due(opened.database, opened.settings),
+            "nodes still waiting": count_due(opened.context),
             "indexed": dg.MetadataValue.table(rows) if rows else "none",
         }
     )
@@ -51,6 +51,6 @@ vector_index_job = dg.define_asset_job(
 def vector_index_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
     """Launches a run when a node waits for its index, or for an end of it."""
     opened = installation.opened
-    if not count_due(opened.database, opened.settings):
+    if not count_due(opened.context):
         return dg.SkipReason("every node is searched as its size asks for")
     return dg.RunRequest()

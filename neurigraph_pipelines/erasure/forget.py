@@ -13,6 +13,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.journal import (
     entries_of_file,
     objects_of_records,
@@ -25,7 +26,6 @@ from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotF
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import Lexer
 
@@ -92,10 +92,7 @@ def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
 
 
 def forget(
-    database: Database,
-    objects: ObjectStore,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     subject: Subject,
     *,
     through: str,
@@ -116,23 +113,23 @@ def forget(
         TransientError: Others are reading or writing it all the time, or the object store did not answer.
         StorageError: The object store refused. Its rows are gone; asking again removes the objects.
     """
-    erasure_id = _begin(database, claims, subject, through)
-    return _carry_out(database, objects, settings, erasure_id, on_done or _silent)
+    erasure_id = _begin(context.database, context.claims, subject, through)
+    return _carry_out(context, erasure_id, on_done or _silent)
 
 
-def finish_erasures(database: Database, objects: ObjectStore, settings: Settings) -> list[Receipt]:
+def finish_erasures(context: Context) -> list[Receipt]:
     """Go on with all erasures that a crash, or a store that refused, left under way.
 
     Raises:
         NeurigraphError: As of ``forget``, the first of them; all others were gone on with.
     """
-    with database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         unfinished = [row["erasure_id"] for row in tx.execute(_QUERIES["unfinished"])]
     finished: list[Receipt] = []
     faults: list[NeurigraphError] = []
     for erasure_id in unfinished:
         try:
-            finished.append(_carry_out(database, objects, settings, erasure_id, _silent))
+            finished.append(_carry_out(context, erasure_id, _silent))
         except NeurigraphError as fault:
             faults.append(fault)
     if faults:
@@ -179,10 +176,9 @@ def _require(tx: Transaction, claims: Claims, subject: Subject) -> None:
         raise NotFoundError
 
 
-def _carry_out(
-    database: Database, objects: ObjectStore, settings: Settings, erasure_id: UUID, on_done: Progress
-) -> Receipt:
+def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt:
     """Rows first, objects after them; each step finds by itself what is left to do."""
+    database, objects = context.database, context.objects
     with database.owner() as tx:
         work = erasure(tx, erasure_id)
         owner = tx.execute(_QUERIES["slug_of_user"], {"user_id": work.user_id}).fetchone()
@@ -191,7 +187,7 @@ def _carry_out(
         on_done("objects", count)
 
     if not work.rows_erased and owner is not None:
-        lexer = Lexer(settings.language)
+        lexer = Lexer(context.settings.language)
         if work.subject.kind is SubjectKind.RECORD:
             strays = objects_of_records(objects, owner["slug"], frozenset([work.subject.subject_id]))
             with database.owner() as tx:

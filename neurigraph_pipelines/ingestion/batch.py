@@ -11,6 +11,7 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.ingestion import triggers
@@ -23,24 +24,22 @@ from neurigraph_pipelines.ingestion.persona_filing import assign_for_persona, wr
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.model import ItemFailure
-from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.settings import Settings
 
 __all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "run_due", "summarize"]
 
 STEPS = 5
 
 
-def assign_nodes(adapters: Adapters, settings: Settings, batch_id: UUID, on_done: Progress | None = None) -> Assigned:
+def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = None) -> Assigned:
     """The first step: which node or nodes each segment of a batch belongs to.
 
     A batch that holds nothing any more, because its claim expired and somebody else took over, gives no plans.
     """
-    with triggers.keep_lease(adapters.database, settings, batch_id):
-        refs = triggers.segments_of(adapters.database, batch_id)
-        segments = list(triggers.load_each(adapters.database, refs))
-        with adapters.database.pipeline() as tx:
-            model = adapters.embedder.model
+    with triggers.keep_lease(context, batch_id):
+        refs = triggers.segments_of(context.database, batch_id)
+        segments = list(triggers.load_each(context.database, refs))
+        with context.database.pipeline() as tx:
+            model = context.embedder.model
             outlines = {user_id: outline(tx, user_id, model) for user_id in {ref.user_id for ref in refs}}
             personas = {
                 ref.persona_id: writable_nodes(tx, ref.persona_id) for ref in refs if ref.persona_id is not None
@@ -49,8 +48,8 @@ def assign_nodes(adapters: Adapters, settings: Settings, batch_id: UUID, on_done
         filed = assign_batch(
             own,
             outlines,
-            adapters.language_model,
-            settings.node_creation_confidence,
+            context.language_model,
+            context.settings.node_creation_confidence,
             None if on_done is None else lambda _: on_done(1),
         )
         found = {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
@@ -58,7 +57,7 @@ def assign_nodes(adapters: Adapters, settings: Settings, batch_id: UUID, on_done
             ref = segment.ref
             if ref.persona_id is not None:
                 found[ref.trigger_id] = assign_for_persona(
-                    segment, outlines[ref.user_id], personas[ref.persona_id], adapters.language_model
+                    segment, outlines[ref.user_id], personas[ref.persona_id], context.language_model
                 )
                 if on_done is not None:
                     on_done(1)
@@ -75,23 +74,22 @@ def assign_nodes(adapters: Adapters, settings: Settings, batch_id: UUID, on_done
     )
 
 
-def run_batch(adapters: Adapters, settings: Settings, batch_id: UUID, on_done: Progress | None = None) -> BatchResult:
+def run_batch(context: Context, batch_id: UUID, on_done: Progress | None = None) -> BatchResult:
     """All five steps in this process.
 
     Args:
         on_done: Told of each item that a step finished; a batch of n records counts to about ``STEPS * n``.
     """
-    assigned = assign_nodes(adapters, settings, batch_id, on_done)
+    assigned = assign_nodes(context, batch_id, on_done)
     # One after the other, as in Dagster's worker: each fills the language model by itself, and holds its own text.
-    summarized = summarize(adapters, settings, assigned, on_done)
-    described = extract_keywords(adapters, settings, assigned, on_done)
-    embedded = embed(adapters, settings, assigned, summarized, on_done)
-    return commit(adapters, settings, assigned, summarized, described, embedded, on_done)
+    summarized = summarize(context, assigned, on_done)
+    described = extract_keywords(context, assigned, on_done)
+    embedded = embed(context, assigned, summarized, on_done)
+    return commit(context, assigned, summarized, described, embedded, on_done)
 
 
 def run_due(
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     claimed_by: str,
     user_id: UUID | None = None,
     *,
@@ -108,16 +106,16 @@ def run_due(
         on_done: As for ``run_batch``.
     """
     while True:
-        detect(adapters.database, settings)
-        batch = triggers.lease_due(adapters.database, settings, claimed_by, user_id)
+        detect(context)
+        batch = triggers.lease_due(context, claimed_by, user_id)
         if batch is None:
             return
         if on_batch is not None:
             on_batch(batch)
         try:
-            result = run_batch(adapters, settings, batch.batch_id, on_done)
+            result = run_batch(context, batch.batch_id, on_done)
         except BaseException:
             with suppress(NeurigraphError, OperationalError):  # the first error is the one to tell of
-                triggers.release(adapters.database, batch.batch_id)
+                triggers.release(context.database, batch.batch_id)
             raise
         yield result

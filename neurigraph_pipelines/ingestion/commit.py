@@ -16,6 +16,7 @@ import numpy as np
 from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.candidates import promote_candidates, remember
 from neurigraph_pipelines.graph.edges import write_edges
 from neurigraph_pipelines.graph.locks import lock_graph_shared
@@ -44,6 +45,7 @@ from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, re
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.model import (
+    KEYWORD_COLUMNS,
     RECORD_DIMENSIONS,
     CompressionState,
     ContentType,
@@ -53,8 +55,7 @@ from neurigraph_pipelines.model import (
     SourceKind,
     Summary,
 )
-from neurigraph_pipelines.ports import Adapters, Transaction
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import Lexer, window_lengths
 
@@ -104,8 +105,7 @@ class _LostClaimError(Exception):
 
 
 def commit(
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     assigned: Assigned,
     summarized: Summarized,
     described: Described,
@@ -117,10 +117,10 @@ def commit(
     A segment of the batch that no step accounts for is given back too, so nothing that a batch held can be lost
     without a word.
     """
-    zone = _AtomicZone(adapters, settings, assigned.batch_id, summarized, described, embedded)
+    zone = _AtomicZone(context, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
     stored: list[Committed] = []
-    with triggers.keep_lease(adapters.database, settings, assigned.batch_id):
+    with triggers.keep_lease(context, assigned.batch_id):
         for trigger_id, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
             plans = list(group)
             if trigger_id not in failed:
@@ -132,14 +132,14 @@ def commit(
                     failed[trigger_id] = failure_of(trigger_id, STEP, error)
             if on_done is not None:
                 on_done(len(plans))
-    attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(adapters.database, assigned.batch_id)}
+    attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(context.database, assigned.batch_id)}
     for trigger_id in attempts.keys() - failed.keys():
         failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
     returned = [
         (failure, state)
         for trigger_id, failure in failed.items()
         if trigger_id in attempts
-        and (state := triggers.give_back(adapters.database, settings, assigned.batch_id, failure, attempts[trigger_id]))
+        and (state := triggers.give_back(context, assigned.batch_id, failure, attempts[trigger_id]))
     ]
     return BatchResult(assigned.batch_id, tuple(stored), tuple(returned))
 
@@ -149,21 +149,19 @@ class _AtomicZone:
 
     def __init__(
         self,
-        adapters: Adapters,
-        settings: Settings,
+        context: Context,
         batch_id: UUID,
         summarized: Summarized,
         described: Described,
         embedded: Embedded,
     ) -> None:
-        self._adapters = adapters
-        self._settings = settings
+        self._context = context
         self._batch_id = batch_id
         self._summaries = summarized.summaries
         self._keywords = described.keywords
         self._embedded = embedded
-        self._writer = transcript_writer(adapters, settings)
-        self._lexer = Lexer(settings.language)
+        self._writer = transcript_writer(context)
+        self._lexer = Lexer(context.settings.language)
 
     def store(self, plans: Sequence[RecordPlan]) -> list[Committed]:
         """Store all records of one segment.
@@ -171,14 +169,14 @@ class _AtomicZone:
         Raises:
             _LostClaimError: The batch does not hold the segment any more.
         """
-        segment = triggers.load(self._adapters.database, plans[0].ref)
+        segment = triggers.load(self._context.database, plans[0].ref)
         # Nodes are made and locked in one order everywhere, so that two commits cannot wait for each other.
         plans = sorted(plans, key=lambda plan: (tuple(map(name_key, plan.filing.path)), plan.part))
         attempt = uuid4()
         keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, attempt) for p in plans]
         try:
             written = [self._write(plan, segment, key) for plan, key in zip(plans, keys, strict=True)]
-            with self._adapters.database.pipeline() as tx:
+            with self._context.database.pipeline() as tx:
                 committed = self._commit(tx, written)
         except OperationalError:
             # The connection broke: the transaction may have been committed all the same, so its objects must stay
@@ -192,26 +190,26 @@ class _AtomicZone:
 
     def _write(self, plan: RecordPlan, segment: Segment, key: str) -> _Written:
         """Put the objects of one record in place."""
-        objects = self._adapters.objects
+        objects = self._context.objects
         part = segment.within(*plan.messages)
         transcript = write_transcript(objects, self._writer, part, key)
         original = self._original(plan)
         if original is None:
             return _Written(plan, part, (transcript,))
-        file = write_original(objects, original, key, self._settings.gzip_level)
+        file = write_original(objects, original, key, self._context.settings.gzip_level)
         return _Written(plan, part, (file, transcript))
 
     def _original(self, plan: RecordPlan) -> Original | None:
         """The uploaded file, for the record that begins with the file's first message."""
         if plan.ref.source_kind is not SourceKind.UPLOAD or plan.filing.first_message != 1:
             return None
-        with self._adapters.database.pipeline() as tx:
+        with self._context.database.pipeline() as tx:
             row = tx.execute(_UPLOADS["original"], {"source_id": plan.ref.source_id}).fetchone()
         return Original.of_row(row) if row is not None else None
 
     def _remove(self, keys: Iterable[str]) -> None:
         for key in keys:
-            remove(self._adapters.objects, key)
+            remove(self._context.objects, key)
 
     def _commit(self, tx: Transaction, written: Sequence[_Written]) -> list[Committed]:
         ref = written[0].plan.ref
@@ -223,7 +221,7 @@ class _AtomicZone:
         if source is not None and source["private"]:
             written = [item.kept_private for item in written]
         for item in written:
-            guard_objects(tx, self._adapters.objects, item.plan.record_id, (file.durable.key for file in item.files))
+            guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = lock_models(tx, ref.user_id, self._embedded.model) if self._embedded.vectors else None
         self._provision(tx, written)
         additions: list[Addition] = []
@@ -241,7 +239,7 @@ class _AtomicZone:
         write_edges(tx, ref.user_id, ref.user_slug, edges)
         aliases = [alias for filing in filings for alias in filing.aliases]
         update_shells(tx, ref.user_id, ref.user_slug, additions, aliases)
-        bodies_kept = self._settings.inbox_retention_days > 0
+        bodies_kept = self._context.settings.inbox_retention_days > 0
         tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id, "bodies_kept": bodies_kept})
         tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
         if not bodies_kept:
@@ -311,7 +309,7 @@ class _AtomicZone:
                 "embedding_model": self._embedded.model if vectors is not None else None,
                 "node_id": str(node.node_id),
             },
-            author=pipeline_author(self._adapters.language_model.name),
+            author=pipeline_author(self._context.language_model.name),
             operation="create",
             notes=plan.filing.notes,
         )
@@ -337,10 +335,7 @@ class _AtomicZone:
                 "embedding": Vector(embedding),
                 "embedding_pending": vectors is None,
                 "embedding_model": self._embedded.model if vectors is not None else None,
-                "kw_entities": list(keywords.entities),
-                "kw_topics": list(keywords.topics),
-                "kw_dates": list(keywords.dates),
-                "kw_relationships": list(keywords.relationships),
+                **{column: list(getattr(keywords, name)) for name, column in KEYWORD_COLUMNS.items()},
                 "content_type": _CONTENT_TYPES[ref.source_kind].value,
                 "trigger_type": ref.trigger_type.value,
                 "source_kind": ref.source_kind.value,
@@ -348,7 +343,7 @@ class _AtomicZone:
                 "first_message": plan.filing.first_message,
                 "last_message": plan.filing.last_message,
                 "content_hash": item.content_hash,
-                "language": f"pg_catalog.{self._settings.language}",
+                "language": f"pg_catalog.{self._context.settings.language}",
                 "file_pointer": item.main_file.durable.key,
                 "occurred_at": item.part.occurred_at,
             },
@@ -358,7 +353,7 @@ class _AtomicZone:
         return created_at
 
     def _insert_passages(self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None) -> int:
-        if not self._settings.passages:
+        if not self._context.settings.passages:
             return 0
         passages = list(self._writer.passages(item.part))
         counts = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in passages]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.segmentation import Chunk, Sizes, Turn, split_tail
 from neurigraph_pipelines.model import Role, SourceKind, TriggerType
 from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
-Detector = Callable[[Database, Settings], int]
+Detector = Callable[[Context], int]
 """Makes triggers for what it finds, and says for how many segments."""
 
 SOURCES_AT_ONCE = 10_000
@@ -29,59 +29,63 @@ _QUERIES = statements("triggers")
 _UPLOADS = statements("uploads")
 
 
-def detect(database: Database, settings: Settings) -> int:
+def detect(context: Context) -> int:
     """Everything that is to be stored now.
 
     Returns:
         For how many segments triggers were made.
     """
-    return sum(detector(database, settings) for detector in DETECTORS.values())
+    return sum(detector(context) for detector in DETECTORS.values())
 
 
-def detect_conversation_ends(database: Database, settings: Settings) -> int:
+def detect_conversation_ends(context: Context) -> int:
     """Conversations that ended with something unstored; one longer than a segment may be is cut like an open one."""
     found = 0
     for _ in range(TAILS_AT_ONCE):
-        with database.pipeline() as tx:
-            source = tx.execute(_QUERIES["lock_ended_tail"], {"most_tokens": settings.chunk_limit_tokens}).fetchone()
+        with context.database.pipeline() as tx:
+            source = tx.execute(
+                _QUERIES["lock_ended_tail"], {"most_tokens": context.settings.chunk_limit_tokens}
+            ).fetchone()
             if source is None:
                 break
-            found += _cut(tx, source, Sizes.of(settings), ended=True)
+            found += _cut(tx, source, Sizes.of(context.settings), ended=True)
     return found + _detect_ends(
-        database, SourceKind.CONVERSATION, TriggerType.CONVERSATION_END, settings.chunk_limit_tokens
+        context.database, SourceKind.CONVERSATION, TriggerType.CONVERSATION_END, context.settings.chunk_limit_tokens
     )
 
 
-def detect_chunks(database: Database, settings: Settings) -> int:
+def detect_chunks(context: Context) -> int:
     """Conversations that go on, with an unstored tail that is long enough to be cut at a clean break."""
     found = 0
     for _ in range(TAILS_AT_ONCE):
-        with database.pipeline() as tx:
-            source = tx.execute(_QUERIES["lock_open_tail"], {"least_tokens": settings.chunk_watch_tokens}).fetchone()
+        with context.database.pipeline() as tx:
+            source = tx.execute(
+                _QUERIES["lock_open_tail"], {"least_tokens": context.settings.chunk_watch_tokens}
+            ).fetchone()
             if source is None:
                 break
-            found += _cut(tx, source, Sizes.of(settings), ended=False)
+            found += _cut(tx, source, Sizes.of(context.settings), ended=False)
     return found
 
 
-def detect_event_ends(database: Database, settings: Settings) -> int:
+def detect_event_ends(context: Context) -> int:
     """Events that ended with something unstored, each of which is one segment, however long; and uploads."""
-    events = _detect_ends(database, SourceKind.EVENT, TriggerType.EVENT_BOUNDARY, None)
-    return events + detect_uploads(database, settings)
+    events = _detect_ends(context.database, SourceKind.EVENT, TriggerType.EVENT_BOUNDARY, None)
+    return events + detect_uploads(context)
 
 
-def detect_uploads(database: Database, settings: Settings) -> int:
+def detect_uploads(context: Context) -> int:
     """Uploads whose text was read; a long document becomes several segments.
 
     An upload is over the moment it has arrived, whatever its size, as a meeting is that ends: of the three reasons to
     store something, that is ``event_boundary``.
     """
-    with database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         row = tx.execute(
             _UPLOADS["trigger_extracted"],
             {
                 "trigger_type": TriggerType.EVENT_BOUNDARY.value,
-                "target_tokens": settings.chunk_target_tokens,
+                "target_tokens": context.settings.chunk_target_tokens,
                 "limit": UPLOADS_AT_ONCE,
             },
         ).fetchone()

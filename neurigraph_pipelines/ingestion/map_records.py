@@ -10,11 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from uuid import UUID
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, failure_of
 from neurigraph_pipelines.model import ItemFailure, Segment
-from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.settings import Settings
 
 Result = TypeVar("Result")
 
@@ -22,8 +21,7 @@ Result = TypeVar("Result")
 def map_records(
     step: str,
     work: Callable[[RecordPlan, Segment], Result],
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     assigned: Assigned,
     on_done: Progress | None,
 ) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...]]:
@@ -42,7 +40,7 @@ def map_records(
 
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
-            return work(plan, triggers.load(adapters.database, plan.ref, plan.messages))
+            return work(plan, triggers.load(context.database, plan.ref, plan.messages))
         except Exception as error:  # one bad item must not fail the others
             return failure_of(plan.ref.trigger_id, step, error)
         finally:
@@ -50,8 +48,8 @@ def map_records(
                 on_done(1)
 
     with (
-        triggers.keep_lease(adapters.database, settings, assigned.batch_id),
-        ThreadPoolExecutor(adapters.language_model.concurrency, thread_name_prefix=step) as pool,
+        triggers.keep_lease(context, assigned.batch_id),
+        ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix=step) as pool,
     ):
         results = list(pool.map(attempt, assigned.plans))
     done: dict[UUID, Result] = {}

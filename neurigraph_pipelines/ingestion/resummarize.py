@@ -15,6 +15,7 @@ from uuid import UUID
 
 from psycopg import OperationalError
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, NeurigraphError, NotFoundError, TransientError
 from neurigraph_pipelines.history import pipeline_author
 from neurigraph_pipelines.ingestion.keywords import keywords_of
@@ -25,8 +26,7 @@ from neurigraph_pipelines.ingestion.summarize import summary_of
 from neurigraph_pipelines.ingestion.triggers import ref_of
 from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.model import Segment
-from neurigraph_pipelines.ports import Adapters, Redactor, Transaction
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.transcript import read_messages
 from neurigraph_pipelines.text.vectors import to_record_vector
@@ -87,15 +87,13 @@ class _Words:
 
 
 def resummarize(
-    adapters: Adapters,
-    settings: Settings,
+    context: Context,
     since: datetime | None,
     until: datetime,
     user_id: UUID | None = None,
     record_ids: Sequence[UUID] | None = None,
     *,
     wanted: Wanted | None = None,
-    redactor: Redactor | None = None,
     dry_run: bool = False,
     on_done: Progress | None = None,
 ) -> Resummarized:
@@ -104,28 +102,26 @@ def resummarize(
     Each is written in one transaction of its own, and none that another has revised meanwhile.
 
     Args:
-        adapters: Whose language model writes, as many records at once as it takes.
-        settings: For the length of summaries.
+        context: Whose language model writes, as many records at once as it takes.
         since: First moment; None for the beginning.
         until: First moment that is not within.
         user_id: Only this user's.
         record_ids: Only these; those that are not there fail.
         wanted: Which of them.
-        redactor: Takes out of the new words what is not to be kept.
         dry_run: Only count.
         on_done: Told of each record looked at.
 
     Raises:
         TransientError: The provider is down; what was written stays, and another run goes on from there.
     """
-    done = Resummarized(adapters.language_model.name)
+    done = Resummarized(context.language_model.name)
     absent = set(record_ids or ())
-    pool = ThreadPoolExecutor(adapters.language_model.concurrency, thread_name_prefix="resummarize")
+    pool = ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix="resummarize")
 
     def attempt(item: tuple[dict[str, Any], _Words]) -> bool | Exception:
         row, words = item
         try:
-            return _renew(adapters, settings, row["user_id"], row["record_id"], words, redactor)
+            return _renew(context, row["user_id"], row["record_id"], words)
         except OperationalError:
             raise
         except Exception as error:  # one poisoned item must not take its neighbours down
@@ -133,9 +129,9 @@ def resummarize(
 
     down = 0
     try:
-        for page in pages_of_days(adapters.database, since, until, user_id, record_ids):
+        for page in pages_of_days(context.database, since, until, user_id, record_ids):
             absent.difference_update(row["record_id"] for row in page)
-            chosen = _chosen(adapters, page, wanted or Wanted(), done)
+            chosen = _chosen(context, page, wanted or Wanted(), done)
             if on_done is not None:
                 on_done(len(page) - len(chosen))
             if dry_run:
@@ -155,11 +151,11 @@ def resummarize(
 
 
 def _chosen(
-    adapters: Adapters, page: Sequence[dict[str, Any]], wanted: Wanted, done: Resummarized
+    context: Context, page: Sequence[dict[str, Any]], wanted: Wanted, done: Resummarized
 ) -> list[tuple[dict[str, Any], _Words]]:
     """Those of a page that are to be summarised; the others are counted."""
     author = pipeline_author(done.model)
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         words = _words_of(tx, [row["record_id"] for row in page])
     chosen: list[tuple[dict[str, Any], _Words]] = []
     for row in page:
@@ -193,31 +189,29 @@ def _count(done: Resummarized, record_id: UUID, outcome: bool | Exception) -> No
         done.unchanged += 1
 
 
-def _renew(
-    adapters: Adapters, settings: Settings, user_id: UUID, record_id: UUID, words: _Words, redactor: Redactor | None
-) -> bool:
+def _renew(context: Context, user_id: UUID, record_id: UUID, words: _Words) -> bool:
     """Summarise one record; False where its words came out as they were.
 
     Raises:
         NotFoundError: It is gone.
         ConflictError: It was revised meanwhile.
     """
-    model = adapters.language_model
-    segment = _read(adapters, user_id, record_id)
-    summary = summary_of(model, segment, settings.summary_words)
-    values = checked(Revision(summary.title, summary.text, **asdict(keywords_of(model, segment))), redactor)
+    model = context.language_model
+    segment = _read(context, user_id, record_id)
+    summary = summary_of(model, segment, context.settings.summary_words)
+    values = checked(Revision(summary.title, summary.text, **asdict(keywords_of(model, segment))), context.redactor)
     # Unlike a person's revision, this can wait: a record never loses its vector for it.
-    vector = to_record_vector(adapters.embedder.embed([values["summary"]])[0])
-    with adapters.database.pipeline() as tx:
+    vector = to_record_vector(context.embedder.embed([values["summary"]])[0])
+    with context.database.pipeline() as tx:
         locked = lock_words(tx, user_id, record_id)
         if _words_of(tx, [record_id])[record_id] != words:
             raise ConflictError("the record was revised while it was summarised: its words stay as they are now")
-        return replace_words(tx, locked, values, vector, adapters.embedder.model, pipeline_author(model.name))
+        return replace_words(tx, locked, values, vector, context.embedder.model, pipeline_author(model.name))
 
 
-def _read(adapters: Adapters, user_id: UUID, record_id: UUID) -> Segment:
+def _read(context: Context, user_id: UUID, record_id: UUID) -> Segment:
     """The part of a segment that a record was made of, from its transcript."""
-    with adapters.database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         place = lock_record(tx, user_id, record_id)
         if place is None:
             raise NotFoundError
@@ -225,5 +219,5 @@ def _read(adapters: Adapters, user_id: UUID, record_id: UUID) -> Segment:
         row = tx.execute(query, {"record_id": record_id}).fetchone()
     if row is None:
         raise ConflictError("the record has no transcript to be summarised from")
-    content = durable_content(adapters.objects, row).content
+    content = durable_content(context.objects, row).content
     return Segment(ref_of(row), tuple(read_messages(content)))

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.shell import replace_vector
@@ -19,7 +20,7 @@ from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, lock_record
-from neurigraph_pipelines.model import RECORD_DIMENSIONS, Claims
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, Claims
 from neurigraph_pipelines.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -53,13 +54,10 @@ class Revision:
 
 
 def revise(
-    database: Database,
-    embedder: Embedder,
-    claims: Claims,
+    context: Context,
     record_id: UUID,
     revision: Revision,
     expected_delta: UUID | None = None,
-    redactor: Redactor | None = None,
 ) -> None:
     """Give a memory another title, summary or keywords; its files stay as they are. Repeating it changes nothing.
 
@@ -67,7 +65,6 @@ def revise(
 
     Args:
         expected_delta: The newest delta that whoever asks has seen; None to change whatever is there.
-        redactor: Takes out of the new values what is not to be kept.
 
     Raises:
         InvalidInputError: There is nothing to change, or a value is empty or too long.
@@ -75,13 +72,13 @@ def revise(
         ForbiddenError: It is visible to them, and not theirs to change; so below.
         ConflictError: It was changed since ``expected_delta``; so below.
     """
-    values = checked(revision, redactor)
-    user_id = _require_write(database, claims, record_id)
-    vector = _embedded(embedder, values["summary"]) if "summary" in values else None
-    with database.pipeline() as tx:
+    values = checked(revision, context.redactor)
+    user_id = _require_write(context.database, context.claims, record_id)
+    vector = _embedded(context.embedder, values["summary"]) if "summary" in values else None
+    with context.database.pipeline() as tx:
         words = lock_words(tx, user_id, record_id)
         _require_unchanged(tx, record_id, expected_delta)
-        replace_words(tx, words, values, vector, embedder.model, author_of(claims))
+        replace_words(tx, words, values, vector, context.embedder.model, author_of(context.claims))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,12 +249,12 @@ def checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
     ):
         if text is not None:
             values[name] = kept(name, text, most)
-    for name in ("entities", "topics", "dates", "relationships"):
+    for name, column in KEYWORD_COLUMNS.items():
         words: Sequence[str] | None = getattr(revision, name)
         if words is not None:
             if len(words) > MAX_KEYWORDS:
                 raise InvalidInputError(f"{name} are {len(words):,} and the limit is {MAX_KEYWORDS}")
-            values[f"kw_{name}"] = list(dict.fromkeys(kept(name, word, MAX_KEYWORD_LENGTH) for word in words))
+            values[column] = list(dict.fromkeys(kept(name, word, MAX_KEYWORD_LENGTH) for word in words))
     if not values:
         raise InvalidInputError("there is nothing to change: give a title, a summary or keywords")
     return values

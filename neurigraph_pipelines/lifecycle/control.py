@@ -11,13 +11,13 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.access import require_write
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle import dormancy, transitions
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims, CompressionState
-from neurigraph_pipelines.ports import Database, ObjectStore
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.statements import statements
 
 HISTORY_SHOWN = 20
@@ -121,20 +121,20 @@ def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
 
 
 @retry_not_found
-def touch(database: Database, settings: Settings, claims: Claims, file_id: UUID) -> FileState:
+def touch(context: Context, file_id: UUID) -> FileState:
     """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant.
 
     Whoever may read may do so, since opening does the same.
     """
-    with database.agent(claims) as tx:
+    with context.database.agent(context.claims) as tx:
         place = transitions.locate(tx, file_id)
-    with database.pipeline() as tx:
-        transitions.touch(tx, settings, place)
-    return file_state(database, claims, file_id)
+    with context.database.pipeline() as tx:
+        transitions.touch(tx, context.settings, place)
+    return file_state(context.database, context.claims, file_id)
 
 
 @retry_not_found
-def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: UUID) -> FileState:
+def compress(context: Context, file_id: UUID) -> FileState:
     """Send a file to sleep now; nothing happens when it sleeps already.
 
     Raises:
@@ -144,8 +144,8 @@ def compress(database: Database, objects: ObjectStore, claims: Claims, file_id: 
         StorageError: The object store refused: the file stays awake.
         TransientError: The object store did not answer.
     """
-    with database.agent(claims) as tx:
+    with context.database.agent(context.claims) as tx:
         place = transitions.locate(tx, file_id)
         require_write(tx, place.node_id)
-    dormancy.compress(database, objects, place)
-    return file_state(database, claims, file_id)
+    dormancy.compress(context, place)
+    return file_state(context.database, context.claims, file_id)

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import (
     LostObjectError,
     NotFoundError,
@@ -29,8 +30,7 @@ from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, put_to_sleep
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.ports import ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("lifecycle")
@@ -89,9 +89,7 @@ class _Sweep:
 
 
 def sweep_dormant(
-    database: Database,
-    objects: ObjectStore,
-    settings: Settings,
+    context: Context,
     *,
     limit: int = 10_000,
     user_id: UUID | None = None,
@@ -112,15 +110,13 @@ def sweep_dormant(
         _QUERIES["dormancy_nodes"],
         _QUERIES["dormancy_files"],
         CompressionCause.SCHEDULER,
-        {"user_id": user_id, "seconds": settings.dormancy_days * _DAY_SECONDS + overdue_seconds},
+        {"user_id": user_id, "seconds": context.settings.dormancy_days * _DAY_SECONDS + overdue_seconds},
     )
-    return _run(database, objects, sweep, limit, dry_run, on_done)
+    return _run(context, sweep, limit, dry_run, on_done)
 
 
 def sweep_expired(
-    database: Database,
-    objects: ObjectStore,
-    settings: Settings,
+    context: Context,
     *,
     limit: int = 10_000,
     user_id: UUID | None = None,
@@ -133,14 +129,17 @@ def sweep_expired(
         _QUERIES["expiry_nodes"],
         _QUERIES["expiry_files"],
         CompressionCause.TTL_EXPIRY,
-        {"user_id": user_id, "seconds": settings.recompress_ttl_minutes * 60, "overdue_seconds": overdue_seconds},
+        {
+            "user_id": user_id,
+            "seconds": context.settings.recompress_ttl_minutes * 60,
+            "overdue_seconds": overdue_seconds,
+        },
     )
-    return _run(database, objects, sweep, limit, dry_run, on_done)
+    return _run(context, sweep, limit, dry_run, on_done)
 
 
 def sweep_awake(
-    database: Database,
-    objects: ObjectStore,
+    context: Context,
     *,
     user_id: UUID,
     node_id: UUID | None = None,
@@ -158,18 +157,18 @@ def sweep_awake(
         CompressionCause.MANUAL,
         {"user_id": user_id, "node_id": node_id},
     )
-    return _run(database, objects, sweep, sys.maxsize, dry_run, on_done)
+    return _run(context, sweep, sys.maxsize, dry_run, on_done)
 
 
-def has_expired(database: Database, settings: Settings) -> bool:
+def has_expired(context: Context) -> bool:
     """Whether ``sweep_expired`` has a node to look at."""
-    seconds = settings.recompress_ttl_minutes * 60
-    with database.pipeline() as tx:
+    seconds = context.settings.recompress_ttl_minutes * 60
+    with context.database.pipeline() as tx:
         nodes = tx.execute(_QUERIES["expiry_nodes"], {"user_id": None, "seconds": seconds, "overdue_seconds": 0})
         return nodes.fetchone() is not None
 
 
-def compress(database: Database, objects: ObjectStore, place: FilePlace) -> None:
+def compress(context: Context, place: FilePlace) -> None:
     """Send one file to sleep now; nothing happens when it sleeps already.
 
     Raises:
@@ -179,7 +178,7 @@ def compress(database: Database, objects: ObjectStore, place: FilePlace) -> None
         StorageError: The object store refused: the file stays awake.
         TransientError: The object store did not answer.
     """
-    with database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         upgrade_node(tx, place.node_id, place.schema_name)
         manifest = transitions.lock(tx, place)
         if manifest["compression_state"] == CompressionState.REHYDRATING:
@@ -188,19 +187,19 @@ def compress(database: Database, objects: ObjectStore, place: FilePlace) -> None
             )
         if manifest["compression_state"] == CompressionState.DORMANT:
             return
-        failures = _send_to_sleep(tx, objects, place.schema, [manifest], CompressionCause.MANUAL, map)
+        failures = _send_to_sleep(tx, context.objects, place.schema, [manifest], CompressionCause.MANUAL, map)
     for error in failures.values():
         raise error
 
 
 def _run(
-    database: Database,
-    objects: ObjectStore,
+    context: Context,
     sweep: _Sweep,
     limit: int,
     dry_run: bool,
     on_done: Callable[[int], None] | None,
 ) -> SweepReport:
+    database, objects = context.database, context.objects
     report = SweepReport()
     with database.pipeline() as tx:
         nodes = tx.execute(sweep.nodes, sweep.terms).fetchall()

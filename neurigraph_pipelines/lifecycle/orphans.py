@@ -14,13 +14,13 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import AbsentObjectError
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.object_keys import ACTIVE, DURABLE, active_key, original_id, record_of
 from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("lifecycle")
@@ -54,9 +54,7 @@ class OrphanReport:
 
 
 def audit_objects(
-    database: Database,
-    objects: ObjectStore,
-    settings: Settings,
+    context: Context,
     *,
     limit: int = 10_000,
     dry_run: bool = False,
@@ -69,11 +67,12 @@ def audit_objects(
         dry_run: Say which, and remove nothing.
         on_done: Told how many objects were just looked at.
     """
+    database, objects = context.database, context.objects
     report = OrphanReport()
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["now"]).fetchone()
     assert row is not None
-    youngest = row["now"] - timedelta(hours=settings.orphan_grace_hours)
+    youngest = row["now"] - timedelta(hours=context.settings.orphan_grace_hours)
     for prefix in (DURABLE, ACTIVE):
         keys = objects.keys(prefix)
         while batch := list(islice(keys, _KEYS_AT_ONCE)):

@@ -14,8 +14,7 @@ from uuid import UUID
 
 from psycopg import Connection, errors, sql
 
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.statements import statements
 
 VECTORS = ("embedding", "window_embedding")
@@ -35,17 +34,17 @@ class IndexedNode:
     passages: int
 
 
-def build_vector_indexes(database: Database, settings: Settings, limit: int = 10) -> list[IndexedNode]:
+def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
     """Index up to ``limit`` nodes of at least ``settings.vector_index_passages`` passages, biggest first.
 
     A build that was cut off leaves an index that Postgres does not use; it is dropped and built again. An index of
     another method than the one that is set goes once the new one is there.
     """
     built: list[IndexedNode] = []
-    with database.maintenance() as connection:
-        method = settings.vector_index_method
+    with context.database.maintenance() as connection:
+        method = context.settings.vector_index_method
         due = connection.execute(
-            _QUERIES["due"], {"passages": settings.vector_index_passages, "method": method, "limit": limit}
+            _QUERIES["due"], {"passages": context.settings.vector_index_passages, "method": method, "limit": limit}
         ).fetchall()
         for row in due:
             try:
@@ -59,15 +58,15 @@ def build_vector_indexes(database: Database, settings: Settings, limit: int = 10
     return built
 
 
-def drop_vector_indexes(database: Database, settings: Settings, limit: int = 10) -> list[IndexedNode]:
+def drop_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
     """Drop the indexes of up to ``limit`` nodes with less than half of ``settings.vector_index_passages`` passages.
 
     Exact search is faster there and finds all; half, so that a node near the threshold is not indexed again and again.
     """
     dropped: list[IndexedNode] = []
-    with database.maintenance() as connection:
+    with context.database.maintenance() as connection:
         outlived = connection.execute(
-            _QUERIES["outlived"], {"passages": settings.vector_index_passages, "limit": limit}
+            _QUERIES["outlived"], {"passages": context.settings.vector_index_passages, "limit": limit}
         ).fetchall()
         for row in outlived:
             _drop(connection, row, _CREATE.keys())
@@ -76,12 +75,12 @@ def drop_vector_indexes(database: Database, settings: Settings, limit: int = 10)
     return dropped
 
 
-def count_due(database: Database, settings: Settings) -> int:
+def count_due(context: Context) -> int:
     """How many nodes wait for an index, or for theirs to be dropped."""
-    with database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         row = tx.execute(
             _QUERIES["count_due"],
-            {"passages": settings.vector_index_passages, "method": settings.vector_index_method},
+            {"passages": context.settings.vector_index_passages, "method": context.settings.vector_index_method},
         ).fetchone()
     assert row is not None
     return int(row["due"])

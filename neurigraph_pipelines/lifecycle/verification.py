@@ -15,6 +15,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
@@ -29,7 +30,6 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
 )
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
-from neurigraph_pipelines.ports import Database, ObjectStore
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.stored_text import passage_text
 
@@ -103,8 +103,7 @@ class Verification:
 
 
 def verify(
-    database: Database,
-    objects: ObjectStore,
+    context: Context,
     *,
     user_id: UUID | None = None,
     node_id: UUID | None = None,
@@ -126,8 +125,8 @@ def verify(
         StorageError: The object store refused: that says nothing of any file, and nothing more is looked at.
         TransientError: It did not answer.
     """
-    walk = _Walk(database, objects, read, repair)
-    with database.pipeline() as tx:
+    walk = _Walk(context, read, repair)
+    with context.database.pipeline() as tx:
         nodes = tx.execute(_QUERIES["nodes_to_verify"], {"user_id": user_id, "node_id": node_id}).fetchall()
     for node in nodes:
         with suppress(NotFoundError):  # of a node that was removed meanwhile there is nothing to say
@@ -137,10 +136,10 @@ def verify(
     return walk.done
 
 
-def verify_sample(database: Database, objects: ObjectStore, count: int = 100) -> Verification:
+def verify_sample(context: Context, count: int = 100) -> Verification:
     """Read some files, chosen by lot, as ``verify`` does; repairs nothing."""
-    walk = _Walk(database, objects, read=True, repair=False)
-    with database.pipeline() as tx:
+    walk = _Walk(context, read=True, repair=False)
+    with context.database.pipeline() as tx:
         places = [FilePlace(**row) for row in tx.execute(_QUERIES["sample_files"], {"count": count})]
     for place in places:
         with suppress(NotFoundError):
@@ -151,10 +150,10 @@ def verify_sample(database: Database, objects: ObjectStore, count: int = 100) ->
 class _Walk:
     """Goes from node to node and from file to file, and keeps what it finds."""
 
-    def __init__(self, database: Database, objects: ObjectStore, read: bool, repair: bool) -> None:
+    def __init__(self, context: Context, read: bool, repair: bool) -> None:
         self.done = Verification()
-        self._database = database
-        self._objects = objects
+        self._database = context.database
+        self._objects = context.objects
         self._read = read
         self._repair = repair
 

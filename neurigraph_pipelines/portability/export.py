@@ -19,10 +19,11 @@ from uuid import UUID
 from psycopg import sql
 
 import neurigraph_pipelines
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.portability.archive import FORMAT, OBJECTS, ArchiveWriter, ZipWriter
 from neurigraph_pipelines.portability.tables import Table, shared_tables, tables_of
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.ports import ObjectStore, Transaction
 from neurigraph_pipelines.statements import newest, statements
 
 VERSION = 1
@@ -49,9 +50,7 @@ class Exported:
     lost: list[str] = field(default_factory=list)
 
 
-def export_user(
-    database: Database, objects: ObjectStore, user_id: UUID, archive: ArchiveWriter, report: Exported
-) -> Generator[int]:
+def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported) -> Generator[int]:
     """Write all of a user, step by step; gives how many bytes each step wrote. Who stops before the end closes it.
 
     Args:
@@ -62,12 +61,12 @@ def export_user(
         NotFoundError: There is no such user.
         StorageError: The object store refused.
     """
-    with database.owner() as tx:
+    with context.database.owner() as tx:
         tx.execute(_QUERIES["snapshot"])
-        yield from _Export(tx, objects, user_id, archive, report).steps()
+        yield from _Export(tx, context.objects, user_id, archive, report).steps()
 
 
-def zipped(database: Database, objects: ObjectStore, user_id: UUID) -> Iterator[bytes]:
+def zipped(context: Context, user_id: UUID) -> Iterator[bytes]:
     """The same as the bytes of a zip, made as they are taken; one that breaks off has no directory and is no zip.
 
     Raises:
@@ -77,7 +76,7 @@ def zipped(database: Database, objects: ObjectStore, user_id: UUID) -> Iterator[
     outbox = _Outbox()
     with (
         closing(ZipWriter(cast(IO[bytes], outbox))) as archive,
-        closing(export_user(database, objects, user_id, archive, Exported())) as steps,
+        closing(export_user(context, user_id, archive, Exported())) as steps,
     ):
         for _ in steps:
             yield outbox.take()

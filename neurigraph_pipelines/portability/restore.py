@@ -16,6 +16,7 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConfigurationError, ConflictError, InvalidInputError
 from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables, upgrade_node
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, active_key, record_of
@@ -24,7 +25,7 @@ from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.portability.archive import OBJECTS, ArchiveReader, Entry
 from neurigraph_pipelines.portability.export import VERSION
 from neurigraph_pipelines.portability.tables import SHARED, Table, references_in, shared_tables, tables_of
-from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.ports import ObjectStore, Transaction
 from neurigraph_pipelines.statements import BASELINE, newest, statements
 
 _QUERIES = statements("portability")
@@ -54,9 +55,7 @@ class Restored:
     lost: tuple[str, ...] = ()
 
 
-def restore_user(
-    database: Database, objects: ObjectStore, archive: ArchiveReader, slug: str, on_bytes: Callable[[int], None]
-) -> Restored:
+def restore_user(context: Context, archive: ArchiveReader, slug: str, on_bytes: Callable[[int], None]) -> Restored:
     """Put the user of an export into this database, with all ids as they were.
 
     API keys are not in an export: whoever needs one issues it anew.
@@ -71,6 +70,7 @@ def restore_user(
         ConfigurationError: The server has no room for so many tables in one transaction.
         StorageError: The object store refused; nothing was stored.
     """
+    database, objects = context.database, context.objects
     entries, manifest = archive.entries(), _checked(archive, slug)
     archive.check(entries.values(), on_bytes)
     restored = Restored(UUID(manifest["user"]["user_id"]), slug, lost=tuple(manifest["lost_objects"]))

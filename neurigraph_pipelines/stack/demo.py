@@ -17,8 +17,8 @@ from neurigraph_pipelines.graph.provisioning import ensure_user
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.stack.processes import PROJECT_ROOT, LocalStack, StackError
 from neurigraph_pipelines.wiring import Installation
 
@@ -66,7 +66,7 @@ def run(installation: Installation, listener: Listener) -> None:
         questions = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))[:QUESTIONS_ASKED]
         for asked in questions:
             question = Question(asked["question"], limit=6, message_limit=3)
-            answer = search(installation.database, installation.embedder, installation.settings, claims, question)
+            answer = phase_one(installation.database, installation.embedder, installation.settings, claims, question)
             listener.show_answer(asked["question"], answer)
     settings = installation.settings
     listener.say(
@@ -76,7 +76,7 @@ def run(installation: Installation, listener: Listener) -> None:
 
 
 def _import(installation: Installation, claims: Claims, path: Path, listener: Listener) -> None:
-    report = import_file(installation.database, installation.tokens, installation.settings, claims, path, "jsonl")
+    report = import_file(installation.acting_for(claims), path, "jsonl")
     if report.messages_added:
         counter = installation.tokens
         listener.say(

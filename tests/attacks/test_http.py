@@ -223,7 +223,7 @@ def test_a_file_whose_name_would_be_a_header(world: World, client: httpx.Client,
     installation = world.installation
     upload = installation.uploads.receive(claims, name, [b"<script>alert(1)</script> " + name.encode()])
     installation.uploads.read_due(installation.text_extractor)
-    assert sum(len(result.stored) for result in run_due(installation.adapters, installation.settings, "tests")) == 1
+    assert sum(len(result.stored) for result in run_due(installation.context, "tests")) == 1
     file_id = installation.uploads.status(claims, upload.upload_id)["file_id"]
     answer = client.post(f"/v1/files/{file_id}/open", headers={"Authorization": f"Bearer {key}"})
     assert answer.status_code == 200

@@ -27,8 +27,8 @@ from neurigraph_pipelines.ingestion import revision
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims, SubjectType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
@@ -207,22 +207,20 @@ def ways(graph: AskedGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], 
         "records": lambda: asked(navigation.records, ids.node),
         "node state": lambda: control.node_state(database, claims, ids.node),
         "file state": lambda: control.file_state(database, claims, ids.file),
-        "touch": lambda: control.touch(database, settings, claims, ids.file),
-        "compress": lambda: control.compress(database, objects, claims, ids.file),
+        "touch": lambda: control.touch(here.acting_for(claims), ids.file),
+        "compress": lambda: control.compress(here.acting_for(claims), ids.file),
         "open": lambda: open_file(database, objects, settings, claims, ids.file),
         "open a message": lambda: open_message(database, objects, settings, claims, ids.file, 1),
         "file of a record": lambda: file_of_record(database, claims, ids.record),
         "record": lambda: history.record_at(database, claims, ids.record),
         "history": lambda: history.history(database, claims, ids.record),
-        "search": lambda: search(database, here.embedder, settings, claims, Question("Ana", node_id=ids.node)),
-        "revise": lambda: revision.revise(database, here.embedder, claims, ids.record, revision.Revision(title="Mine")),
+        "search": lambda: phase_one(database, here.embedder, settings, claims, Question("Ana", node_id=ids.node)),
+        "revise": lambda: revision.revise(here.acting_for(claims), ids.record, revision.Revision(title="Mine")),
         "supersede": lambda: revision.supersede(database, claims, ids.record, None),
         "rename": lambda: reshaping.rename_node(database, claims, ids.node, "Mine"),
         "merge": lambda: reshaping.merge_nodes(database, claims, ids.node, uuid4()),
         "move": lambda: reshaping.move_node(database, claims, uuid4(), ids.node),
-        "forget": lambda: forget.forget(
-            database, objects, settings, claims, Subject(SubjectKind.NODE, ids.node), through="x"
-        ),
+        "forget": lambda: forget.forget(here.acting_for(claims), Subject(SubjectKind.NODE, ids.node), through="x"),
         "provision": lambda: sharing.add_node(database, claims, ids.node, "Planted"),
         "grant": lambda: sharing.grant(database, claims, sharing.Subject(SubjectType.THIRD_PARTY, "m"), ids.node),
     }

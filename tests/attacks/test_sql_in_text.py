@@ -16,7 +16,7 @@ from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.graph import provisioning
 from tests.conftest import ADMIN_KEY
 from tests.support.api_server import serving
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows, schemas_of
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.two_users import World
 
 pytestmark = pytest.mark.attack
@@ -133,7 +133,7 @@ def test_sql_that_was_stored_is_a_text_when_it_is_read(world: World) -> None:
     user, claims = new_user(world.installation)
     for payload in PAYLOADS:
         converse(world.installation, claims, payload, f"And then? {payload}", external_id=payload)
-    results = ingest(plain_adapters(world.installation), world.installation.settings, user)
+    results = ingest(plain_context(world.installation), user)
     assert sum(len(result.stored) for result in results) == len(PAYLOADS)
     stored = rows(world.installation, "SELECT external_id FROM neurigraph.sources WHERE user_id = %s", user.user_id)
     assert {row["external_id"] for row in stored} == set(PAYLOADS)
@@ -159,7 +159,7 @@ def test_sql_as_the_name_of_a_node(world: World, name: str) -> None:
     user, claims = new_user(world.installation)
     tag = name.replace(" ", "_").replace("/", "_")
     converse(world.installation, claims, f"#{tag} I wrote this down.")
-    ingest(plain_adapters(world.installation), world.installation.settings, user)
+    ingest(plain_context(world.installation), user)
     schemas = schemas_of(world.installation, user).values()
     assert all(schema.replace("_", "").isalnum() and schema.isascii() for schema in schemas)
     assert not {"neurigraph", "pg_catalog", "public"} & set(schemas)

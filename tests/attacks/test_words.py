@@ -6,7 +6,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 
 import httpx
 import pytest
@@ -99,8 +98,8 @@ def test_messages_that_are_slow_to_read(world: World) -> None:
     installation = world.installation
     _, claims = new_user(installation)
     converse(installation, claims, *(words * 2 for words in SLOW.values()))
-    adapters = replace(installation.adapters, embedder=WordEmbedder())  # a real one would only take its time
-    assert sum(len(result.stored) for result in run_due(adapters, installation.settings, "tests")) == 1
+    context = installation.context.using(embedder=WordEmbedder())  # a real one would only take its time
+    assert sum(len(result.stored) for result in run_due(context, "tests")) == 1
 
 
 # Looking like somebody else
@@ -199,7 +198,7 @@ def test_addresses_in_everything_that_a_user_sends(world: World, client: httpx.C
     for name, content in ((url, document), ("a.html", page), ("a.pdf", pdf), ("a.url", url.encode())):
         assert client.post("/v1/files", files={"file": (name, content)}, data={"title": url}).status_code == 202
     installation.uploads.read_due(installation.text_extractor)
-    list(run_due(installation.adapters, installation.settings, "tests"))
+    list(run_due(installation.context, "tests"))
     for body in ({"query": url}, {"query": f"site:{url}", "speaker": url}):
         assert client.post("/v1/search", json=body).status_code == 200
         assert client.post("/v1/ask", json=body).status_code == 200

@@ -16,8 +16,8 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.wiring import Installation
 from tests.support.dagster_stack import graphql
@@ -51,7 +51,7 @@ def embedded(monkeypatch: pytest.MonkeyPatch, session_home: Path, tmp_path: Path
 
 def end_conversation(installation: Installation, user: User, external_id: str) -> None:
     """Put a conversation into the inbox and end it, as an application would."""
-    inbox = Inbox(installation.tokens, installation.settings)
+    inbox = Inbox(installation.context)
     roles = (Role.USER, Role.ASSISTANT, Role.USER)
     conversation = NewConversation(
         external_id,
@@ -72,7 +72,7 @@ def end_meeting(installation: Installation, user: User, external_id: str) -> Non
     said = (NewMessage(Role.USER, "The crane comes on Monday.", "Ilse"), NewMessage(Role.USER, "Good.", "Omar"))
     meeting = NewConversation(external_id, said, ended_at=datetime.now(UTC), event_kind=EventKind.MEETING)
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        Inbox(installation.tokens, installation.settings).add_conversation(tx, user.user_id, meeting)
+        Inbox(installation.context).add_conversation(tx, user.user_id, meeting)
 
 
 def await_stored(installation: Installation, stack: LocalStack, count: int) -> None:
@@ -90,7 +90,7 @@ def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation, 
         assert stack.api is not None
         end_conversation(embedded, user, "boathouse")
         await_stored(embedded, stack, 1)
-        answer = search(
+        answer = phase_one(
             embedded.database,
             embedded.embedder,
             embedded.settings,

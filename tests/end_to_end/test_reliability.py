@@ -113,7 +113,7 @@ def test_a_run_worker_killed_at_any_step_and_in_the_commit(ground: ProvingGround
     assert {key.split("/")[1] for key in left} == {users[moment].slug for moment in COMMITS}
     assert len(left) == 2 * len(COMMITS), "what a killed commit had written, and its working copy"
     at_once = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
-    assert audit_objects(here.database, here.objects, at_once).removed == len(left)
+    assert audit_objects(here.context.using(settings=at_once)).removed == len(left)
     assert orphans(here, list(users.values())) == set(), "no orphan outlives the sweep"
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from neurigraph_pipelines import statements
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.statements import newest, numbered
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import new_user, plain_adapters
+from tests.support.memories import new_user, plain_context
 from tests.support.model_provider import ModelProvider
 
 
@@ -31,9 +31,9 @@ def bob(here: Installation) -> tuple[User, Claims]:
 
 
 @pytest.fixture
-def adapters(here: Installation) -> Adapters:
+def context(here: Installation) -> Context:
     """What the domain takes, with the plain models."""
-    return plain_adapters(here)
+    return plain_context(here)
 
 
 @pytest.fixture(scope="module")

@@ -25,11 +25,11 @@ from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SourceKind, SubjectType
 from neurigraph_pipelines.retrieval.open import open_file
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import WordEmbedder, converse, evidence, ingest, messages, plain_adapters, rows, schemas_of
+from tests.support.memories import WordEmbedder, converse, evidence, ingest, messages, plain_context, rows, schemas_of
 from tests.support.shared_graph import SECRET_WORDS, SharedGraph, new_shared_graph
 from tests.support.two_users import NODE_TABLES
 
@@ -63,7 +63,7 @@ def seen(graph: SharedGraph, claims: Claims) -> set[str]:
 
 def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Answer:
     here = graph.installation
-    return search(here.database, WordEmbedder(), here.settings, claims, Question(query, explain=True, **more))
+    return phase_one(here.database, WordEmbedder(), here.settings, claims, Question(query, explain=True, **more))
 
 
 OWN = {"Work/Legal", "Work/Legal/Contracts"}
@@ -232,7 +232,7 @@ def test_what_others_hold_changes_no_answer(graph: SharedGraph) -> None:
         "#Family/Ottilie Acme and lawyers and the contract in Zanzibar: Ottilie knows them all by heart.",
         "#Work/Contracts A node by the same name.",
     )
-    ingest(plain_adapters(graph.installation), graph.installation.settings, graph.owner)
+    ingest(plain_context(graph.installation), graph.owner)
     after = [asked(graph, graph.personas, query, limit=50) for query in queries]
     assert after == before
 
@@ -314,8 +314,8 @@ def test_absent_and_denied_are_one_error(quiet: SharedGraph) -> None:
         for attempt in (
             lambda node=node: asked(quiet, quiet.personas, "x", node_id=node),
             lambda file=file: control.file_state(here.database, quiet.personas, file),
-            lambda file=file: control.touch(here.database, here.settings, quiet.personas, file),
-            lambda file=file: control.compress(here.database, here.objects, quiet.personas, file),
+            lambda file=file: control.touch(here.acting_for(quiet.personas), file),
+            lambda file=file: control.compress(here.acting_for(quiet.personas), file),
             lambda file=file: open_file(here.database, here.objects, here.settings, quiet.personas, file),
             lambda node=node: control.node_state(here.database, quiet.personas, node),
             lambda node=node: provision_node(here.database, quiet.personas, node, "Mine"),
@@ -337,12 +337,12 @@ def test_a_persona_reads_until_it_is_granted_to_write(graph: SharedGraph) -> Non
         hand_in(graph, "#Work/Legal Noted.")
     _, file_id = graph.record_of("Work/Legal")
     here = graph.installation
-    control.touch(here.database, here.settings, graph.personas, file_id)
+    control.touch(here.acting_for(graph.personas), file_id)
     with pytest.raises(ForbiddenError):
-        control.compress(here.database, here.objects, graph.personas, file_id)
+        control.compress(here.acting_for(graph.personas), file_id)
     graph.grant("Work/Legal", writes=True)
     assert may_write(graph, graph.personas) == {"Work/Legal"}
-    control.compress(here.database, here.objects, graph.personas, file_id)
+    control.compress(here.acting_for(graph.personas), file_id)
 
 
 def test_third_parties_never_write(graph: SharedGraph) -> None:
@@ -371,7 +371,7 @@ def test_what_a_persona_hands_in_is_filed_only_where_it_may_write(graph: SharedG
         "#Brand/New A node of its making.",
         "#Work/Legal/Contracts/2025 Below what it may write to.",
     )
-    stored = ingest(plain_adapters(graph.installation), graph.installation.settings, graph.owner)
+    stored = ingest(plain_context(graph.installation), graph.owner)
     assert {record.node_path for result in stored for record in result.stored} == {
         f"{graph.owner.slug}/Work/Legal/Contracts"
     }
@@ -389,11 +389,11 @@ def test_what_was_handed_in_before_the_grant_ended_waits_for_a_person(graph: Sha
     grant_id = graph.grant("Work/Legal", writes=True)
     source = hand_in(graph, "#Work/Legal Noted.")
     graph.revoke(grant_id)
-    (result,) = ingest(plain_adapters(graph.installation), graph.installation.settings, graph.owner)
+    (result,) = ingest(plain_context(graph.installation), graph.owner)
     ((failure, state),) = result.returned
     assert (state, result.stored) == ("failed", ())
     assert "grant it one" in failure.error
-    inbox = Inbox(graph.installation.tokens, graph.installation.settings)
+    inbox = Inbox(graph.installation.context)
     with pytest.raises(NotFoundError), graph.installation.database.agent(graph.personas) as tx:
         inbox.append(tx, SourceKind.CONVERSATION, source, messages("More."))
 
@@ -404,7 +404,7 @@ def test_a_persona_has_external_ids_of_its_own(graph: SharedGraph) -> None:
     own = hand_in(graph, "The persona's.", external_id="same")
     assert own != theirs
     assert hand_in(graph, "The persona's.", external_id="same") == own
-    inbox = Inbox(graph.installation.tokens, graph.installation.settings)
+    inbox = Inbox(graph.installation.context)
     for source, claims in ((theirs, graph.personas), (uuid4(), graph.personas), (own, graph.third_party("gmail"))):
         with pytest.raises(NotFoundError), graph.installation.database.agent(claims) as tx:
             inbox.append(tx, SourceKind.CONVERSATION, source, messages("Mine."))

@@ -12,11 +12,11 @@ from psycopg import sql
 
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.index.cache import AnswerCache
+from neurigraph_pipelines.retrieval.index.caches import Cache
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, schemas_of
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, schemas_of
 
 
 class CountingEmbedder(WordEmbedder):
@@ -38,11 +38,11 @@ class Asker:
 
     def remember(self, *contents: str) -> None:
         converse(self.here, self.claims, *contents)
-        ingest(plain_adapters(self.here), self.here.settings, self.user)
+        ingest(plain_context(self.here), self.user)
 
     def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Answer:
         asked = Question(text, limit=50, **more)
-        return search(self.here.database, self.embedder, self.here.settings, claims or self.claims, asked)
+        return phase_one(self.here.database, self.embedder, self.here.settings, claims or self.claims, asked)
 
     def kept(self) -> bool:
         """Whether the answer comes from memory this time."""
@@ -82,7 +82,7 @@ def test_another_question_asker_or_setting_has_another_answer(asker: Asker) -> N
     assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "who sees nothing is told nothing"
     off = asker.here.settings.model_copy(update={"answer_cache_entries": 0})
     for _ in range(2):
-        search(asker.here.database, asker.embedder, off, asker.claims, Question("boat", limit=50))
+        phase_one(asker.here.database, asker.embedder, off, asker.claims, Question("boat", limit=50))
     assert asker.embedder.asked == 7
 
 
@@ -228,12 +228,12 @@ def test_what_notes_changes_does_not_grow(asker: Asker) -> None:
 
 
 def test_the_cache_keeps_what_was_used_last_and_nothing_old() -> None:
-    cache: AnswerCache[str] = AnswerCache()
+    cache: Cache[str] = Cache()
     for key in "abc":
         cache.put(key, key.upper(), 3)
     assert cache.get("a") == "A"
     cache.put("d", "D", 3)
     assert [cache.get(key) for key in "abcd"] == ["A", None, "C", "D"]
-    past: AnswerCache[str] = AnswerCache(seconds=0.0)
+    past: Cache[str] = Cache(seconds=0.0)
     past.put("a", "A", 3)
     assert past.get("a") is None

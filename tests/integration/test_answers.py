@@ -21,8 +21,8 @@ import pytest
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND, Reply, ask
-from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.memories import ingest, new_user
@@ -47,10 +47,10 @@ class Memory:
 
     def find(self, query: str) -> Answer:
         here = self.here
-        return find(here.database, here.embedder, here.settings, self.claims, Question(query), asked_at=ASKED_AT)
+        return search(here.database, here.embedder, here.settings, self.claims, Question(query), asked_at=ASKED_AT)
 
     def ask(self, query: str) -> Reply:
-        return ask(self.here.adapters, self.here.settings, self.claims, Question(query), asked_at=ASKED_AT)
+        return ask(self.here.context, self.here.settings, self.claims, Question(query), asked_at=ASKED_AT)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def memory(shared_installation: Installation) -> Memory:
     here = shared_installation
     user, claims = new_user(here)
     for name, form in (("bob.jsonl", "jsonl"), ("allotment-meeting.json", "qmsum")):
-        import_file(here.database, here.tokens, here.settings, claims, SAMPLES / name, form)
-    ingest(here.adapters, here.settings, user)
+        import_file(here.acting_for(claims), SAMPLES / name, form)
+    ingest(here.context, user)
     return Memory(here, claims)
 
 
@@ -156,8 +156,8 @@ def test_one_sentence_of_a_real_meeting_is_found(shared_installation: Installati
     here = shared_installation
     user, claims = new_user(here)
     path = data_folder / "qmsum" / "Bmr003.json"
-    import_file(here.database, here.tokens, here.settings, claims, path, "qmsum")
-    ingest(here.adapters, here.settings, user)
+    import_file(here.acting_for(claims), path, "qmsum")
+    ingest(here.context, user)
     queries = json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]
     found = 0
     for query in queries:

@@ -67,7 +67,7 @@ def remember(client: httpx.Client, headers: dict[str, str], messages: list[dict[
 
 def store(installation: Installation) -> int:
     """Run the pipeline until nothing is due."""
-    return sum(len(result.stored) for result in run_due(installation.adapters, installation.settings, "tests"))
+    return sum(len(result.stored) for result in run_due(installation.context, "tests"))
 
 
 def assert_problem(response: httpx.Response, status: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_server import serving
-from tests.support.memories import ingest, plain_adapters
+from tests.support.memories import ingest, plain_context
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 from tests.support.token_issuer import AUDIENCE, ISSUER, TOKEN_SECRET, TokenIssuer, token_claims
 
@@ -100,7 +100,7 @@ def test_a_persona_is_made_over_http_and_writes_by_its_grant(client: httpx.Clien
     said = {"messages": [{"role": "user", "content": "The budget of March is seven."}]}
     assert client.post(f"{address}/messages", json=said, headers=bearer(key)).status_code == 200
     assert client.post(f"{address}/end", headers=bearer(key)).status_code == 200
-    ingest(plain_adapters(graph.installation), graph.installation.settings, graph.owner)
+    ingest(plain_context(graph.installation), graph.owner)
     (hit,) = client.post("/v1/search", json={"query": "budget"}, headers=bearer(key)).json()["hits"]
     assert hit["node_path"] == "Finance"
     assert client.get(f"/v1/nodes/{made.json()['node_id']}/records", headers=bearer(key)).json()["records"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -13,12 +12,12 @@ import pytest
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError, ProviderError, TransientError
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.model import Evidence, Statement, StoredObject
-from neurigraph_pipelines.ports import Adapters, ObjectStore
+from neurigraph_pipelines.ports import ObjectStore
 from neurigraph_pipelines.retrieval.ask import CITED_CHARACTERS, EVIDENCE_CHARACTERS, NOTHING_FOUND, Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from resources.providers.retries import ProviderClient
-from tests.support.memories import START, PlainModel, converse, ingest, new_user, plain_adapters
+from tests.support.memories import START, PlainModel, converse, ingest, new_user, plain_context
 from tests.support.model_clients import make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider
 
@@ -83,7 +82,7 @@ class Memory:
         self.user, self.claims = new_user(here)
         for contents in conversations:
             converse(here, self.claims, *contents)
-            ingest(plain_adapters(here), here.settings, self.user)
+            ingest(plain_context(here), self.user)
 
     def ask(
         self,
@@ -95,13 +94,12 @@ class Memory:
         limits: dict[str, int] | None = None,
         **more: Any,
     ) -> Reply:
-        adapters: Adapters = replace(
-            plain_adapters(self.here),
+        context = plain_context(self.here).using(
             language_model=model or PlainModel(),
             objects=objects or self.here.objects,
         )
         settings = self.here.settings.model_copy(update=limits or {})
-        return ask(adapters, settings, self.claims, Question(query, **more), asked_at=NOW, reranker=reranker)
+        return ask(context, settings, self.claims, Question(query, **more), asked_at=NOW, reranker=reranker)
 
 
 @pytest.fixture(scope="module")
@@ -250,9 +248,9 @@ def test_without_single_messages_summaries_answer(installation: Installation) ->
     here = installation
     user, claims = new_user(here)
     converse(here, claims, "#Boats The boat leaks.")
-    ingest(plain_adapters(here), here.settings.model_copy(update={"passages": False}), user)
-    adapters = plain_adapters(here)
-    reply = ask(adapters, here.settings, claims, Question("boat"), asked_at=NOW)
+    ingest(plain_context(here).using(settings=here.settings.model_copy(update={"passages": False})), user)
+    context = plain_context(here)
+    reply = ask(context, here.settings, claims, Question("boat"), asked_at=NOW)
     (cited,) = reply.citations
     assert (cited.seq, cited.text) == (None, "#Boats The boat leaks.")
     assert reply.found

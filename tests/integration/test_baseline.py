@@ -20,15 +20,15 @@ from neurigraph_pipelines.graph.provisioning import create_user, find_user, prov
 from neurigraph_pipelines.history import record_at
 from neurigraph_pipelines.migrations import migrate, require_current
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import BASELINE, newest, numbered, routines
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import ADMIN_KEY, ROOT, SECRET
 from tests.support.catalog import describe, differences
-from tests.support.memories import WordEmbedder, converse, ingest, plain_adapters, rows
+from tests.support.memories import WordEmbedder, converse, ingest, plain_context, rows
 
 DUMP = ROOT / "tests" / "data" / "schema_before_baseline.sql.gz"
 KILLED = """
@@ -83,7 +83,7 @@ def journal(url: str) -> list[tuple[int, str]]:
 
 
 def find(here: Installation, claims: Claims, query: str) -> list[dict[str, Any]]:
-    return list(search(here.database, WordEmbedder(), here.settings, claims, Question(query)).hits)
+    return list(phase_one(here.database, WordEmbedder(), here.settings, claims, Question(query)).hits)
 
 
 def execute(url: str, statement: LiteralString) -> None:
@@ -122,7 +122,7 @@ def test_nodes_before_the_baseline_are_read_searched_and_written(opened: Install
     assert hits[0]["record_id"] == str(found["record_id"])
     assert record_at(opened.database, claims, found["record_id"])["title"] == "#Family/Dave Dave sails a boat."
     converse(opened, claims, "#Family/Dave He sails on Sundays.")
-    ingest(plain_adapters(opened), opened.settings, user)
+    ingest(plain_context(opened), user)
     assert {hit["title"] for hit in find(opened, claims, "Who sails on Sundays?")} >= {
         "#Family/Dave He sails on Sundays."
     }

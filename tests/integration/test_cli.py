@@ -138,7 +138,7 @@ def test_a_walk_from_import_to_stats(home_env: dict[str, str], user: str, talk: 
 
 def test_the_same_for_a_person(home_env: dict[str, str], user: str, talk: Path) -> None:
     imported = run(home_env, "import", talk, "--user", user)
-    assert f"made the user {user}" in imported.stderr
+    assert f"created the user {user}" in imported.stderr
     assert "3 messages added" in imported.stdout
     ingested = run(home_env, "ingest", "--user", user)
     assert "1 records stored in 1 nodes (offline, minilm-l6-v2" in ingested.stdout

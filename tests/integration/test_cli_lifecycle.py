@@ -154,8 +154,8 @@ def test_commands_that_cannot_be_meant_and_what_is_not_there(file: StoredFile, a
 
 def test_the_same_for_a_person(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> None:
     for expected, arguments in (
-        ("1 files would go to sleep", ("compress", "--dry-run")),
-        ("1 files went to sleep", ("compress",)),
+        ("1 files would become dormant", ("compress", "--dry-run")),
+        ("1 files became dormant", ("compress",)),
         ("compressed by manual", ("state", str(file.file_id))),
         ("dormant files", ("state", "Notes")),
         (f"{file.user.slug}/Notes", ("storage",)),

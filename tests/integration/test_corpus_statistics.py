@@ -17,7 +17,7 @@ from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.corpus import counted, held
-from tests.support.memories import converse, ingest, new_user, node_rows, plain_adapters, rows, schemas_of
+from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, schemas_of
 
 WORDS = ("walnut", "boat", "cello", "oil", "東京")
 AUTHORS = (None, "Dave", "ÀNA")
@@ -124,7 +124,7 @@ def test_the_pipeline_counts_what_it_stores(shared_installation: Installation) -
     user, claims = new_user(here)
     converse(here, claims, "#Family/Dave Dave moved to Lisbon.", "When?", "In spring, with his boat.")
     converse(here, claims, "#Work The desk needs oil.", "Oil for the boat, too.")
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
     said = counted(here, user)
     assert said == held(here, user)
     assert said["totals"][0] == 5
@@ -141,7 +141,7 @@ def test_a_user_who_goes_leaves_no_word_behind(shared_installation: Installation
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Family/Dave Dave has a secret.")
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
     assert counted(here, user)["lexemes"]
     with here.database.owner() as tx:
         tx.execute("SELECT set_config('neurigraph.erasing', 'on', true)")

@@ -16,7 +16,7 @@ from tests.support.memories import (
     converse,
     ingest,
     new_user,
-    plain_adapters,
+    plain_context,
     rows,
     stored,
 )
@@ -63,11 +63,11 @@ def test_a_killed_run_leaves_nothing_by_half_and_the_next_stores_all_once(
     assert sorted(states) == sorted(["stored"] * segments + ["claimed"] * (2 - segments))
 
     time.sleep(LEASE_SECONDS)
-    adapters = plain_adapters(here)
-    again = stored(ingest(adapters, here.settings, user))
+    context = plain_context(here)
+    again = stored(ingest(context, user))
     assert not any(record.already_stored for record in again)
     assert whole_records(here, user) == 3
-    assert ingest(adapters, here.settings, user) == []
+    assert ingest(context, user) == []
     edges = rows(here, "SELECT evidence_count AS n FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
     assert {edge["n"] for edge in edges} == {1}
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
@@ -82,9 +82,9 @@ def test_a_killed_run_holds_its_claim_until_the_lease_is_over(shared_installatio
     process = run_to(here, user, "embedding", 1)
     try:
         time.sleep(2 * LEASE_SECONDS)
-        assert ingest(plain_adapters(here), here.settings, user) == [], "it lives, and says so"
+        assert ingest(plain_context(here), user) == [], "it lives, and says so"
     finally:
         process.kill()
         process.communicate()
     time.sleep(LEASE_SECONDS)
-    assert len(stored(ingest(plain_adapters(here), here.settings, user))) == 1
+    assert len(stored(ingest(plain_context(here), user))) == 1

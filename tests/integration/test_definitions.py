@@ -15,6 +15,7 @@ import dagster as dg
 import pytest
 from dagster import DependencyDefinition
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
@@ -25,11 +26,10 @@ from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.ingestion.records import BatchResult
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.command_line import describe
-from tests.support.memories import converse, new_user, plain_adapters, rows
+from tests.support.memories import converse, new_user, plain_context, rows
 
 # The shape of the job, frozen: op, its inputs with where they come from.
 OPS = {
@@ -229,8 +229,8 @@ def test_a_batch_that_was_claimed_when_the_sensor_died_is_asked_for(
     here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
 ) -> None:
     converse(here, bob[1], "one")
-    detect_conversation_ends(here.database, here.settings)
-    lost = triggers.lease_due(here.database, here.settings, conversation_end_sensor.name)
+    detect_conversation_ends(here.context)
+    lost = triggers.lease_due(here.context, conversation_end_sensor.name)
     assert lost is not None
     result = tick(instance)
     assert [request.run_key for request in result.run_requests or []] == [lost.run_key]
@@ -288,15 +288,15 @@ def test_running_a_batch_again_changes_nothing(
 
 def test_the_resource_is_open_only_during_a_run() -> None:
     with pytest.raises(dg.DagsterInvariantViolationError, match="only during a run"):
-        _ = InstallationResource().adapters
+        _ = InstallationResource().context
 
 
 class PlainInstallation(InstallationResource):
     """The installation with the plain models, which file where a message says."""
 
     @property
-    def adapters(self) -> Adapters:
-        return plain_adapters(self.opened)
+    def context(self) -> Context:
+        return plain_context(self.opened)
 
 
 def test_a_depth_limit_that_was_met_is_logged(

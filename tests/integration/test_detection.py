@@ -30,7 +30,7 @@ WATCH, TARGET, LIMIT = 480, 500, 620
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    """The sizes of the specification, a thousandth of each."""
+    """The default chunk sizes, a thousandth of each."""
     return settings.model_copy(
         update={"chunk_watch_tokens": WATCH, "chunk_target_tokens": TARGET, "chunk_limit_tokens": LIMIT}
     )
@@ -59,7 +59,7 @@ class Writer:
 
     @property
     def _inbox(self) -> Inbox:
-        return Inbox(self.installation.tokens, self.installation.settings)
+        return Inbox(self.installation.context)
 
 
 @pytest.fixture
@@ -110,14 +110,14 @@ def messages(installation: Installation, source_id: UUID) -> list[tuple[int, str
 def test_an_open_conversation_is_cut_behind_the_response_at_the_target(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, *talk(100, 300, 50, 29))
-    assert detect(installation.database, installation.settings) == 0, "479 tokens are not watched"
+    assert detect(installation.context) == 0, "479 tokens are not watched"
     ada.append(source, *talk(10, 60, 5, 60))
-    assert detect(installation.database, installation.settings) == 1
+    assert detect(installation.context) == 1
     assert segments(installation, source) == [("chunk_threshold", 1, 6, 549)]
     assert state(installation, source) == (8, 6, 0, 65)
-    assert detect(installation.database, installation.settings) == 0
+    assert detect(installation.context) == 0
     ada.append(source, *talk(400, 50))
-    assert detect(installation.database, installation.settings) == 1
+    assert detect(installation.context) == 1
     assert segments(installation, source)[1:] == [("chunk_threshold", 7, 10, 515)]
 
 
@@ -129,13 +129,13 @@ def test_a_response_that_streams_is_waited_for_and_replaced_as_it_grows(
     for tokens in (200, 450, 520):
         part = ada.append(source, said(Role.ASSISTANT, tokens, external_id="answer", complete=False))
         assert (part.added, part.replaced) == ((1, 0) if tokens == 200 else (0, 1))
-        assert detect_chunks(installation.database, installation.settings) == 0
+        assert detect_chunks(installation.context) == 0
     assert state(installation, source)[3] == 620
     again = ada.append(source, said(Role.ASSISTANT, 520, external_id="answer", complete=False))
     assert (again.known, again.tokens) == (1, 0)
     whole = ada.append(source, said(Role.ASSISTANT, 515, external_id="answer"))
     assert (whole.replaced, whole.tokens) == (1, -5)
-    assert detect_chunks(installation.database, installation.settings) == 1
+    assert detect_chunks(installation.context) == 1
     assert segments(installation, source) == [("chunk_threshold", 1, 2, 615)]
     late = ada.append(source, said(Role.ASSISTANT, 300, external_id="answer"))
     assert (late.conflicts, late.replaced) == (("answer",), 0)
@@ -144,9 +144,9 @@ def test_a_response_that_streams_is_waited_for_and_replaced_as_it_grows(
 def test_completing_a_message_may_be_all_that_is_left_to_say(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, said(Role.USER, 100), said(Role.ASSISTANT, 450, external_id="answer", complete=False))
-    assert detect_chunks(installation.database, installation.settings) == 0
+    assert detect_chunks(installation.context) == 0
     assert ada.append(source, said(Role.ASSISTANT, 450, external_id="answer")).replaced == 1
-    assert detect_chunks(installation.database, installation.settings) == 1
+    assert detect_chunks(installation.context) == 1
 
 
 def test_a_message_is_replaced_while_it_is_the_newest_and_not_complete(installation: Installation, ada: Writer) -> None:
@@ -170,9 +170,9 @@ def test_what_has_ended_takes_complete_messages_only(installation: Installation,
     with pytest.raises(ConflictError, match="once it is complete"):
         ada.append(source, said(Role.USER, 1), said(Role.ASSISTANT, 3, complete=False))
     assert len(messages(installation, source)) == 1
-    assert detect(installation.database, installation.settings) == 1
+    assert detect(installation.context) == 1
     ada.append(source, said(Role.USER, 1))
-    assert detect(installation.database, installation.settings) == 1
+    assert detect(installation.context) == 1
     assert segments(installation, source) == [("conversation_end", 1, 1, 4), ("conversation_end", 2, 2, 1)]
 
 
@@ -197,25 +197,25 @@ def test_a_call_is_not_parted_from_its_result(installation: Installation, ada: W
     source = ada.open()
     calling = said(Role.ASSISTANT, 10, tool_calls=({"id": "1", "name": "look"},))
     ada.append(source, said(Role.USER, 495), calling, said(Role.TOOL, 20), said(Role.ASSISTANT, 10), *talk(2, 70))
-    assert detect_chunks(installation.database, installation.settings) == 1
+    assert detect_chunks(installation.context) == 1
     assert segments(installation, source) == [("chunk_threshold", 1, 4, 535)]
     self_contained = ada.open()
     answered = said(Role.ASSISTANT, 40, tool_calls=({"name": "look", "result": "found"},))
     ada.append(self_contained, said(Role.USER, 470), answered)
-    assert detect_chunks(installation.database, installation.settings) == 1
+    assert detect_chunks(installation.context) == 1
 
 
 def test_what_ended_long_is_cut_into_several_segments(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, *talk(*[7, 13] * 100))
     ada.end(source)
-    assert detect_conversation_ends(installation.database, installation.settings) == 4
+    assert detect_conversation_ends(installation.context) == 4
     found = segments(installation, source)
     assert [kind for kind, *_ in found] == ["chunk_threshold"] * 3 + ["conversation_end"]
     assert [last for _, _, last, _ in found] == [50, 100, 150, 200]
     assert [first for _, first, _, _ in found] == [1, 51, 101, 151]
     assert state(installation, source) == (200, 200, 0, 0)
-    assert detect(installation.database, installation.settings) == 0
+    assert detect(installation.context) == 0
 
 
 def test_one_message_that_is_longer_than_any_segment_is_stored_all_the_same(
@@ -224,20 +224,20 @@ def test_one_message_that_is_longer_than_any_segment_is_stored_all_the_same(
     source = ada.open()
     ada.append(source, said(Role.USER, 5_000))
     ada.end(source)
-    assert detect(installation.database, installation.settings) == 1
+    assert detect(installation.context) == 1
     assert segments(installation, source) == [("conversation_end", 1, 1, 5_000)]
 
 
 def test_an_event_is_one_segment_however_long(installation: Installation, ada: Writer) -> None:
     source = ada.open(SourceKind.EVENT, event_kind=EventKind.MEETING, title="Kick-off")
     ada.append(source, *talk(*[40] * 100), kind=SourceKind.EVENT)
-    assert detect(installation.database, installation.settings) == 0
+    assert detect(installation.context) == 0
     ada.end(source, SourceKind.EVENT)
-    assert detect_conversation_ends(installation.database, installation.settings) == 0
-    assert detect_event_ends(installation.database, installation.settings) == 1
+    assert detect_conversation_ends(installation.context) == 0
+    assert detect_event_ends(installation.context) == 1
     assert segments(installation, source) == [("event_boundary", 1, 100, 4_000)]
     ada.append(source, *talk(7), kind=SourceKind.EVENT)
-    assert detect_event_ends(installation.database, installation.settings) == 1
+    assert detect_event_ends(installation.context) == 1
     assert segments(installation, source)[1:] == [("event_boundary", 101, 101, 7)], "an afterthought is its own segment"
 
 
@@ -245,15 +245,15 @@ def test_a_source_that_is_being_appended_to_waits_for_the_next_look(installation
     source = ada.open()
     ada.append(source, *talk(250, 260))
     with installation.database.agent(Claims.of_user(ada.user.user_id)) as tx:
-        Inbox(installation.tokens, installation.settings).append(tx, SourceKind.CONVERSATION, source, talk(5, 5))
-        assert detect_chunks(installation.database, installation.settings) == 0
-    assert detect_chunks(installation.database, installation.settings) == 1
+        Inbox(installation.context).append(tx, SourceKind.CONVERSATION, source, talk(5, 5))
+        assert detect_chunks(installation.context) == 0
+    assert detect_chunks(installation.context) == 1
 
 
 def test_a_tail_that_waits_is_read_again_only_when_it_has_changed(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, *talk(300, 190))
-    assert detect_chunks(installation.database, installation.settings) == 0
+    assert detect_chunks(installation.context) == 0
     unchanged = sql.SQL("SELECT FROM neurigraph.sources WHERE source_id = %s AND NOT tail_changed")
     with installation.database.pipeline() as tx:
         assert tx.execute(unchanged, [source]).fetchone() is not None
@@ -269,9 +269,9 @@ def test_several_detectors_at_once_make_every_segment_once(installation: Install
         if number % 2:
             ada.end(source)
     with ThreadPoolExecutor(4) as pool:
-        looks = [pool.submit(detect, installation.database, installation.settings) for _ in range(8)]
+        looks = [pool.submit(detect, installation.context) for _ in range(8)]
         found = sum(look.result() for look in looks)
-    found += detect(installation.database, installation.settings)
+    found += detect(installation.context)
     tiles = [segments(installation, source) for source in sources]
     assert found == sum(map(len, tiles)) == 6 * 2 + 6 * 3
     for tile in tiles:
@@ -281,26 +281,26 @@ def test_several_detectors_at_once_make_every_segment_once(installation: Install
 def test_a_conversation_goes_on_while_its_chunks_are_stored(installation: Installation, ada: Writer) -> None:
     source = ada.open(title="The boathouse")
     ada.append(source, *talk(*[50, 60] * 11))
-    results = list(run_due(installation.adapters, installation.settings, "tests"))
+    results = list(run_due(installation.context, "tests"))
     assert sum(len(result.stored) for result in results) == 2
     assert state(installation, source) == (22, 20, 20, 110)
     kept = [content for _, content, _, _ in messages(installation, source)]
     assert kept[:20] == [None] * 20
     assert None not in kept[20:]
     ada.end(source)
-    list(run_due(installation.adapters, installation.settings, "tests"))
+    list(run_due(installation.context, "tests"))
     assert state(installation, source) == (22, 22, 22, 0)
 
 
 def test_an_import_of_any_length_is_cut_alike(installation: Installation, ada: Writer) -> None:
     whole = NewConversation("long", tuple(talk(*[20] * 100)), ended_at=None)
-    inbox = Inbox(installation.tokens, installation.settings)
+    inbox = Inbox(installation.context)
     with installation.database.agent(Claims.of_user(ada.user.user_id)) as tx:
         inbox.add_conversation(tx, ada.user.user_id, whole)
-    detect(installation.database, installation.settings)
+    detect(installation.context)
     imported = ada.open(external_id="long")
     live = ada.open()
     for message in whole.messages:
         ada.append(live, message)
-        detect(installation.database, installation.settings)
+        detect(installation.context)
     assert segments(installation, imported) == segments(installation, live)

@@ -162,8 +162,8 @@ def test_healing_runs_the_check(installation: Installation, user: User) -> None:
 
 def test_a_commit_adds_to_the_partition_of_its_day(installation: Installation, user: User) -> None:
     end_conversation(installation, user, "a", "The walnut tree fell onto the barn.")
-    detect(installation.database, installation.settings)
-    batch = triggers.lease_due(installation.database, installation.settings, "tests")
+    detect(installation.context)
+    batch = triggers.lease_due(installation.context, "tests")
     assert batch is not None
     with dg.DagsterInstance.ephemeral() as instance:
         result = ingestion_job.execute_in_process(

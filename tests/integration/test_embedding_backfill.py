@@ -145,7 +145,7 @@ def test_a_user_moves_from_one_model_to_another(installation: Installation, user
     done = run(installation)
     assert (done.records, done.complete, done.failed) == (len(TOPICS), 0, [])
     assert sum(done.days.values()) == len(TOPICS)
-    assert [(move.missing, move.settled) for move in done.moves] == [(0, len(TOPICS))]
+    assert [(move.missing, move.finished) for move in done.moves] == [(0, len(TOPICS))]
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert_all_of(installation, user, NEW)
     assert_dense(installation, user, NEW, "copper gutters")
@@ -168,7 +168,7 @@ def test_searches_stay_with_the_old_model_until_every_record_has_the_new_one(
         )
     recent = run(installation, since=newest - timedelta(days=1))
     assert recent.records == 1
-    assert [(move.missing, move.settled) for move in recent.moves] == [(2, 0)]
+    assert [(move.missing, move.finished) for move in recent.moves] == [(2, 0)]
     assert models_of(installation, user.user_id) == (OLD.model, NEW.model)
     beside = [row for row in records_of(installation, user) if row["embedding_next_model"] is not None]
     assert [row["embedding_model"] for row in beside] == [OLD.model]
@@ -206,11 +206,11 @@ def test_between_the_switch_and_its_tidying_up_searches_read_both_places(
     assert not store(installation, with_embedder(installation, NEW))[0].pending_embedding
     assert_dense(installation, user, NEW, "a late guest")  # one in place, three beside
 
-    adapters = with_embedder(installation, NEW)
-    assert healing.has_due(adapters)
-    healed = healing.heal_pending(adapters, installation.settings)
-    assert [move.settled for move in healed.moves] == [len(TOPICS)]
-    assert not healing.has_due(adapters)
+    context = with_embedder(installation, NEW)
+    assert healing.has_due(context)
+    healed = healing.heal_pending(context)
+    assert [move.finished for move in healed.moves] == [len(TOPICS)]
+    assert not healing.has_due(context)
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert_dense(installation, user, NEW, "seven trout")
     assert_centroids(installation, user)
@@ -245,7 +245,7 @@ def test_vectors_of_a_model_that_nobody_wants_are_not_kept(installation: Install
     (stray,) = store(installation, with_embedder(installation, NamedEmbedder("third")))
     assert stray.pending_embedding
     assert not healing.has_due(with_embedder(installation, NamedEmbedder("third"))), "only a backfill makes it wanted"
-    healed = healing.heal_pending(with_embedder(installation, OLD), installation.settings)
+    healed = healing.heal_pending(with_embedder(installation, OLD))
     assert healed.records == 1
     assert_dense(installation, user, OLD, "a stray cat")
     assert_centroids(installation, user)
@@ -338,7 +338,7 @@ def test_two_runs_at_once_searches_beside_them_and_commits_between(installation:
     watching.join(60)
     assert errors == []
     run(installation)
-    healing.heal_pending(with_embedder(installation, NEW), installation.settings)
+    healing.heal_pending(with_embedder(installation, NEW))
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert len(records_of(installation, user)) == len(TOPICS) + 6
     assert_dense(installation, user, NEW, "seven trout")

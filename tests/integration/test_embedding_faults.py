@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from resources.providers.embedder import OpenAiEmbedder
 from resources.providers.retries import ProviderClient
@@ -30,13 +29,13 @@ from tests.support.model_provider import Fault, ModelProvider
 
 @pytest.mark.parametrize("fault", [TransientError("down"), ProviderError("no credit"), ValueError("a bug")])
 def test_without_an_embedder_records_are_stored_as_pending_and_found_by_word(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims], fault: Exception
+    here: Installation, context: Context, bob: tuple[User, Claims], fault: Exception
 ) -> None:
     user, claims = bob
     for text in ("#Work the walnut desk", "#Family the quiet lake"):
         converse(here, claims, text)
     down = WordEmbedder(fault=fault)
-    records = stored(ingest(replace(adapters, embedder=down), here.settings, user))
+    records = stored(ingest(context.using(embedder=down), user))
     assert [record.pending_embedding for record in records] == [True, True]
     for path, schema in schemas_of(here, user).items():
         for row in node_rows(here, schema, "SELECT * FROM {schema}.metadata_records"):
@@ -45,13 +44,13 @@ def test_without_an_embedder_records_are_stored_as_pending_and_found_by_word(
     (node,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Work'", user.user_id)
     assert (node["record_count"], node["embedded_count"], node["centroid"]) == (1, 0, None)
     for embedder in (WordEmbedder(), WordEmbedder(fault=TransientError("still down"))):
-        answer = search(here.database, embedder, here.settings, claims, Question("walnut", explain=True))
+        answer = phase_one(here.database, embedder, here.settings, claims, Question("walnut", explain=True))
         assert answer.hits[0]["title"] == "#Work the walnut desk"
         assert answer.hits[0]["explain"]["summary_dense"] is None
 
 
 def test_the_real_adapter_against_a_provider_that_is_down(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(here, claims, "the walnut desk")
@@ -61,21 +60,21 @@ def test_the_real_adapter_against_a_provider_that_is_down(
     ):
         embedder = OpenAiEmbedder("text-embedding-3-small", client, here.tokens)
         provider.fail_next(*[Fault("status", status=503)] * 20)
-        (record,) = stored(ingest(replace(adapters, embedder=embedder), here.settings, user))
+        (record,) = stored(ingest(context.using(embedder=embedder), user))
         assert record.pending_embedding
         provider.reset()
         converse(here, claims, "the oak desk")
-        (record,) = stored(ingest(replace(adapters, embedder=embedder), here.settings, user))
+        (record,) = stored(ingest(context.using(embedder=embedder), user))
         assert not record.pending_embedding
 
 
 def test_a_text_that_cannot_be_embedded_costs_only_its_own_record_its_vectors(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     for text in ("good", "ugly", "fine"):
         converse(here, claims, text)
-    records = stored(ingest(replace(adapters, embedder=WordEmbedder(poison="ugly")), here.settings, user))
+    records = stored(ingest(context.using(embedder=WordEmbedder(poison="ugly")), user))
     assert {record.title: record.pending_embedding for record in records} == {
         "good": False,
         "ugly": True,

@@ -47,17 +47,17 @@ def test_a_failure_says_what_failed(installation: Installation, user: User) -> N
 def test_a_passing_fault_becomes_a_failure_after_the_last_attempt(installation: Installation, user: User) -> None:
     database, settings = installation.database, installation.settings
     end_conversation(installation, user, "c1", "We chose the copper gutters.")
-    detect(database, settings)
+    detect(installation.context)
     waits = []
     for attempt in range(1, settings.max_attempts + 1):
         with database.pipeline() as tx:
             tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now()")
-        batch = triggers.lease_due(database, settings, "tests")
+        batch = triggers.lease_due(installation.context, "tests")
         assert batch is not None
         (ref,) = triggers.segments_of(database, batch.batch_id)
         assert ref.attempts == attempt
         fault = ItemFailure(ref.trigger_id, "embed", "the provider is down", transient=True)
-        state = triggers.give_back(database, settings, batch.batch_id, fault, ref.attempts)
+        state = triggers.give_back(installation.context, batch.batch_id, fault, ref.attempts)
         assert state == ("failed" if attempt == settings.max_attempts else "pending")
         with database.pipeline() as tx:
             row = tx.execute(

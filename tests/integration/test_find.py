@@ -12,12 +12,12 @@ from pydantic import ValidationError
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import EventKind, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Language, Settings
 from neurigraph_pipelines.text.lexemes import Lexer
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import WordEmbedder, ingest, new_user, plain_adapters, rows
+from tests.support.memories import WordEmbedder, ingest, new_user, plain_context, rows
 
 NOON = datetime(2023, 6, 14, 12, tzinfo=UTC)
 
@@ -33,11 +33,11 @@ class Memory:
         said = NewMessage(Role.USER, text, author, "m1", at)
         conversation = NewConversation(uuid4().hex, (said,), "a talk", ended_at=at, event_kind=kind)
         with self.here.database.agent(self.claims) as tx:
-            Inbox(self.here.tokens, self.here.settings).add_conversation(tx, self.claims.user_id, conversation)
+            Inbox(self.here.context).add_conversation(tx, self.claims.user_id, conversation)
 
     def find(self, query: str, asked_at: datetime | None = NOON, **more: Any) -> Answer:
         here = self.here
-        return find(
+        return search(
             here.database, WordEmbedder(), here.settings, self.claims, Question(query, **more), asked_at=asked_at
         )
 
@@ -56,7 +56,7 @@ def memory(shared_installation: Installation) -> Memory:
         ("#Work The boat is for sale.", datetime(2022, 5, 20, 9, tzinfo=UTC), "Ana", EventKind.MEETING),
     ):
         made.remember(text, at, author, kind)
-    ingest(plain_adapters(shared_installation), shared_installation.settings, made.user)
+    ingest(plain_context(shared_installation), made.user)
     return made
 
 

@@ -24,8 +24,8 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, ConceptKind, NewConversation, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import (
     converse,
@@ -33,7 +33,7 @@ from tests.support.memories import (
     messages,
     new_user,
     node_rows,
-    plain_adapters,
+    plain_context,
     rows,
     schemas_of,
     stored,
@@ -44,7 +44,7 @@ RECORD, NODE, USER = SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.USER
 
 
 def erase(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Receipt:
-    return forget(here.database, here.objects, here.settings, claims, Subject(kind, subject_id), through="tests")
+    return forget(here.acting_for(claims), Subject(kind, subject_id), through="tests")
 
 
 def planned(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Preview:
@@ -58,7 +58,7 @@ def mark() -> str:
 
 def remember_all(here: Installation) -> dict[str, UUID]:
     """Store what waits; gives the records by their titles."""
-    return {record.title: record.record_id for record in stored(ingest(plain_adapters(here), here.settings))}
+    return {record.title: record.record_id for record in stored(ingest(plain_context(here)))}
 
 
 def node_at(here: Installation, claims: Claims, path: str) -> UUID:
@@ -81,8 +81,8 @@ def traces(here: Installation, word: str) -> list[str]:
 
 def sound(here: Installation) -> bool:
     """Rows, objects, counts and logs agree, and no object is left over."""
-    audit = audit_objects(here.database, here.objects, here.settings, dry_run=True)
-    return verify(here.database, here.objects).findings == [] and audit.orphans == []
+    audit = audit_objects(here.context, dry_run=True)
+    return verify(here.context).findings == [] and audit.orphans == []
 
 
 def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Installation) -> None:
@@ -128,7 +128,7 @@ def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Inst
     statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
     assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
-    answer = search(here.database, plain_adapters(here).embedder, here.settings, claims, Question(f"{gone} {stays}"))
+    answer = phase_one(here.database, plain_context(here).embedder, here.settings, claims, Question(f"{gone} {stays}"))
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {doomed}
 
 
@@ -220,7 +220,7 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     slug, message, title, author, failed, error, waiting, file, upload, candidate, node = words
     user, _ = create_user(here.database, slug)
     claims = Claims.of_user(user.user_id)
-    inbox = Inbox(here.tokens, here.settings)
+    inbox = Inbox(here.context)
     spoken = tuple(replace(each, author=author.title()) for each in messages(f"#{node} {message}.", "@Ana:sister"))
     with here.database.agent(claims) as tx:
         ended = NewConversation(title, spoken, title=title, ended_at=spoken[0].occurred_at)
@@ -285,20 +285,19 @@ def tables_with(here: Installation, user_id: UUID) -> list[str]:
 
 
 def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation) -> None:
-    here, adapters = installation, plain_adapters(installation)
+    here, context = installation, plain_context(installation)
     user, claims = new_user(here)
     gone = mark()
     converse(here, claims, f"#Family/{gone} {gone} says hello.")
-    detect(here.database, here.settings)
-    held = triggers.lease_due(here.database, here.settings, "tests")
+    detect(here.context)
+    held = triggers.lease_due(here.context, "tests")
     assert held is not None
-    steps = (adapters, here.settings)
-    assigned = batch.assign_nodes(*steps, held.batch_id)
-    summarized, described = batch.summarize(*steps, assigned), batch.extract_keywords(*steps, assigned)
-    embedded = batch.embed(*steps, assigned, summarized)
+    assigned = batch.assign_nodes(context, held.batch_id)
+    summarized, described = batch.summarize(context, assigned), batch.extract_keywords(context, assigned)
+    embedded = batch.embed(context, assigned, summarized)
 
     erase(here, claims, USER, user.user_id)
-    result = batch.commit(*steps, assigned, summarized, described, embedded)
+    result = batch.commit(context, assigned, summarized, described, embedded)
 
     assert (result.stored, result.returned) == ((), ())
     assert traces(here, gone) == []
@@ -365,7 +364,7 @@ def test_the_original_follows_into_another_node(installation: Installation) -> N
     erase(here, claims, RECORD, first)
     assert file_of_record(here.database, claims, second) == original
     assert open_file(here.database, here.objects, here.settings, claims, original).content == content
-    found = audit_objects(here.database, here.objects, here.settings, dry_run=True)
+    found = audit_objects(here.context, dry_run=True)
     assert found.orphans == []
 
 

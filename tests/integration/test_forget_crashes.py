@@ -16,7 +16,7 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows, stored
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 from tests.support.pausing_erasure import MOMENTS
 from tests.support.traces_of_words import found_in_database, found_in_objects
 
@@ -48,33 +48,31 @@ def test_a_killed_erasure_is_finished_by_the_next(
     _, claims = new_user(here)
     gone = f"mark{uuid4().hex[:12]}"
     converse(here, claims, f"#Family/Dave {gone} says hello.", f"#Family {gone} again.")
-    records = {record.node_path: record.record_id for record in stored(ingest(plain_adapters(here), here.settings))}
+    records = {record.node_path: record.record_id for record in stored(ingest(plain_context(here)))}
     converse(here, claims, "#Family/Dave Somebody else says hello.")
-    ingest(plain_adapters(here), here.settings)
+    ingest(plain_context(here))
     if kind == SubjectKind.RECORD:  # alone in its source, so that all of it goes
         converse(here, claims, f"#Family {gone} once more.")
-        (record,) = stored(ingest(plain_adapters(here), here.settings))
+        (record,) = stored(ingest(plain_context(here)))
         for each in records.values():
-            forget(
-                here.database, here.objects, here.settings, claims, Subject(SubjectKind.RECORD, each), through="tests"
-            )
+            forget(here.acting_for(claims), Subject(SubjectKind.RECORD, each), through="tests")
         records = {record.node_path: record.record_id}
     subject = subject_of(here, claims, SubjectKind(kind), next(iter(records.values())))
 
     kill_in(here, claims, subject, moment, occurrence)
 
     # Nothing is half there: what has a row has its object, and what has none is in the journal.
-    assert verify(here.database, here.objects, user_id=claims.user_id).findings == []
-    left = audit_objects(here.database, here.objects, here.settings, dry_run=True).orphans
+    assert verify(here.context, user_id=claims.user_id).findings == []
+    left = audit_objects(here.context, dry_run=True).orphans
     journal = rows(here, "SELECT object_key FROM neurigraph.erased_objects WHERE user_id = %s", claims.user_id)
     assert set(left) <= {row["object_key"] for row in journal}
 
     if occurrence % 2:  # by itself, or because somebody asks again
-        finish_erasures(here.database, here.objects, here.settings)
-    receipt = forget(here.database, here.objects, here.settings, claims, subject, through="tests")
+        finish_erasures(here.context)
+    receipt = forget(here.acting_for(claims), subject, through="tests")
     assert receipt.finished_at is not None
     assert found_in_database(here, gone) == []
     assert found_in_objects(here, gone) == []
-    assert verify(here.database, here.objects).findings == []
-    assert audit_objects(here.database, here.objects, here.settings, dry_run=True).orphans == []
-    assert finish_erasures(here.database, here.objects, here.settings) == []
+    assert verify(here.context).findings == []
+    assert audit_objects(here.context, dry_run=True).orphans == []
+    assert finish_erasures(here.context) == []

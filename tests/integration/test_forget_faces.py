@@ -16,14 +16,14 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows, stored
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 
 
 def remembered(here: Installation, slug: str) -> tuple[User, UUID]:
     """A user with a record in one node and another below it; gives the first."""
     user, claims = new_user(here, slug)
     converse(here, claims, "#Family I met Ana.", "#Family/Dave I met Dave.")
-    records = {record.node_path: record.record_id for record in stored(ingest(plain_adapters(here), here.settings))}
+    records = {record.node_path: record.record_id for record in stored(ingest(plain_context(here)))}
     return user, records[f"{slug}/Family"]
 
 
@@ -55,7 +55,7 @@ def test_the_command_line(settings: Settings, installation: Installation) -> Non
     assert last["subject_id"] == str(user.user_id)
     said("forget", "--everything", "--user", "alice", "--yes", code=3)
     assert said("erasures", "--finish")["erasures"][0] == last
-    assert "Nothing was forgotten" not in run_cli(settings, "erasures").stdout
+    assert "Nothing was erased" not in run_cli(settings, "erasures").stdout
 
 
 @pytest.fixture

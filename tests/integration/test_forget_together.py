@@ -16,10 +16,10 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.traces_of_words import found_in_database, found_in_objects
 
 NODES = 6
@@ -47,21 +47,21 @@ def all_the_while(*works: Callable[[], object]) -> Iterator[None]:
 
 
 def test_nodes_go_while_others_store_search_and_open(installation: Installation) -> None:
-    here, adapters = installation, plain_adapters(installation)
+    here, context = installation, plain_context(installation)
     user, claims = new_user(here)
     words = [f"mark{uuid4().hex[:12]}" for _ in range(NODES)]
     for number, word in enumerate(words):
         converse(here, claims, f"#Topic{number} {word} says hello.", f"#Topic{number}/Below {word} again. @Ana:sister")
     converse(here, claims, "#Else The mill says hello.")
-    ingest(adapters, here.settings)
+    ingest(context)
 
     def store() -> None:
         converse(here, claims, "#Else The mill turns.", "#Topic0 The mill stands.")
-        ingest(adapters, here.settings, user)
+        ingest(context, user)
 
     def ask() -> None:
         try:
-            found = search(here.database, adapters.embedder, here.settings, claims, Question("hello mill"))
+            found = phase_one(here.database, context.embedder, here.settings, claims, Question("hello mill"))
             for hit in found.hits:
                 file_id = file_of_record(here.database, claims, hit["record_id"])
                 assert open_file(here.database, here.objects, here.settings, claims, file_id).content
@@ -78,12 +78,12 @@ def test_nodes_go_while_others_store_search_and_open(installation: Installation)
     assert {word: (found_in_database(here, word), found_in_objects(here, word)) for word in words} == {
         word: ([], []) for word in words
     }
-    ingest(adapters, here.settings)
-    assert verify(here.database, here.objects).findings == []
-    assert audit_objects(here.database, here.objects, here.settings, dry_run=True).orphans == []
+    ingest(context)
+    assert verify(here.context).findings == []
+    assert audit_objects(here.context, dry_run=True).orphans == []
     assert rows(here, "SELECT state::text FROM neurigraph.storage_triggers WHERE state <> 'stored'") == []
 
 
 def forgotten(here: Installation, claims: Claims, subject: Subject) -> bool:
-    done = forget(here.database, here.objects, here.settings, claims, subject, through="tests")
+    done = forget(here.acting_for(claims), subject, through="tests")
     return done.finished_at is not None

@@ -32,7 +32,7 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import store_file
 from tests.support.graphs import Graph, new_graph
-from tests.support.memories import START, WordEmbedder, converse, ingest, plain_adapters, rows, stored
+from tests.support.memories import START, WordEmbedder, converse, ingest, plain_context, rows, stored
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_move_is_of_all_records_or_of_none(graph: Graph) -> None:
 def test_a_file_keeps_its_state_and_its_log(graph: Graph) -> None:
     file = store_file(graph.here, "#Notes Hello.", "A message of some words. " * 200, user=(graph.user, graph.claims))
     graph.remember("#Work Numbers of May.")
-    control.compress(graph.here.database, graph.here.objects, graph.claims, file.file_id)
+    control.compress(graph.here.acting_for(graph.claims), file.file_id)
     events = file.events
     record_id = file.row["record_id"]
     move_records(graph.here.database, graph.claims, [record_id], graph.node("Work"))
@@ -137,7 +137,7 @@ def test_a_file_that_is_being_woken_is_not_moved(graph: Graph) -> None:
     here = graph.here
     file = store_file(here, user=(graph.user, graph.claims))
     graph.remember("#Work Numbers of May.")
-    control.compress(here.database, here.objects, graph.claims, file.file_id)
+    control.compress(here.acting_for(graph.claims), file.file_id)
     with here.database.pipeline() as tx:
         transitions.claim(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     refused(
@@ -154,12 +154,12 @@ def test_a_file_that_is_being_woken_is_not_moved(graph: Graph) -> None:
 def test_a_record_that_waits_for_its_vectors_gets_them_where_it_is(graph: Graph) -> None:
     here = graph.here
     converse(here, graph.claims, "#Notes The walnut tree fell.")
-    down = replace(plain_adapters(here), embedder=WordEmbedder(fault=TransientError("down")))
-    (pending,) = stored(ingest(down, here.settings, graph.user))
+    down = plain_context(here).using(embedder=WordEmbedder(fault=TransientError("down")))
+    (pending,) = stored(ingest(down, graph.user))
     graph.remember("#Work Numbers of May.")
     move_records(here.database, graph.claims, [pending.record_id], graph.node("Work"))
     graph.check()
-    assert heal_pending(plain_adapters(here), here.settings, user_id=graph.user.user_id).records == 1
+    assert heal_pending(plain_context(here), user_id=graph.user.user_id).records == 1
     graph.check()
     assert graph.shell("Work")["embedded_count"] == 2
 

@@ -123,14 +123,14 @@ def test_nobody_waits_for_ever_and_nothing_is_lost(installation: Installation) -
     def open_one() -> None:
         file_id = file_of_record(here.database, graph.claims, random.choice(records))
         open_file(here.database, here.objects, here.settings, graph.claims, file_id, wait=30)
-        control.touch(here.database, here.settings, graph.claims, file_id)
+        control.touch(here.acting_for(graph.claims), file_id)
 
     def upkeep() -> None:
-        sweep_awake(here.database, here.objects, user_id=graph.user.user_id)
-        sweep_expired(here.database, here.objects, here.settings)
+        sweep_awake(here.context, user_id=graph.user.user_id)
+        sweep_expired(here.context)
         revert_stuck(here.database)
         list(storage_report(here.database))
-        verify(here.database, here.objects)
+        verify(here.context)
 
     def look() -> None:
         graph.find("walnut")

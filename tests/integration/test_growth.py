@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, candidates_of, promote_candidates, remember
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
@@ -38,9 +39,8 @@ from neurigraph_pipelines.model import (
     Relation,
     Segment,
 )
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from resources.offline.language_model import OfflineLanguageModel
 from tests.unit.test_segmentation import FISHING, LAUNCH
@@ -84,12 +84,12 @@ def tell(installation: Installation, claims: Claims, folder: Path, talks: dict[s
         lines.append(json.dumps({"external_id": name, "messages": messages, **times}))
     path = folder / "talks.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")
-    report = import_file(installation.database, installation.tokens, installation.settings, claims, path, "jsonl")
+    report = import_file(installation.acting_for(claims), path, "jsonl")
     assert not report.rejected
 
 
-def store(installation: Installation, adapters: Adapters | None = None) -> list[BatchResult]:
-    results = list(batch.run_due(adapters or installation.adapters, installation.settings, "test"))
+def store(installation: Installation, context: Context | None = None) -> list[BatchResult]:
+    results = list(batch.run_due(context or installation.context, "test"))
     assert not [returned for result in results for returned in result.returned]
     return results
 
@@ -131,34 +131,36 @@ def test_a_talk_that_turns_becomes_two_memories_on_two_nodes(
     assert first["path"].startswith("bob/Business")
     assert second["path"].startswith("bob/Hobbies")
     assert first["title"] != second["title"]
-    answer = search(installation.database, installation.embedder, installation.settings, bob, Question("spinner bait"))
+    answer = phase_one(
+        installation.database, installation.embedder, installation.settings, bob, Question("spinner bait")
+    )
     assert answer.hits[0]["record_id"] == str(second["record_id"])
     assert answer.messages[0]["external_id"] == "monday-8"
-    every = search(
+    every = phase_one(
         installation.database, installation.embedder, installation.settings, bob, Question("launch fishing trout Dave")
     )
     assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
 
 
 def attempt(installation: Installation) -> Assigned:
-    detect(installation.database, installation.settings)
-    claimed = triggers.lease_due(installation.database, installation.settings, "test")
+    detect(installation.context)
+    claimed = triggers.lease_due(installation.context, "test")
     assert claimed is not None
-    return batch.assign_nodes(installation.adapters, installation.settings, claimed.batch_id)
+    return batch.assign_nodes(installation.context, claimed.batch_id)
 
 
 def test_a_segment_whose_second_part_fails_leaves_no_trace_and_is_stored_once_later(
     installation: Installation, bob: Claims, tmp_path: Path
 ) -> None:
-    adapters, settings = installation.adapters, installation.settings
+    context, settings = installation.context, installation.settings
     tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
     assigned = attempt(installation)
     assert [plan.part for plan in assigned.plans] == [0, 1]
-    summarized = batch.summarize(adapters, settings, assigned)
-    described = batch.extract_keywords(adapters, settings, assigned)
-    embedded = batch.embed(adapters, settings, assigned, summarized)
+    summarized = batch.summarize(context.using(settings=settings), assigned)
+    described = batch.extract_keywords(context.using(settings=settings), assigned)
+    embedded = batch.embed(context.using(settings=settings), assigned, summarized)
     kept = {assigned.plans[0].record_id: summarized.summaries[assigned.plans[0].record_id]}
-    result = batch.commit(adapters, settings, assigned, Summarized(kept), described, embedded)
+    result = batch.commit(context.using(settings=settings), assigned, Summarized(kept), described, embedded)
     assert [(failure.transient, state) for failure, state in result.returned] == [(True, "pending")]
     assert records(installation, bob) == []
     assert outline_of(installation, bob) == Outline()
@@ -177,16 +179,16 @@ def test_a_segment_whose_second_part_fails_leaves_no_trace_and_is_stored_once_la
 def test_a_commit_that_is_repeated_stores_nothing_twice(
     installation: Installation, bob: Claims, tmp_path: Path
 ) -> None:
-    adapters, settings = installation.adapters, installation.settings
+    context, settings = installation.context, installation.settings
     tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
     assigned = attempt(installation)
-    summarized = batch.summarize(adapters, settings, assigned)
-    described = batch.extract_keywords(adapters, settings, assigned)
-    embedded = batch.embed(adapters, settings, assigned, summarized)
-    first = batch.commit(adapters, settings, assigned, summarized, described, embedded)
+    summarized = batch.summarize(context.using(settings=settings), assigned)
+    described = batch.extract_keywords(context.using(settings=settings), assigned)
+    embedded = batch.embed(context.using(settings=settings), assigned, summarized)
+    first = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
     before = records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())
     assert len(first.stored) == 2
-    second = batch.commit(adapters, settings, assigned, summarized, described, embedded)
+    second = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
     assert (second.stored, second.returned) == ((), ())
     assert (records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())) == before
 
@@ -205,10 +207,10 @@ SMALL: Turns = [("user", "Marta at the office wrote the contract."), ("assistant
 def test_who_is_spoken_of_now_and_then_gets_a_node_and_the_relations_stated_before(
     installation: Installation, bob: Claims, tmp_path: Path
 ) -> None:
-    adapters = replace(installation.adapters, language_model=Placing(lambda _: [about(MARTA)]))
+    context = installation.context.using(language_model=Placing(lambda _: [about(MARTA)]))
     for day in (0, 1):
         tell(installation, bob, tmp_path, {f"day {day}": SMALL}, day)
-        store(installation, adapters)
+        store(installation, context)
         graph = outline_of(installation, bob)
         assert [node.path for node in graph.nodes] == [("Business",)]
     (candidate,) = graph.candidates
@@ -216,7 +218,7 @@ def test_who_is_spoken_of_now_and_then_gets_a_node_and_the_relations_stated_befo
     assert candidate.confidence == pytest.approx(1 - 0.6**2)
 
     tell(installation, bob, tmp_path, {"day 2": SMALL}, 2)
-    store(installation, adapters)
+    store(installation, context)
     graph = outline_of(installation, bob)
     assert [node.path for node in graph.nodes] == [("Business",), ("Business", "Marta")]
     assert graph.candidates == ()
@@ -235,12 +237,12 @@ def test_a_relation_to_a_candidate_becomes_an_edge_when_a_later_segment_makes_th
         steps = (NodeProposal("Business", ConceptKind.TOPIC, 0.9), NodeProposal("Marta", ConceptKind.PERSON, 0.9))
         return [Placement(steps, 1, 99)]
 
-    adapters = replace(installation.adapters, language_model=Placing(place))
+    context = installation.context.using(language_model=Placing(place))
     tell(installation, bob, tmp_path, {"first": SMALL})
-    store(installation, adapters)
+    store(installation, context)
     assert links(installation, bob) == set()
     tell(installation, bob, tmp_path, {"second": SMALL}, 1)
-    store(installation, adapters)
+    store(installation, context)
     assert links(installation, bob) == {"Hobbies climbing partner → Business/Marta"}
     assert outline_of(installation, bob).candidates == ()
 
@@ -249,13 +251,14 @@ def test_commits_at_the_same_time_count_every_segment_once(
     installation: Installation, bob: Claims, tmp_path: Path
 ) -> None:
     mention = replace(MARTA, label="mentions", strength=0.3)
-    adapters = replace(installation.adapters, language_model=Placing(lambda _: [about(mention)]))
+    context = installation.context.using(language_model=Placing(lambda _: [about(mention)]))
     settings = installation.settings.model_copy(update={"batch_max_segments": 1})
     tell(installation, bob, tmp_path, {f"talk {i}": SMALL for i in range(6)})
-    detect(installation.database, settings)
-    claimed = [triggers.lease_due(installation.database, settings, "test") for _ in range(6)]
+    context = context.using(settings=settings)
+    detect(context)
+    claimed = [triggers.lease_due(context, "test") for _ in range(6)]
     with ThreadPoolExecutor(3) as pool:
-        results = list(pool.map(lambda one: batch.run_batch(adapters, settings, one.batch_id), filter(None, claimed)))
+        results = list(pool.map(lambda one: batch.run_batch(context, one.batch_id), filter(None, claimed)))
     assert [len(result.stored) for result in results] == [1] * 6
     (candidate,) = outline_of(installation, bob).candidates
     assert candidate.segments == 6
@@ -264,9 +267,9 @@ def test_commits_at_the_same_time_count_every_segment_once(
 
 def test_the_depth_limit_is_noted_with_the_record(installation: Installation, bob: Claims, tmp_path: Path) -> None:
     steps = tuple(f"Level {i}" for i in range(1, MAX_LAYER_DEPTH + 2))
-    adapters = replace(installation.adapters, language_model=Placing(lambda _: [about(steps=steps)]))
+    context = installation.context.using(language_model=Placing(lambda _: [about(steps=steps)]))
     tell(installation, bob, tmp_path, {"deep": SMALL})
-    store(installation, adapters)
+    store(installation, context)
     assert records(installation, bob)[0]["path"] == "/".join(("bob", *steps[:MAX_LAYER_DEPTH]))
     with installation.database.agent(bob) as tx:
         (row,) = tx.execute("SELECT delta_payload FROM neurigraph.delta_log").fetchall()
@@ -326,7 +329,7 @@ def test_a_name_that_is_stated_is_learned_and_found(installation: Installation, 
     (annabel,) = (node for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON)
     assert annabel.path == ("Family", "Annabel")
     assert annabel.aliases == ("Annie",)
-    answer = search(installation.database, installation.embedder, installation.settings, bob, Question("And Annie?"))
+    answer = phase_one(installation.database, installation.embedder, installation.settings, bob, Question("And Annie?"))
     assert (answer.anchors[0]["node_path"], answer.anchors[0]["reason"]) == ("bob/Family/Annabel", "name")
     tell(installation, bob, tmp_path, {"third": [(who, text.replace("Annabel", "Annie")) for who, text in sister]}, 2)
     store(installation)
@@ -371,9 +374,9 @@ def grow(installation: Installation, claims: Claims, path: tuple[str, ...], gain
 def test_keywords_of_a_node_are_the_frequent_and_recent_ones(
     installation: Installation, bob: Claims, tmp_path: Path
 ) -> None:
-    adapters = replace(installation.adapters, language_model=Placing(lambda _: [about()]))
+    context = installation.context.using(language_model=Placing(lambda _: [about()]))
     tell(installation, bob, tmp_path, {"one": SMALL})
-    store(installation, adapters)  # a record that the summary can date
+    store(installation, context)  # a record that the summary can date
     once = [Keywords(topics=("Launch", f"once {i}")) for i in range(100)]
     grow(installation, bob, ("Business",), [Keywords(topics=("first love",))] * 3 + once)
     (node,) = outline_of(installation, bob).nodes
@@ -394,17 +397,17 @@ def test_a_summary_follows_the_growth_of_its_node(installation: Installation, bo
         NodeProposal("Business", ConceptKind.TOPIC, 0.9, "Work: the job and its people."),
         NodeProposal("Dave", ConceptKind.PERSON, 0.9, "Dave: a person."),
     )
-    adapters = replace(installation.adapters, language_model=Placing(lambda _: [Placement(steps, 1, 99)]))
+    context = installation.context.using(language_model=Placing(lambda _: [Placement(steps, 1, 99)]))
     talk = [("user", "My employee Dave built the boiler. Dave wants a new boiler bonus."), ("assistant", "Noted.")]
     tell(installation, bob, tmp_path, {f"talk {i}": talk for i in range(3)})
-    store(installation, adapters)
+    store(installation, context)
     business, dave = outline_of(installation, bob).nodes
     assert business.summary == "Work: the job and its people."
     assert dave.summary.startswith("Dave: employee. 3 memories from March 2025, mostly about ")
     assert "boiler" in dave.summary
     assert "employee" in dave.keywords
     tell(installation, bob, tmp_path, {f"more {i}": talk for i in range(5)}, day=40)
-    store(installation, adapters)
+    store(installation, context)
     _, dave = outline_of(installation, bob).nodes
     assert "8 memories from March to April 2025" in dave.summary
     assert dave.summary.count("memories") == 1
@@ -419,8 +422,12 @@ def test_samples_grow_into_the_same_graph_in_one_batch_or_many(installation: Ins
     for slug, segments in (("together", 100), ("apart", 4)):
         claims = Claims.of_user(create_user(installation.database, slug)[0].user_id)
         settings = installation.settings.model_copy(update={"batch_max_segments": segments})
-        import_file(installation.database, installation.tokens, settings, claims, samples, "jsonl")
-        assert not [r for result in batch.run_due(installation.adapters, settings, "test") for r in result.returned]
+        import_file(installation.acting_for(claims).using(settings=settings), samples, "jsonl")
+        assert not [
+            r
+            for result in batch.run_due(installation.context.using(settings=settings), "test")
+            for r in result.returned
+        ]
         graph = outline_of(installation, claims)
         trees.append({(node.path, node.record_count) for node in graph.nodes})
         assert ("Business", "Dave") in {node.path for node in graph.nodes}
@@ -433,7 +440,7 @@ def test_ids_of_records_follow_from_trigger_and_part_alone(
 ) -> None:
     tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
     assigned = attempt(installation)
-    again = batch.assign_nodes(installation.adapters, installation.settings, assigned.batch_id)
+    again = batch.assign_nodes(installation.context, assigned.batch_id)
     assert again == assigned
     ids: list[UUID] = [plan.record_id for plan in assigned.plans]
     assert len(set(ids)) == 2

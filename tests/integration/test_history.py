@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.history import append_delta, author_of, diff, pipeline_author
@@ -22,9 +23,8 @@ from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision, revise
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
 from tests.support.changing import MICROSECOND, Memory
@@ -35,14 +35,14 @@ Remember = Callable[[str], Memory]
 
 
 @pytest.fixture
-def remember(here: Installation, adapters: Adapters, bob: tuple[User, Claims]) -> Remember:
+def remember(here: Installation, context: Context, bob: tuple[User, Claims]) -> Remember:
     """Store a text as a memory of one user's."""
     user, claims = bob
 
     def remembered(text: str) -> Memory:
         converse(here, claims, f"#Notes {text}")
-        (record,) = stored(ingest(adapters, here.settings, user))
-        return Memory(here, adapters.embedder, claims, record.record_id)
+        (record,) = stored(ingest(context, user))
+        return Memory(here, context.embedder, claims, record.record_id)
 
     return remembered
 
@@ -53,7 +53,7 @@ def memory(remember: Remember) -> Memory:
 
 
 def ask(memory: Memory, question: Question) -> Answer:
-    return search(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
+    return phase_one(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
 
 
 def found(memory: Memory, question: Question) -> list[str]:
@@ -157,7 +157,11 @@ def test_hostile_text_is_kept_as_text(memory: Memory) -> None:
 def test_what_is_not_to_be_kept_is_taken_out_of_a_revision(memory: Memory) -> None:
     redactor = PatternRedactor(["email"])
     revision = Revision(title="ana@example.com", summary="Ask ana@example.com", entities=["Ana", "ana@example.com"])
-    revise(memory.here.database, memory.embedder, memory.claims, memory.record_id, revision, redactor=redactor)
+    revise(
+        memory.here.acting_for(memory.claims).using(embedder=memory.embedder, redactor=redactor),
+        memory.record_id,
+        revision,
+    )
     now = memory.at()
     assert (now["title"], now["summary"], now["kw_entities"]) == ("[email]", "Ask [email]", ["Ana", "[email]"])
     assert "example.com" not in str(memory.deltas)
@@ -300,7 +304,7 @@ def test_what_was_revised_is_found_by_its_new_words_and_not_by_its_old_ones(memo
 
 
 def test_a_new_summary_that_cannot_be_embedded_waits_for_its_vector(
-    here: Installation, adapters: Adapters, memory: Memory
+    here: Installation, context: Context, memory: Memory
 ) -> None:
     down = Memory(here, WordEmbedder(fault=TransientError("down")), memory.claims, memory.record_id)
     delta = down.revise(Revision(summary="The anchor chain"))
@@ -308,7 +312,7 @@ def test_a_new_summary_that_cannot_be_embedded_waits_for_its_vector(
     assert memory.at()["embedding_pending"]
     assert centroid(memory) == (0, [])
     assert found(memory, Question("anchor")) == ["#Notes the walnut desk"]
-    heal_pending(adapters, here.settings, user_id=memory.claims.user_id)
+    heal_pending(context, user_id=memory.claims.user_id)
     row = memory.row()
     assert (row["embedding_pending"], row["embedding_model"]) == (False, "words")
     assert centroid(memory)[0] == 1
@@ -319,16 +323,16 @@ def test_a_new_summary_that_cannot_be_embedded_waits_for_its_vector(
 
 
 def test_a_pending_memory_that_is_revised_is_embedded_as_it_is_then(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(here, claims, "#Notes the walnut desk")
-    down = replace(adapters, embedder=WordEmbedder(fault=TransientError("down")))
-    (record,) = stored(ingest(down, here.settings, user))
-    memory = Memory(here, adapters.embedder, claims, record.record_id)
+    down = context.using(embedder=WordEmbedder(fault=TransientError("down")))
+    (record,) = stored(ingest(down, user))
+    memory = Memory(here, context.embedder, claims, record.record_id)
     memory.revise(Revision(summary="The anchor chain"))
     assert memory.row()["embedding_pending"]
-    heal_pending(adapters, here.settings, user_id=user.user_id)
+    heal_pending(context, user_id=user.user_id)
     assert memory.operations == ["embed", "revise", "create"]
     assert ask(memory, Question("the anchor chain", explain=True)).hits[0]["explain"]["summary_dense"] > 0.9
 
@@ -348,10 +352,10 @@ class RevisedMeanwhile(NamedEmbedder):
 
 
 def test_vectors_of_a_summary_that_was_revised_meanwhile_are_not_written(
-    here: Installation, adapters: Adapters, memory: Memory
+    here: Installation, context: Context, memory: Memory
 ) -> None:
     embedder = RevisedMeanwhile(memory)
-    moving = replace(adapters, embedder=embedder)
+    moving = context.using(embedder=embedder)
     until = datetime.now(UTC) + timedelta(days=1)
     done = reembed(moving, None, until, memory.claims.user_id)
     assert [(record_id, "revised while" in reason) for record_id, reason in done.failed] == [(memory.record_id, True)]
@@ -423,11 +427,11 @@ def test_two_that_would_take_each_others_place_at_once_do_not(memory: Memory, re
 
 
 def test_nothing_of_another_user_takes_the_place_of_a_memory(
-    here: Installation, adapters: Adapters, memory: Memory
+    here: Installation, context: Context, memory: Memory
 ) -> None:
     user, claims = new_user(here)
     converse(here, claims, "#Notes the oak desk")
-    (theirs,) = stored(ingest(adapters, here.settings, user))
+    (theirs,) = stored(ingest(context, user))
     with pytest.raises(NotFoundError, match=r"^not found$"):
         memory.supersede(theirs.record_id)
     assert memory.operations == ["create"]

@@ -161,13 +161,13 @@ def test_what_cannot_be_is_a_problem(
 
 
 @pytest.fixture
-def memory(here: Installation, adapters: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[User, Claims, list[str]]:
+def memory(here: Installation, context: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[User, Claims, list[str]]:
     """A user of two memories, in an installation that the environment describes."""
     describe(here.settings, monkeypatch)
     user, claims = user_of(here)
     for text in ("#Notes the walnut desk", "#Notes the oak desk"):
         converse(here, claims, text)
-    records = sorted(stored(ingest(adapters, here.settings, user)), key=lambda record: record.title, reverse=True)
+    records = sorted(stored(ingest(context, user)), key=lambda record: record.title, reverse=True)
     return user, claims, [str(record.record_id) for record in records]
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.history import diff
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.shared_graph import SharedGraph, new_shared_graph
@@ -20,21 +20,21 @@ from tests.support.shared_graph import SharedGraph, new_shared_graph
 class Shelf:
     """A shared graph, and its memories as somebody sees them."""
 
-    def __init__(self, here: Installation, adapters: Adapters) -> None:
+    def __init__(self, here: Installation, context: Context) -> None:
         self.graph: SharedGraph = new_shared_graph(here)
-        self.adapters = adapters
+        self.context = context
 
     def memory(self, path: str, claims: Claims) -> Memory:
         """The first one of a node."""
-        return Memory(self.graph.installation, self.adapters.embedder, claims, self.graph.record_of(path)[0])
+        return Memory(self.graph.installation, self.context.embedder, claims, self.graph.record_of(path)[0])
 
     def seen_by(self, memory: Memory, claims: Claims) -> Memory:
         return Memory(memory.here, memory.embedder, claims, memory.record_id)
 
 
 @pytest.fixture
-def shelf(here: Installation, adapters: Adapters) -> Shelf:
-    return Shelf(here, adapters)
+def shelf(here: Installation, context: Context) -> Shelf:
+    return Shelf(here, context)
 
 
 def test_a_persona_revises_what_it_may_write_to_and_is_the_author(shelf: Shelf) -> None:
@@ -95,7 +95,7 @@ def test_where_a_memory_came_from_and_what_took_its_place_is_told_only_to_who_se
         assert text not in str([(delta.before, delta.after) for delta in (supersession, move)])
     assert owners.at(move.w - MICROSECOND)["node_path"].endswith("Work/Marketing")
     question = Question("campaign")
-    answer = search(personas.here.database, personas.embedder, personas.here.settings, graph.personas, question)
+    answer = phase_one(personas.here.database, personas.embedder, personas.here.settings, graph.personas, question)
     assert str(personas.record_id) not in {hit["record_id"] for hit in answer.hits}
 
 
@@ -118,6 +118,6 @@ def test_a_third_party_sees_a_memory_as_it_is_and_not_as_it_was(shelf: Shelf) ->
         theirs.revise(Revision(title="mine"))
     question = Question("campaign", at=delta.w - MICROSECOND)
     for claims, word in ((shelf.graph.owners, "Zanzibar"), (theirs.claims, "It begins in May.")):
-        answer = search(theirs.here.database, theirs.embedder, theirs.here.settings, claims, question)
+        answer = phase_one(theirs.here.database, theirs.embedder, theirs.here.settings, claims, question)
         assert any(word in hit["summary"] for hit in answer.hits)
     assert "Zanzibar" not in str(answer.hits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.moving import move_records
 from neurigraph_pipelines.history import EVOLVING
@@ -21,9 +22,8 @@ from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.changing import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, stored
@@ -83,14 +83,14 @@ steps = st.lists(
 class Story:
     """A memory with two others beside it, changed step by step, and every state that it was in."""
 
-    def __init__(self, here: Installation, adapters: Adapters) -> None:
+    def __init__(self, here: Installation, context: Context) -> None:
         user, claims = new_user(here)
         self.here, self.user = here, user
-        self.adapters = replace(adapters, embedder=NamedEmbedder(MODELS[0], 16))
+        self.context = context.using(embedder=NamedEmbedder(MODELS[0], 16))
         for text in ("#Notes the walnut desk", "#Work the oak desk", "#Work the beech desk"):
             converse(here, claims, text)
-        records = sorted(stored(ingest(self.adapters, here.settings, user)), key=lambda record: record.title)
-        self.memory, *self.others = (Memory(here, self.adapters.embedder, claims, r.record_id) for r in records)
+        records = sorted(stored(ingest(self.context, user)), key=lambda record: record.title)
+        self.memory, *self.others = (Memory(here, self.context.embedder, claims, r.record_id) for r in records)
         self.nodes = [memory.place["node_id"] for memory in (self.memory, self.others[0])]
         self.states = [(self.memory.deltas[0].w, self.state())]
         self.authors = [self.memory.deltas[0].authored_by]
@@ -118,9 +118,9 @@ class Story:
             move_records(self.here.database, self.memory.claims, [self.memory.record_id], self.nodes[change.to])
         elif isinstance(change, Embed):
             embedder = NamedEmbedder(change.model, 16)
-            self.adapters, self.memory.embedder = replace(self.adapters, embedder=embedder), embedder
-            reembed(self.adapters, None, datetime(2200, 1, 1, tzinfo=UTC), self.user.user_id)
-            heal_pending(self.adapters, self.here.settings, user_id=self.user.user_id)
+            self.context, self.memory.embedder = self.context.using(embedder=embedder), embedder
+            reembed(self.context, None, datetime(2200, 1, 1, tzinfo=UTC), self.user.user_id)
+            heal_pending(self.context, user_id=self.user.user_id)
             author_of_change = f"pipeline:{change.model}"
         if self.state() != before:
             self.states.append((self.memory.deltas[0].w, self.state()))
@@ -134,9 +134,9 @@ class Story:
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_every_state_that_was_there_can_be_read_again(
-    here: Installation, adapters: Adapters, chosen: Sequence[tuple[str, object]]
+    here: Installation, context: Context, chosen: Sequence[tuple[str, object]]
 ) -> None:
-    story = Story(here, adapters)
+    story = Story(here, context)
     for author, change in chosen:
         story.step(author, change)
     deltas = story.memory.deltas[::-1]
@@ -151,13 +151,13 @@ def test_every_state_that_was_there_can_be_read_again(
             with pytest.raises(NotFoundError):
                 story.memory.at(w - MICROSECOND)
     assert story.told(datetime(2400, 1, 1, tzinfo=UTC)) == story.state()
-    assert verify(here.database, here.objects, user_id=story.user.user_id).findings == []
+    assert verify(here.context, user_id=story.user.user_id).findings == []
 
 
 def test_changes_of_all_kinds_at_once_wait_for_each_other_and_lose_nothing(
-    here: Installation, adapters: Adapters
+    here: Installation, context: Context
 ) -> None:
-    story = Story(here, adapters)
+    story = Story(here, context)
     memory, owner = story.memory, story.memory.claims
     stop = threading.Event()
 
@@ -179,12 +179,12 @@ def test_changes_of_all_kinds_at_once_wait_for_each_other_and_lose_nothing(
     def commits() -> int:
         while not stop.is_set():
             converse(here, owner, "#Notes one more desk", "#Work and a chair")
-            ingest(story.adapters, here.settings, story.user)
+            ingest(story.context, story.user)
         return 0
 
     def searches() -> int:
         while not stop.is_set():
-            search(here.database, story.adapters.embedder, here.settings, owner, Question("desk"))
+            phase_one(here.database, story.context.embedder, here.settings, owner, Question("desk"))
             assert memory.at()["record_id"] == str(memory.record_id)
         return 0
 
@@ -200,4 +200,4 @@ def test_changes_of_all_kinds_at_once_wait_for_each_other_and_lose_nothing(
     assert memory.at()["title"] == "title 39"
     assert memory.place["node_id"] == story.nodes[0]
     assert memory.row()["superseded_by"] is None
-    assert verify(here.database, here.objects, user_id=story.user.user_id).findings == []
+    assert verify(here.context, user_id=story.user.user_id).findings == []

@@ -51,7 +51,7 @@ def test_what_is_unacceptable_takes_nothing_else_with_it(
     talks[bad] = ["nothing but \0"]
     talks[3] = ["kept", "a lone \ud800", "kept too"]
     path = write_conversations(tmp_path / "talks.jsonl", talks)
-    report = import_file(here.database, here.tokens, settings, claims, path, "jsonl")
+    report = import_file(here.acting_for(claims).using(settings=settings), path, "jsonl")
     assert taken_in(here, user) == {f"talk-{number}": 2 for number in range(5) if number != bad}
     assert (report.conversations_added, report.messages_added) == (4, 8)
     told = {item.where: item.reason for item in report.rejected}
@@ -76,6 +76,6 @@ def test_a_killed_import_is_finished_by_another(here: Installation, tmp_path: Pa
     before = taken_in(here, user)
     assert 0 < len(before) < len(talks)
     assert set(before.values()) == {5}
-    report = import_file(here.database, here.tokens, here.settings, claims, path, "jsonl")
+    report = import_file(here.acting_for(claims), path, "jsonl")
     assert taken_in(here, user) == {f"talk-{number}": 5 for number in range(len(talks))}
     assert (report.messages_known, report.messages_added) == (5 * len(before), 5 * (len(talks) - len(before)))

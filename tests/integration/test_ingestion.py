@@ -5,18 +5,17 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
 import pytest
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.ingestion.inbox import Inbox, purge_stored_bodies
 from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims, NewMessage, Role, SourceKind
-from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.memories import (
@@ -33,12 +32,12 @@ from tests.support.memories import (
 
 
 def test_an_ended_conversation_is_stored_with_all_its_parts(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     contents = ("#Family/Dave I met Dave by the lake.", "What did he say?", 'He said "see you" \\ and left \u2028 🦊.')
     source_id = converse(here, claims, *contents, external_id="lake")
-    (result,) = ingest(adapters, here.settings, user)
+    (result,) = ingest(context, user)
     (committed,) = result.stored
     assert result.returned == ()
     assert (committed.node_path, committed.passages) == (f"{user.slug}/Family/Dave", 3)
@@ -106,13 +105,13 @@ def test_an_ended_conversation_is_stored_with_all_its_parts(
 
 
 def test_a_segment_about_two_things_becomes_two_records(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(
         here, claims, "#Family/Ana Ana called.", "Oh.", "#Work/Desks The desk is done.", "#Family/Ana She is well."
     )
-    records = stored(ingest(adapters, here.settings, user))
+    records = stored(ingest(context, user))
     assert len({record.trigger_id for record in records}) == 1
     assert sorted((record.node_path.partition("/")[2], record.passages) for record in records) == [
         ("Family/Ana", 1),
@@ -128,12 +127,12 @@ def test_a_segment_about_two_things_becomes_two_records(
 
 
 def test_the_centroid_is_the_mean_of_the_records(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     for text in ("the lake is deep", "the desk is oak", "the knee hurts", "taxes are due"):
         converse(here, claims, f"#Notes {text}")
-    ingest(adapters, here.settings, user)
+    ingest(context, user)
     schema = schemas_of(here, user)["Notes"]
     vectors = [
         r["embedding"].to_numpy() for r in node_rows(here, schema, "SELECT embedding FROM {schema}.metadata_records")
@@ -144,14 +143,14 @@ def test_the_centroid_is_the_mean_of_the_records(
 
 
 def test_relations_become_edges_that_grow_with_evidence(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(here, claims, "#Family/Ana My sister is well.")
-    ingest(adapters, here.settings, user)
+    ingest(context, user)
     for _ in range(2):
         converse(here, claims, "#Work/Dave Dave works here. @Ana:husband @Nobody:ghost")
-        ingest(adapters, here.settings, user)
+        ingest(context, user)
     edges = rows(
         here,
         """SELECT f.node_name AS one, e.relation, t.node_name AS other, e.evidence_count AS n
@@ -162,14 +161,12 @@ def test_relations_become_edges_that_grow_with_evidence(
     assert edges == [{"one": "Dave", "relation": "husband", "other": "Ana", "n": 2}]
 
 
-def test_late_messages_are_stored_by_themselves(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
-) -> None:
+def test_late_messages_are_stored_by_themselves(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     source_id = converse(here, claims, "one", "two", external_id="talk")
-    assert len(stored(ingest(adapters, here.settings, user))) == 1
+    assert len(stored(ingest(context, user))) == 1
     converse(here, claims, "three", external_id="talk", first=3)
-    assert len(stored(ingest(adapters, here.settings, user))) == 1
+    assert len(stored(ingest(context, user))) == 1
     found = node_rows(
         here,
         schemas_of(here, user)["Notes"],
@@ -180,23 +177,21 @@ def test_late_messages_are_stored_by_themselves(
     assert source["n"] == 3
 
 
-def test_importing_again_adds_nothing(here: Installation, adapters: Adapters, bob: tuple[User, Claims]) -> None:
+def test_importing_again_adds_nothing(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     sample = ROOT / "samples" / "bob.jsonl"
-    first, again, later = (
-        import_file(here.database, here.tokens, here.settings, claims, sample, "jsonl") for _ in range(3)
-    )
+    first, again, later = (import_file(here.acting_for(claims), sample, "jsonl") for _ in range(3))
     assert (first.conversations_added, first.messages_added, first.messages_known) == (16, 295, 0)
     for report in (again, later):
         assert (report.conversations_added, report.conversations_seen) == (0, 16)
         assert (report.messages_added, report.messages_known, report.rejected) == (0, 295, [])
     assert first.tokens_added > 5_000
-    (result,) = ingest(adapters, here.settings, user)
+    (result,) = ingest(context, user)
     assert len({record.trigger_id for record in result.stored}) == 16
     # The bodies are gone from the inbox, and every message is known all the same.
-    after = import_file(here.database, here.tokens, here.settings, claims, sample, "jsonl")
+    after = import_file(here.acting_for(claims), sample, "jsonl")
     assert (after.messages_added, after.messages_known) == (0, 295)
-    assert ingest(adapters, here.settings, user) == []
+    assert ingest(context, user) == []
 
 
 def test_another_text_under_a_known_id_is_reported_and_the_first_one_kept(
@@ -204,7 +199,7 @@ def test_another_text_under_a_known_id_is_reported_and_the_first_one_kept(
 ) -> None:
     _, claims = bob
     source_id = converse(here, claims, "first words", external_id="talk")
-    inbox = Inbox(here.tokens, here.settings)
+    inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
         result = inbox.append(tx, SourceKind.CONVERSATION, source_id, messages("other words", "new words"))
     assert (result.added, result.known, result.conflicts) == (1, 0, ("m1",))
@@ -215,7 +210,7 @@ def test_another_text_under_a_known_id_is_reported_and_the_first_one_kept(
 def test_ids_that_look_like_ours_do_not_get_in_the_way(here: Installation, bob: tuple[User, Claims]) -> None:
     _, claims = bob
     source_id = converse(here, claims, ended=False, external_id="talk")
-    inbox = Inbox(here.tokens, here.settings)
+    inbox = Inbox(here.context)
     sent = [NewMessage(Role.USER, "one", external_id="#2"), NewMessage(Role.USER, "two"), NewMessage(Role.USER, "two")]
     with here.database.agent(claims) as tx:
         assert inbox.append(tx, SourceKind.CONVERSATION, source_id, sent).added == 3
@@ -224,16 +219,16 @@ def test_ids_that_look_like_ours_do_not_get_in_the_way(here: Installation, bob: 
 
 
 def test_text_that_no_database_stores_is_repaired_and_stored(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     source_id = converse(here, claims, external_id="nasty", ended=False)
     nasty = [NewMessage(Role.USER, "a\x00b \ud800 c", author="D\x00ave", tool_calls=({"k\x00": "\udfff"},))]
-    inbox = Inbox(here.tokens, here.settings)
+    inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
         assert inbox.append(tx, SourceKind.CONVERSATION, source_id, nasty).repaired == 1
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
-    (committed,) = stored(ingest(adapters, here.settings, user))
+    (committed,) = stored(ingest(context, user))
     (line,) = _transcript(here, user, committed.record_id)
     assert (line["content"], line["author"]) == ("a\ufffdb \ufffd c", "D\ufffdave")
     assert line["tool_calls"] == [{"k\ufffd": "\ufffd"}]
@@ -243,20 +238,20 @@ def test_text_that_no_database_stores_is_repaired_and_stored(
     "content", ["", " ", "\n" * 300, "🦊" * 5_000, "漢" * 5_000, "a" * 300_000, "'; DROP TABLE x; --"]
 )
 def test_any_content_is_stored_word_for_word(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims], content: str
+    here: Installation, context: Context, bob: tuple[User, Claims], content: str
 ) -> None:
     user, claims = bob
     converse(here, claims, content, "and then", external_id="any")
-    (committed,) = stored(ingest(adapters, here.settings, user))
+    (committed,) = stored(ingest(context, user))
     assert [line["content"] for line in _transcript(here, user, committed.record_id)] == [content, "and then"]
 
 
 def test_bodies_stay_for_as_long_as_the_setting_says(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     source_id = converse(here, claims, "to be kept", "for a day")
-    ingest(adapters, here.settings.model_copy(update={"inbox_retention_days": 1.0}), user)
+    ingest(context.using(settings=here.settings.model_copy(update={"inbox_retention_days": 1.0})), user)
     count = "SELECT count(content) AS n FROM neurigraph.messages WHERE source_id = %s"
     assert rows(here, count, source_id) == [{"n": 2}]
     purge_stored_bodies(here.database, 86_400)
@@ -267,20 +262,20 @@ def test_bodies_stay_for_as_long_as_the_setting_says(
 
 
 def test_a_segment_that_is_stored_already_is_recognised_by_its_content(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     """As after the database lost the last word of a run, such as in a restored backup."""
     user, claims = bob
     settings = here.settings.model_copy(update={"inbox_retention_days": 1.0})
     source_id = converse(here, claims, "#Family/Ana One.", "#Work Two. @Ana:sister")
-    first = stored(ingest(adapters, settings, user))
+    first = stored(ingest(context.using(settings=settings), user))
     objects = list(here.objects.keys(f"durable/{user.slug}"))
     with here.database.owner() as tx:
         tx.execute(
             "UPDATE neurigraph.storage_triggers SET state = 'pending', stored_at = NULL WHERE source_id = %s",
             [source_id],
         )
-    again = stored(ingest(adapters, settings, user))
+    again = stored(ingest(context.using(settings=settings), user))
     assert {record.record_id for record in again} == {record.record_id for record in first}
     assert all(record.already_stored for record in again)
     assert list(here.objects.keys(f"durable/{user.slug}")) == objects
@@ -291,14 +286,12 @@ def test_a_segment_that_is_stored_already_is_recognised_by_its_content(
     assert edges == [{"n": 1}, {"n": 1}]
 
 
-def test_vectors_of_any_width_fit_their_columns(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
-) -> None:
+def test_vectors_of_any_width_fit_their_columns(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     for dimensions in (1, 384, 512, 1024, 1536):
         converse(here, claims, f"{dimensions} dimensions of the same thing")
-        wide = replace(adapters, embedder=WordEmbedder(dimensions))
-        (committed,) = stored(ingest(wide, here.settings, user))
+        wide = context.using(embedder=WordEmbedder(dimensions))
+        (committed,) = stored(ingest(wide, user))
         assert not committed.pending_embedding
     schema = schemas_of(here, user)["Notes"]
     for row in node_rows(here, schema, "SELECT embedding, window_embedding FROM {schema}.passages"):
@@ -307,11 +300,11 @@ def test_vectors_of_any_width_fit_their_columns(
 
 
 def test_without_passages_the_record_is_stored_all_the_same(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(here, claims, "no passages", "at all")
-    (committed,) = stored(ingest(adapters, here.settings.model_copy(update={"passages": False}), user))
+    (committed,) = stored(ingest(context.using(settings=here.settings.model_copy(update={"passages": False})), user))
     assert committed.passages == 0
     assert [line["content"] for line in _transcript(here, user, committed.record_id)] == ["no passages", "at all"]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.batch import run_batch
 from neurigraph_pipelines.ingestion.detection import detect_conversation_ends
 from neurigraph_pipelines.model import Claims, Segment, StoredObject, Summary
-from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
+from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from resources.storage.local import LocalObjectStore
@@ -76,12 +76,12 @@ def due_again(here: Installation, user: User) -> None:
 
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_poisoned_item_leaves_its_neighbours_alone(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims], concurrency: int
+    here: Installation, context: Context, bob: tuple[User, Claims], concurrency: int
 ) -> None:
     user, claims = bob
     for text in ("before", "POISON", "after"):
         converse(here, claims, text)
-    (result,) = ingest(replace(adapters, language_model=PlainModel(concurrency)), here.settings, user)
+    (result,) = ingest(context.using(language_model=PlainModel(concurrency)), user)
     assert sorted(record.title for record in result.stored) == ["after", "before"]
     ((failure, state),) = result.returned
     assert (failure.step, state, failure.transient) == ("summarize", "pending", True)
@@ -92,15 +92,15 @@ def test_a_poisoned_item_leaves_its_neighbours_alone(
 
 
 def test_a_poisoned_item_needs_a_person_after_the_last_attempt(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     source_id = converse(here, claims, "POISON")
     for attempt in range(1, here.settings.max_attempts + 1):
-        (result,) = ingest(adapters, here.settings, user)
+        (result,) = ingest(context, user)
         assert [state for _, state in result.returned] == ["failed" if attempt == 5 else "pending"]
         due_again(here, user)
-    assert ingest(adapters, here.settings, user) == []
+    assert ingest(context, user) == []
     (failure,) = rows(here, "SELECT * FROM neurigraph.pipeline_failures WHERE user_id = %s", user.user_id)
     assert (failure["step"], failure["attempts"], failure["replayed_at"]) == ("summarize", 5, None)
     assert "breaks the model" in failure["error"]
@@ -109,12 +109,12 @@ def test_a_poisoned_item_needs_a_person_after_the_last_attempt(
 
 
 def test_a_refusal_needs_a_person_at_once_and_a_busy_provider_is_given_its_time(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(here, claims, "REFUSED")
     converse(here, claims, "LATER")
-    (result,) = ingest(adapters, here.settings, user)
+    (result,) = ingest(context, user)
     assert {failure.error: state for failure, state in result.returned} == {
         "this content is refused": "failed",
         "the provider is busy": "pending",
@@ -126,13 +126,13 @@ def test_a_refusal_needs_a_person_at_once_and_a_busy_provider_is_given_its_time(
 
 
 def test_messages_after_a_failed_segment_are_stored_and_the_gap_is_known(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     source_id = converse(here, claims, "POISON", external_id="talk")
-    ingest(adapters, here.settings, user)
+    ingest(context, user)
     converse(here, claims, "harmless", external_id="talk", first=2)
-    assert len(stored(ingest(adapters, here.settings, user))) == 1
+    assert len(stored(ingest(context, user))) == 1
     (source,) = rows(here, "SELECT stored_through AS n FROM neurigraph.sources WHERE source_id = %s", source_id)
     assert source["n"] == 0
 
@@ -148,14 +148,14 @@ class SulkingModel(PlainModel):
 
 
 def test_careless_answers_are_put_into_form_or_refused(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     for text in ("empty", "endless", "#\u202e/\x7f nameless @Nobody:x"):
         converse(here, claims, text, external_id=text[:5])
-    (result,) = ingest(replace(adapters, language_model=SulkingModel()), here.settings, user)
+    (result,) = ingest(context.using(language_model=SulkingModel()), user)
     ((failure, state),) = result.returned
-    assert (failure.error, state) == ("plain gave an empty summary", "failed")
+    assert (failure.error, state) == ("plain returned an empty summary", "failed")
     assert {record.title for record in result.stored} == {"endle", "#\u202e/\x7f nameless @Nobody:x"}
 
 
@@ -177,19 +177,19 @@ class Blocked:
 
 @pytest.mark.parametrize("tier", ["durable", "active"])
 def test_an_object_store_that_fails_leaves_no_trace(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims], tier: str
+    here: Installation, context: Context, bob: tuple[User, Claims], tier: str
 ) -> None:
     user, claims = bob
     converse(here, claims, "#Family/Ana One.", "#Work Two.")
     blocked = Blocked(here, tier)
-    (result,) = ingest(replace(adapters, objects=blocked.store), here.settings, user)
+    (result,) = ingest(context.using(objects=blocked.store), user)
     ((failure, state),) = result.returned
     assert (failure.step, state) == ("commit", "pending")
     assert "could not be written" in failure.error or "has no room" in failure.error
     assert set(traces(here, user).values()) == {0}
     assert blocked.kept() == []
     due_again(here, user)
-    assert len(stored(ingest(adapters, here.settings, user))) == 2
+    assert len(stored(ingest(context, user))) == 2
 
 
 class ForgetfulStore:
@@ -210,11 +210,11 @@ class ForgetfulStore:
 
 
 def test_an_object_that_reads_back_differently_is_not_taken_for_stored(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(here, claims, "precious")
-    (result,) = ingest(replace(adapters, objects=ForgetfulStore(here.objects)), here.settings, user)
+    (result,) = ingest(context.using(objects=ForgetfulStore(here.objects)), user)
     ((failure, state),) = result.returned
     assert state == "pending"
     assert "reads back differently" in failure.error
@@ -253,12 +253,12 @@ class CutDatabase(DatabaseBetween):
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_connection_that_is_cut_around_the_commit_stores_once(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims], moment: str
+    here: Installation, context: Context, bob: tuple[User, Claims], moment: str
 ) -> None:
     user, claims = bob
     converse(here, claims, "#Family/Ana One.", "#Work Two. @Ana:sister")
     cut = CutDatabase(here.database, here.administrator_url, moment)
-    (result,) = ingest(replace(adapters, database=cut), here.settings, user)
+    (result,) = ingest(context.using(database=cut), user)
     assert cut.cuts == 1
     assert result.stored == ()
     if moment == "before":
@@ -267,8 +267,8 @@ def test_a_connection_that_is_cut_around_the_commit_stores_once(
         found = traces(here, user)
         assert {name: n for name, n in found.items() if n} == {"durable": 2, "active": 2}, "only invisible objects"
         due_again(here, user)
-        assert len(stored(ingest(adapters, here.settings, user))) == 2
-    assert ingest(adapters, here.settings, user) == []
+        assert len(stored(ingest(context, user))) == 2
+    assert ingest(context, user) == []
     found = traces(here, user)
     assert (found["record_index"], found["metadata_records"], found["delta_log"], found["passages"]) == (2, 2, 2, 2)
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
@@ -279,26 +279,24 @@ def test_a_connection_that_is_cut_around_the_commit_stores_once(
 class Overtaken(PlainModel):
     """A model so slow that somebody else stores the segment meanwhile."""
 
-    def __init__(self, adapters: Adapters, here: Installation, user: User) -> None:
+    def __init__(self, context: Context, here: Installation, user: User) -> None:
         super().__init__()
-        self.adapters, self.here, self.user = adapters, here, user
+        self.context, self.here, self.user = context, here, user
 
     def summarize(self, segment: Segment, words: int) -> Summary:
         with self.here.database.pipeline() as tx:
             tx.execute(
                 "UPDATE neurigraph.storage_triggers SET claimed_until = now() WHERE user_id = %s", [self.user.user_id]
             )
-        assert len(stored(ingest(self.adapters, self.here.settings, self.user))) == 1
+        assert len(stored(ingest(self.context, self.user))) == 1
         return super().summarize(segment, words)
 
 
-def test_whoever_lost_the_claim_stores_nothing(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
-) -> None:
+def test_whoever_lost_the_claim_stores_nothing(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "#Family/Ana contested")
-    slow = replace(adapters, language_model=Overtaken(adapters, here, user))
-    (result,) = ingest(slow, here.settings, user)
+    slow = context.using(language_model=Overtaken(context, here, user))
+    (result,) = ingest(slow, user)
     assert (result.stored, result.returned) == ((), ())
     found = traces(here, user)
     assert (found["record_index"], found["durable"], found["active"], found["delta_log"]) == (1, 1, 1, 1)
@@ -306,17 +304,17 @@ def test_whoever_lost_the_claim_stores_nothing(
 
 
 def test_batches_that_write_to_the_same_nodes_in_other_orders_do_not_block_each_other(
-    here: Installation, adapters: Adapters
+    here: Installation, context: Context
 ) -> None:
     user, claims = new_user(here)
     for number in range(24):
         texts = [f"#Work/Desks {number}", f"#Family/Ana {number} @Dave:x", f"#Family/Dave {number} @Ana:y"]
         converse(here, claims, *(texts if number % 2 else reversed(texts)))
-    detect_conversation_ends(here.database, here.settings)
+    detect_conversation_ends(here.context)
     bounded = here.settings.model_copy(update={"batch_max_segments": 6})
-    batches = [triggers.lease_due(here.database, bounded, "test", user.user_id) for _ in range(4)]
+    batches = [triggers.lease_due(here.context.using(settings=bounded), "test", user.user_id) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda b: run_batch(adapters, here.settings, b.batch_id), filter(None, batches)))
+        results = list(pool.map(lambda b: run_batch(context, b.batch_id), filter(None, batches)))
     assert [result.returned for result in results] == [()] * 4
     assert len(stored(results)) == 72
     counts = rows(
@@ -335,28 +333,28 @@ class Interrupted(PlainModel):
 
 
 def test_a_person_who_interrupts_finds_everything_due_again(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(here, claims, "one")
     with pytest.raises(KeyboardInterrupt):
-        ingest(replace(adapters, language_model=Interrupted()), here.settings, user)
+        ingest(context.using(language_model=Interrupted()), user)
     assert [(row["state"], row["attempts"], row["later"]) for row in triggers_of(here, user)] == [("pending", 0, False)]
-    assert len(stored(ingest(adapters, here.settings, user))) == 1
+    assert len(stored(ingest(context, user))) == 1
 
 
 def test_a_node_schema_that_lost_a_table_fails_its_own_segments_alone(
-    here: Installation, adapters: Adapters, bob: tuple[User, Claims]
+    here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
     converse(here, claims, "#Work whole")
-    ingest(adapters, here.settings, user)
+    ingest(context, user)
     with here.database.owner() as tx:
         drop = sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(schemas_of(here, user)["Work"], "passages"))
         tx.execute(drop)
     converse(here, claims, "#Work broken")
     converse(here, claims, "#Family fine")
-    (result,) = ingest(adapters, here.settings, user)
+    (result,) = ingest(context, user)
     assert [record.title for record in result.stored] == ["#Family fine"]
     ((failure, state),) = result.returned
     assert state == "pending"

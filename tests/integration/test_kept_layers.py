@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -16,6 +14,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError
@@ -28,11 +27,12 @@ from neurigraph_pipelines.ingestion.reembed import reembed
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.retrieval.index.layers import LayerCache, MetadataLayer, read_layers
+from neurigraph_pipelines.retrieval.index.caches import Cache
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Postings
+from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.vectors import NamedEmbedder
 
 ROOM = 64_000_000
@@ -55,9 +55,9 @@ class Reader:
 
     def __init__(self, here: Installation, claims: Claims) -> None:
         self.here, self.claims = here, claims
-        self.cache = LayerCache()
+        self.cache: Cache[MetadataLayer] = Cache()
 
-    def read(self, cache: LayerCache) -> dict[str, MetadataLayer]:
+    def read(self, cache: Cache[MetadataLayer]) -> dict[str, MetadataLayer]:
         with self.here.database.owner() as tx:
             known = tx.execute(
                 "SELECT g.node_id::text, v.version, u.embedding_model FROM neurigraph.graph_index AS g "
@@ -72,7 +72,7 @@ class Reader:
 
     def must_be_up_to_date(self) -> None:
         kept = {node_id: content_of(layer) for node_id, layer in self.read(self.cache).items()}
-        assert kept == {node_id: content_of(layer) for node_id, layer in self.read(LayerCache()).items()}
+        assert kept == {node_id: content_of(layer) for node_id, layer in self.read(Cache()).items()}
 
 
 def content_of(layer: MetadataLayer) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def content_of(layer: MetadataLayer) -> dict[str, Any]:
             layer.occurred[row],
             layer.created[row],
             layer.source_kinds[row],
-            layer.shown(row),
+            layer.stored_record(row),
             trimmed(layer.vectors[row].tolist()),
             bool(layer.has_vector[row]),
             int(layer.lengths[row]),
@@ -125,12 +125,12 @@ def remembered(here: Installation) -> tuple[User, Claims]:
     user, claims = new_user(here)
     for texts in TEXTS:
         converse(here, claims, *texts)
-    ingest(embedding(here, MODELS[0]), here.settings, user)
+    ingest(embedding(here, MODELS[0]), user)
     return user, claims
 
 
-def embedding(here: Installation, model: str) -> Adapters:
-    return replace(plain_adapters(here), embedder=NamedEmbedder(model, 16))
+def embedding(here: Installation, model: str) -> Context:
+    return plain_context(here).using(embedder=NamedEmbedder(model, 16))
 
 
 def places(here: Installation, claims: Claims) -> list[dict[str, Any]]:
@@ -249,12 +249,16 @@ def change(here: Installation, user: User, claims: Claims, how: str, one: int, o
     known = places(here, claims)
     first, second = known[one % len(known)], known[other % len(known)]
     record, model = first["record_id"], MODELS[other % 2]
-    adapters = embedding(here, model)
+    context = embedding(here, model)
     if how == "remember":
         converse(here, claims, *TEXTS[one % len(TEXTS)], f"A new kite number {other}.")
-        ingest(adapters, here.settings, user)
+        ingest(context, user)
     elif how == "revise":
-        revise(here.database, adapters.embedder, claims, record, Revision(title=f"Renamed {other}", summary="A kite."))
+        revise(
+            here.acting_for(claims).using(embedder=context.embedder),
+            record,
+            Revision(title=f"Renamed {other}", summary="A kite."),
+        )
     elif how == "supersede":
         supersede(here.database, claims, record, second["record_id"] if other % 3 else None)
     elif how == "move":
@@ -262,13 +266,13 @@ def change(here: Installation, user: User, claims: Claims, how: str, one: int, o
     elif how == "merge":
         merge_nodes(here.database, claims, first["node_id"], second["node_id"])
     elif how == "reembed":
-        reembed(adapters, None, datetime(2200, 1, 1, tzinfo=UTC), user.user_id)
-        heal_pending(adapters, here.settings, user_id=user.user_id)
+        reembed(context, None, datetime(2200, 1, 1, tzinfo=UTC), user.user_id)
+        heal_pending(context, user_id=user.user_id)
     elif how == "forget" and len(known) > 1:
-        forget(here.database, here.objects, here.settings, claims, Subject(SubjectKind.RECORD, record), through="test")
+        forget(here.acting_for(claims), Subject(SubjectKind.RECORD, record), through="test")
     elif how == "compress":
         asleep = here.settings.model_copy(update={"dormancy_days": 0})
-        sweep_dormant(here.database, here.objects, asleep, user_id=user.user_id)
+        sweep_dormant(here.context.using(settings=asleep), user_id=user.user_id)
 
 
 @settings(THOROUGH, max_examples=6)
@@ -296,13 +300,15 @@ def test_of_a_node_that_changed_little_little_is_read(here: Installation) -> Non
         writer.write("plain", statement, place["schema_name"], place["record_id"], 0)
         writer.end("commit")
     node_id = before[str(place["record_id"])]
-    past = reader.cache.past(node_id, MODELS[0])
+    past = reader.cache.peek(node_id)
     assert past is not None
+    assert (past.model, past.horizon is None) == (MODELS[0], False)
     question = Jsonb({"model": MODELS[0], "dimensions": 16})
     with here.database.agent(claims) as tx:
         (row,) = tx.execute(
             "SELECT * FROM neurigraph.layers(%s, %s::uuid [], %s::bigint [], NULL)",
             [question, [node_id], [past.horizon]],
         ).fetchall()
-    assert [json.loads(shown)["record_id"] for shown in row["shown"]] == [str(place["record_id"])]
+    assert row["titles"] == ["renamed"]
+    assert row["records"][:16] == place["record_id"].bytes
     assert len(row["present"]) == 24 * past.records, "of the others that they are there"

@@ -9,12 +9,12 @@ from psycopg import sql
 
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.index.caches import kept_of
+from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows, schemas_of
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 TOPICS = ("Boats", "Music", "Garden")
@@ -26,7 +26,7 @@ def claims(shared_installation: Installation) -> Claims:
     user, claims = new_user(here)
     for topic in TOPICS:
         converse(here, claims, f"#{topic} Something about {topic}.", f"And more about {topic}.")
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
     return claims
 
 
@@ -37,7 +37,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 def ask(here: Installation, claims: Claims, text: str = "something", megabytes: int = 64, **more: Any) -> Answer:
     settings = here.settings.model_copy(update={"answer_cache_entries": 0, "layer_cache_mb": megabytes})
-    return search(here.database, WordEmbedder(), settings, claims, Question(text, limit=50, **more))
+    return phase_one(here.database, WordEmbedder(), settings, claims, Question(text, limit=50, **more))
 
 
 def kept(here: Installation, claims: Claims) -> dict[str, MetadataLayer]:
@@ -48,11 +48,11 @@ def kept(here: Installation, claims: Claims) -> dict[str, MetadataLayer]:
             "CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v WHERE g.user_id = %s",
             [claims.user_id],
         ).fetchall()
-    layers = kept_of(here.database).layers
+    layers = caches_of(here.database).layers
     return {
         row["node_name"]: layer
         for row in found
-        if (layer := layers.get(row["node_id"], row["version"], WordEmbedder.model)) is not None
+        if (layer := layers.get(row["node_id"], (row["version"], WordEmbedder.model))) is not None
     }
 
 
@@ -112,12 +112,12 @@ def test_no_more_is_kept_than_there_is_room_for(shared_installation: Installatio
     assert without.messages == expected.messages, "what is not kept is read"
     assert "Renamed" in {hit["title"] for hit in without.hits}
     assert kept(here, claims).keys() == {"Music", "Garden"}
-    layers = kept_of(here.database).layers
+    layers = caches_of(here.database).layers
     ask(here, claims)
     most = max(layer.size for layer in kept(here, claims).values())
     for name, layer in kept(here, claims).items():
-        layers.put(name, "1", layer, most)
-    assert sum(layers.get(name, "1", WordEmbedder.model) is not None for name in TOPICS) == 1
+        layers.put(name, layer, most, size=layer.size, version="1")
+    assert sum(layers.get(name, "1") is not None for name in TOPICS) == 1
 
 
 def test_what_was_noted_of_a_node_does_not_grow(shared_installation: Installation, claims: Claims) -> None:
@@ -136,7 +136,7 @@ def test_a_message_of_many_passages_is_found_once(shared_installation: Installat
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Boats " + " ".join(f"The boat has rope number {n}." for n in range(400)), "A cello.")
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
     (schema,) = [home for path, home in schemas_of(here, user).items() if path == "Boats"]
     passages = rows(here, f'SELECT DISTINCT first_message FROM "{schema}".passages')
     many = rows(here, f'SELECT count(*) AS n FROM "{schema}".passages')[0]["n"]

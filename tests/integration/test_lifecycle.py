@@ -29,17 +29,17 @@ def file(shared_installation: Installation) -> StoredFile:
 
 
 def compress(file: StoredFile) -> None:
-    control.compress(file.here.database, file.here.objects, file.claims, file.file_id)
+    control.compress(file.here.acting_for(file.claims), file.file_id)
 
 
 def sweep_days(file: StoredFile, *, dry_run: bool = False) -> int:
     here, user_id = file.here, file.user.user_id
-    return sweep_dormant(here.database, here.objects, here.settings, user_id=user_id, dry_run=dry_run).files
+    return sweep_dormant(here.context, user_id=user_id, dry_run=dry_run).files
 
 
 def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
     here, user_id = file.here, file.user.user_id
-    return sweep_expired(here.database, here.objects, here.settings, user_id=user_id, dry_run=dry_run).files
+    return sweep_expired(here.context, user_id=user_id, dry_run=dry_run).files
 
 
 def claim(file: StoredFile) -> None:
@@ -101,11 +101,11 @@ def test_opening_does_not_shorten_the_life_of_a_new_file(file: StoredFile) -> No
 def test_touching_resets_the_clock_and_wakes_nobody(file: StoredFile) -> None:
     here = file.here
     file.age(31)
-    state = control.touch(here.database, here.settings, file.claims, file.file_id)
+    state = control.touch(here.acting_for(file.claims), file.file_id)
     assert state.last_accessed_at > datetime.now(UTC) - timedelta(minutes=1)
     assert sweep_days(file) == 0
     compress(file)
-    assert control.touch(here.database, here.settings, file.claims, file.file_id).state == "dormant"
+    assert control.touch(here.acting_for(file.claims), file.file_id).state == "dormant"
     assert file.events == ["decompressed", "compressed"]
 
 
@@ -133,9 +133,7 @@ def test_sweeps_are_bounded_and_go_on_where_they_stopped(shared_installation: In
     files = [store_file(here, f"#Notes/N{number} words", user=user) for number in range(5)]
     for file in files:
         file.age(31)
-    reports = [
-        sweep_dormant(here.database, here.objects, here.settings, user_id=user[0].user_id, limit=2) for _ in range(4)
-    ]
+    reports = [sweep_dormant(here.context, user_id=user[0].user_id, limit=2) for _ in range(4)]
     assert [(report.files, report.finished) for report in reports] == [(2, False), (2, False), (1, True), (0, True)]
     assert {file.state for file in files} == {"dormant"}
 
@@ -427,7 +425,7 @@ def test_a_working_copy_is_not_dropped_when_it_may_be_all_there_is(file: StoredF
     with pytest.raises(LostObjectError):
         compress(file)
     file.age(31)
-    report = sweep_dormant(file.here.database, file.here.objects, file.here.settings, user_id=file.user.user_id)
+    report = sweep_dormant(file.here.context, user_id=file.user.user_id)
     assert (report.files, list(report.failures)) == (0, [file.file_id])
     assert (file.state, file.events) == ("active", ["decompressed", "failed"])
     assert file.open().content == text
@@ -456,8 +454,8 @@ def test_what_is_not_ones_own_is_not_there(file: StoredFile) -> None:
     ):
         for ask in (
             lambda c=claims, f=file_id: control.file_state(here.database, c, f),
-            lambda c=claims, f=file_id: control.touch(here.database, here.settings, c, f),
-            lambda c=claims, f=file_id: control.compress(here.database, here.objects, c, f),
+            lambda c=claims, f=file_id: control.touch(here.acting_for(c), f),
+            lambda c=claims, f=file_id: control.compress(here.acting_for(c), f),
             lambda c=claims, n=node_id: control.node_state(here.database, c, n),
         ):
             with pytest.raises(NotFoundError, match=r"^not found$"):

@@ -34,7 +34,7 @@ def kill_in(file: StoredFile, step: str, moment: str, occurrence: int) -> None:
 
 
 def compress(file: StoredFile) -> None:
-    control.compress(file.here.database, file.here.objects, file.claims, file.file_id)
+    control.compress(file.here.acting_for(file.claims), file.file_id)
 
 
 def prepare(file: StoredFile, step: str) -> None:
@@ -73,16 +73,16 @@ def test_a_killed_step_is_taken_or_not_and_nothing_is_lost(
     assert (before, file.state, len(file.events)) == (path[0], path[taken], len(events) + taken)
 
     def found() -> set[Fault]:
-        walk = verify(here.database, here.objects, user_id=file.user.user_id)
+        walk = verify(here.context, user_id=file.user.user_id)
         return {finding.fault for finding in walk.findings}
 
     assert found() <= {Fault.WORKING_COPY}, "an active file may have lost its copy, which its next reader makes good"
     time.sleep(LEASE_SECONDS)
     assert file.open(wait=30).content == text
-    sweep_dormant(here.database, here.objects, here.settings, user_id=file.user.user_id)
-    sweep_expired(here.database, here.objects, here.settings, user_id=file.user.user_id)
+    sweep_dormant(here.context, user_id=file.user.user_id)
+    sweep_expired(here.context, user_id=file.user.user_id)
     revert_stuck(here.database, user_id=file.user.user_id)
     assert file.open().content == text
     assert found() == set()
     settings = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
-    assert audit_objects(here.database, here.objects, settings, dry_run=True).orphans == []
+    assert audit_objects(here.context.using(settings=settings), dry_run=True).orphans == []

@@ -23,8 +23,8 @@ from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.verification import Fault, verify
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.retrieval.open import open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
 from tests.support.files import store_file
@@ -64,10 +64,10 @@ class LivesOfFiles(RuleBasedStateMachine):
         assert message.text == f"#Notes file {n}"
 
     def compress(self, n: int) -> None:
-        control.compress(self.here.database, self.here.objects, self.files[n].claims, self.files[n].file_id)
+        control.compress(self.here.acting_for(self.files[n].claims), self.files[n].file_id)
 
     def touch(self, n: int) -> None:
-        control.touch(self.here.database, self.here.settings, self.files[n].claims, self.files[n].file_id)
+        control.touch(self.here.acting_for(self.files[n].claims), self.files[n].file_id)
 
     def let_a_month_pass(self, n: int) -> None:
         self.files[n].age(40)
@@ -76,10 +76,10 @@ class LivesOfFiles(RuleBasedStateMachine):
         self.files[n].age(-40)
 
     def sweep(self, _: int) -> None:
-        sweep_dormant(self.here.database, self.here.objects, self.here.settings, user_id=self.user_id)
+        sweep_dormant(self.here.context, user_id=self.user_id)
 
     def expire(self, _: int) -> None:
-        sweep_expired(self.here.database, self.here.objects, self.here.settings, user_id=self.user_id)
+        sweep_expired(self.here.context, user_id=self.user_id)
 
     def claim_and_die(self, n: int) -> None:
         dying = self.here.settings.model_copy(update={"rehydration_lease_seconds": 0.01})
@@ -97,7 +97,7 @@ class LivesOfFiles(RuleBasedStateMachine):
 
     def audit(self, _: int) -> None:
         now = self.here.settings.model_copy(update={"orphan_grace_hours": 0.0})
-        audit_objects(self.here.database, self.here.objects, now)
+        audit_objects(self.here.context.using(settings=now))
 
     ACTIONS = (
         read, read, read, read_one_message, compress, compress, touch, let_a_month_pass, set_the_clock_back, sweep,
@@ -130,14 +130,14 @@ class LivesOfFiles(RuleBasedStateMachine):
     def no_byte_is_lost_and_all_else_fits(self) -> None:
         for file, stored in zip(self.files, self.stored, strict=True):
             assert b"".join(self.here.objects.get(file.key)) == stored
-        found = verify(self.here.database, self.here.objects, user_id=self.user_id).findings
+        found = verify(self.here.context, user_id=self.user_id).findings
         assert {finding.fault for finding in found} <= {Fault.WORKING_COPY, Fault.LEFT_OVER_COPY}
 
     def teardown(self) -> None:
         for file, text in zip(self.files, self.texts, strict=True):
             assert file.open(wait=30).content == text
-        verify(self.here.database, self.here.objects, user_id=self.user_id, repair=True)
-        assert verify(self.here.database, self.here.objects, user_id=self.user_id).findings == []
+        verify(self.here.context, user_id=self.user_id, repair=True)
+        assert verify(self.here.context, user_id=self.user_id).findings == []
 
 
 def test_readers_sweepers_and_crashes_in_any_order_lose_nothing(shared_installation: Installation) -> None:
@@ -159,15 +159,15 @@ def test_readers_sweepers_and_crashes_in_any_order_lose_nothing(shared_installat
 def test_answers_are_the_same_before_during_and_after_everything_sleeps(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here)
-    import_file(here.database, here.tokens, here.settings, claims, SAMPLES / "bob.jsonl", "jsonl")
-    ingest(here.adapters, here.settings, user)
+    import_file(here.acting_for(claims), SAMPLES / "bob.jsonl", "jsonl")
+    ingest(here.context, user)
     questions = [asked["question"] for asked in json.loads((SAMPLES / "questions.json").read_text())[:8]]
 
     def answers() -> tuple[list[Any], set[str]]:
         """What is answered, but for the states of files, and which states those were."""
         found, states = [], set()
         for question in questions:
-            answer = search(here.database, here.embedder, here.settings, claims, Question(question))
+            answer = phase_one(here.database, here.embedder, here.settings, claims, Question(question))
             states |= {hit["file"].pop("state") for hit in answer.hits}
             found.append((answer.hits, answer.messages, answer.anchors))
         return found, states
@@ -177,10 +177,10 @@ def test_answers_are_the_same_before_during_and_after_everything_sleeps(installa
     assert all(hits for hits, _, _ in before)
     files = rows(here, "SELECT file_id FROM neurigraph.file_index ORDER BY file_id")
     for file in files[::2]:
-        control.compress(here.database, here.objects, claims, file["file_id"])
+        control.compress(here.acting_for(claims), file["file_id"])
     assert answers() == (before, {"active", "dormant"})
     for file in files:
-        control.compress(here.database, here.objects, claims, file["file_id"])
+        control.compress(here.acting_for(claims), file["file_id"])
     assert answers() == (before, {"dormant"})
     for file in files[::3]:
         with here.database.agent(claims) as tx:

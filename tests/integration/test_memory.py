@@ -42,10 +42,10 @@ def test_the_longest_segment_takes_less_than_a_gigabyte(
 ) -> None:
     user, claims = new_user(installation)
     with installation.database.agent(claims) as tx:
-        inbox = Inbox(installation.tokens, installation.settings)
+        inbox = Inbox(installation.context)
         inbox.add_conversation(tx, user.user_id, longest_conversation(installation))
-    detect_conversation_ends(installation.database, installation.settings)
-    batch = triggers.lease_due(installation.database, installation.settings, "test", user.user_id)
+    detect_conversation_ends(installation.context)
+    batch = triggers.lease_due(installation.context, "test", user.user_id)
     assert batch is not None
     assert batch.segments == 1
     assert batch.tokens > 0.99 * installation.settings.chunk_limit_tokens
@@ -73,8 +73,8 @@ def test_the_longest_segment_takes_less_than_a_gigabyte(
 def test_a_part_is_loaded_without_the_rest_of_its_segment(installation: Installation) -> None:
     user, claims = new_user(installation)
     converse(installation, claims, "one", "two", "three", "four")
-    detect_conversation_ends(installation.database, installation.settings)
-    batch = triggers.lease_due(installation.database, installation.settings, "test", user.user_id)
+    detect_conversation_ends(installation.context)
+    batch = triggers.lease_due(installation.context, "test", user.user_id)
     assert batch is not None
     (ref,) = triggers.segments_of(installation.database, batch.batch_id)
     part = triggers.load(installation.database, ref, (2, 3))

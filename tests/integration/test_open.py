@@ -15,7 +15,7 @@ from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message, speaker_lines
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, node_rows, plain_adapters, schemas_of, stored
+from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, schemas_of, stored
 
 CONTENTS = (
     "plain",
@@ -39,7 +39,7 @@ class Opened:
         self.here = here
         self.user, self.claims = new_user(here)
         converse(here, self.claims, *contents)
-        (record,) = stored(ingest(plain_adapters(here), here.settings, self.user))
+        (record,) = stored(ingest(plain_context(here), self.user))
         self.record_id = record.record_id
         self.file_id = file_of_record(here.database, self.claims, record.record_id)
         (row,) = node_rows(

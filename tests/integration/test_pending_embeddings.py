@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import healing
-from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.providers.embedder import OpenAiEmbedder
@@ -44,7 +44,7 @@ def embedder(provider: ModelProvider) -> Iterator[OpenAiEmbedder]:
 
 
 @pytest.fixture
-def adapters(installation: Installation, embedder: OpenAiEmbedder) -> Adapters:
+def context(installation: Installation, embedder: OpenAiEmbedder) -> Context:
     return with_embedder(installation, embedder)
 
 
@@ -59,14 +59,14 @@ def settings(settings: Settings) -> Settings:
 
 
 def store_without_provider(
-    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User, count: int = 1
+    installation: Installation, context: Context, provider: ModelProvider, user: User, count: int = 1
 ) -> None:
     for number in range(count):
         end_conversation(
             installation, user, f"c{number}", f"The walnut tree number {number} fell onto the barn.", "What a pity."
         )
     provider.fail_next(*[DOWN] * (count + 1))
-    stored = store(installation, adapters)
+    stored = store(installation, context)
     assert len(stored) == count
     assert all(record.pending_embedding for record in stored)
     provider.reset()
@@ -96,9 +96,9 @@ def assert_healed(installation: Installation, user: User, count: int) -> None:
 
 
 def test_down_then_pending_then_found_by_words_then_healed(
-    installation: Installation, adapters: Adapters, embedder: OpenAiEmbedder, provider: ModelProvider, user: User
+    installation: Installation, context: Context, embedder: OpenAiEmbedder, provider: ModelProvider, user: User
 ) -> None:
-    store_without_provider(installation, adapters, provider, user)
+    store_without_provider(installation, context, provider, user)
     assert pending(installation) == 1
     provider.fail_next(DOWN)
     found = ask(installation, embedder, user, "What fell onto the barn?")
@@ -109,17 +109,17 @@ def test_down_then_pending_then_found_by_words_then_healed(
     assert found.hits[0]["explain"]["summary_dense"] is None
     assert found.notes == [], "the embedder is up again; the record's turn comes"
 
-    assert healing.has_due(adapters)
-    done = healing.heal_pending(adapters, installation.settings)
+    assert healing.has_due(context)
+    done = healing.heal_pending(context)
     assert (done.records, done.passages, done.failed, done.waiting.records) == (1, 2, [], 0)
     assert_healed(installation, user, 1)
-    assert not healing.has_due(adapters)
+    assert not healing.has_due(context)
     found = ask(installation, embedder, user, "What fell onto the barn?")
     assert found.hits[0]["explain"]["summary_dense"] > 0
 
 
 def test_healed_vectors_are_those_of_a_commit(
-    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
     """The text that comes back from the object is cut and framed as it was on its way in."""
     long = "She said the bell is rusty. " * 120
@@ -127,12 +127,12 @@ def test_healed_vectors_are_those_of_a_commit(
     for name in ("a", "b"):
         end_conversation(installation, user, name, *texts)
     provider.fail_next(DOWN, DOWN)
-    assert all(record.pending_embedding for record in store(installation, adapters))
+    assert all(record.pending_embedding for record in store(installation, context))
     provider.reset()
     expected, _ = create_user(installation.database, "eve")
     end_conversation(installation, expected, "a", *texts)
-    store(installation, adapters)
-    assert healing.heal_pending(adapters, installation.settings).records == 2
+    store(installation, context)
+    assert healing.heal_pending(context).records == 2
     (wanted,) = _all_vectors(installation, expected)
     for healed in _all_vectors(installation, user):
         assert healed.keys() == wanted.keys()
@@ -154,62 +154,62 @@ def _all_vectors(installation: Installation, user: User) -> list[dict[int, np.nd
 
 
 def test_a_provider_that_is_still_down_is_asked_once_and_later_again(
-    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
-    store_without_provider(installation, adapters, provider, user, count=3)
+    store_without_provider(installation, context, provider, user, count=3)
     provider.fail_next(*[DOWN] * 5)
-    done = healing.heal_pending(adapters, installation.settings)
+    done = healing.heal_pending(context)
     assert (done.records, len(done.failed), done.waiting.records) == (0, 3, 3)
     assert len(provider.requests) == 1
-    assert not healing.has_due(adapters), "not before its time"
+    assert not healing.has_due(context), "not before its time"
     assert one(installation, "SELECT min(attempts) FROM neurigraph.pending_embeddings") == 1
     assert "503" in one(installation, "SELECT min(last_error) FROM neurigraph.pending_embeddings")
     provider.reset()
     time.sleep(0.6)
-    assert healing.heal_pending(adapters, installation.settings).records == 3
+    assert healing.heal_pending(context).records == 3
     assert_healed(installation, user, 3)
 
 
 def test_a_refused_text_fails_alone(
-    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
-    store_without_provider(installation, adapters, provider, user, count=3)
+    store_without_provider(installation, context, provider, user, count=3)
     provider.fail_next(Fault("status", 400), Fault("status", 400))  # all together, then the first alone
-    done = healing.heal_pending(adapters, installation.settings)
+    done = healing.heal_pending(context)
     assert (done.records, len(done.failed), done.waiting.records) == (2, 1, 1)
     assert "rejected" in done.failed[0][1]
 
 
 def test_a_missing_object_fails_alone(
-    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
-    store_without_provider(installation, adapters, provider, user, count=2)
+    store_without_provider(installation, context, provider, user, count=2)
     installation.objects.delete(next(iter(installation.objects.keys("durable/"))))
-    done = healing.heal_pending(adapters, installation.settings)
+    done = healing.heal_pending(context)
     assert (done.records, len(done.failed), done.waiting.records) == (1, 1, 1)
 
 
-def test_a_run_is_bounded(installation: Installation, adapters: Adapters, provider: ModelProvider, user: User) -> None:
-    store_without_provider(installation, adapters, provider, user, count=5)
-    done = healing.heal_pending(adapters, installation.settings, limit=2)
+def test_a_run_is_bounded(installation: Installation, context: Context, provider: ModelProvider, user: User) -> None:
+    store_without_provider(installation, context, provider, user, count=5)
+    done = healing.heal_pending(context, limit=2)
     assert (done.records, done.waiting.records) == (2, 3)
 
 
 def test_one_users_records_are_healed_alone(
-    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
-    store_without_provider(installation, adapters, provider, user, count=2)
+    store_without_provider(installation, context, provider, user, count=2)
     other, _ = create_user(installation.database, "eve")
-    done = healing.heal_pending(adapters, installation.settings, user_id=other.user_id)
+    done = healing.heal_pending(context, user_id=other.user_id)
     assert (done.records, done.waiting.records) == (0, 0)
-    done = healing.heal_pending(adapters, installation.settings, user_id=user.user_id)
+    done = healing.heal_pending(context, user_id=user.user_id)
     assert (done.records, done.waiting.records) == (2, 0)
 
 
 def test_ingesting_by_hand_heals_what_waits_and_says_so(
-    installation: Installation, settings: Settings, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, settings: Settings, context: Context, provider: ModelProvider, user: User
 ) -> None:
-    store_without_provider(installation, adapters, provider, user, count=2)
+    store_without_provider(installation, context, provider, user, count=2)
     made_up = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": provider.base_url, "NEURIGRAPH_EMBEDDER": "openai"}
     provider.fail_next(Fault("status", 400), Fault("status", 400))  # all together, then the first alone
     done = json.loads(run_cli(settings, "ingest", "--json", more=made_up).stdout)
@@ -221,25 +221,25 @@ def test_ingesting_by_hand_heals_what_waits_and_says_so(
 
 
 def test_ingesting_with_another_model_says_whom_it_cannot_help(
-    installation: Installation, settings: Settings, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, settings: Settings, context: Context, provider: ModelProvider, user: User
 ) -> None:
     end_conversation(installation, user, "first", "The walnut tree stood.")
-    store(installation, adapters)
-    store_without_provider(installation, adapters, provider, user)
+    store(installation, context)
+    store_without_provider(installation, context, provider, user)
     said = run_cli(settings, "ingest").stdout
     assert "1 records wait whose users' searches use another model than minilm-l6-v2: `neurigraph reembed`" in said
     assert pending(installation) == 1
 
 
 def test_two_runs_at_once_heal_each_record_once(
-    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
-    store_without_provider(installation, adapters, provider, user, count=12)
+    store_without_provider(installation, context, provider, user, count=12)
     provider.slow_down(0.2)
     results: list[healing.Healed] = []
 
     def heal() -> None:
-        results.append(healing.heal_pending(adapters, installation.settings))
+        results.append(healing.heal_pending(context))
 
     threads = [threading.Thread(target=heal) for _ in range(3)]
     for thread in threads:
@@ -249,16 +249,16 @@ def test_two_runs_at_once_heal_each_record_once(
     for thread in threads:
         thread.join(60)
     assert len(results) == 3
-    healing.heal_pending(adapters, installation.settings)
+    healing.heal_pending(context)
     assert_healed(installation, user, 12)
 
 
 def test_a_killed_process_leaves_nothing_half_done(
-    installation: Installation, adapters: Adapters, provider: ModelProvider, user: User
+    installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
     """kill -9 while the provider answers, and again while records are written."""
     count = 40
-    store_without_provider(installation, adapters, provider, user, count=count)
+    store_without_provider(installation, context, provider, user, count=count)
     process_environment = environment(
         installation.settings,
         NEURIGRAPH_EMBEDDER="openai",
@@ -291,6 +291,6 @@ def test_a_killed_process_leaves_nothing_half_done(
     assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count - left
 
     time.sleep(installation.settings.claim_lease_seconds)  # what the dead process held is due by itself
-    done = healing.heal_pending(adapters, installation.settings)
+    done = healing.heal_pending(context)
     assert done.records == left
     assert_healed(installation, user, count)

@@ -12,7 +12,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.failures import list_failures, replay
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows, stored
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 from tests.support.pausing_run import LEASE_SECONDS
 
 MAX_ATTEMPTS = 2
@@ -70,6 +70,6 @@ def test_a_segment_that_kills_its_process_fails_alone_and_is_stored_once_it_is_h
     # What killed it is mended: here, the model does not mind.
     replay(here.database, [failure.failure_id])
     converse(here, claims, "Plain words.", external_id="later", hours=9)
-    results = ingest(plain_adapters(here), here.settings, user)
+    results = ingest(plain_context(here), user)
     assert [len(stored([result])) for result in results] == [1, 1], "under suspicion until it has gone through"
     assert segments(here, user)["poison"] == ("stored", 1, 0)

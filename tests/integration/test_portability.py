@@ -26,15 +26,15 @@ from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.portability.archive import MANIFEST, new_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 from tests.support.exported_user import QUESTIONS, Source, export, exported_user, restore
 from tests.support.files import store_file
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows, schemas_of
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +86,10 @@ def test_everything_comes_back_and_answers_are_the_same(source: Source, installa
                 was = sorted(row["line"] for row in other.execute(statement, [source.user.user_id]))
             assert sorted(row["line"] for row in tx.execute(statement, [source.user.user_id])) == was, table
     assert set(installation.objects.keys()) == set(source.here.objects.keys())
-    assert not verify(installation.database, installation.objects).findings
+    assert not verify(installation.context).findings
     # What comes in afterwards goes on from there.
     converse(installation, source.claims, "And now it is finished.", external_id="open", first=2)
-    (batch,) = ingest(plain_adapters(installation), installation.settings, source.user)
+    (batch,) = ingest(plain_context(installation), source.user)
     assert len(batch.stored) == 1
 
 
@@ -124,17 +124,17 @@ def test_nodes_of_earlier_versions_are_brought_up_to_date(
 ) -> None:
     user, claims = new_user(shared_installation)
     converse(shared_installation, claims, "#Family/Dave Dave sails.", "#Notes He reads.", "@Ana:sister Yes.")
-    ingest(plain_adapters(shared_installation), shared_installation.settings, user)
+    ingest(plain_context(shared_installation), user)
     question = Question("Who sails?")
     embedder = WordEmbedder()
-    before = search(shared_installation.database, embedder, shared_installation.settings, claims, question)
+    before = phase_one(shared_installation.database, embedder, shared_installation.settings, claims, question)
     newest = later_node_ddl()
     export(shared_installation, user, tmp_path / "export")
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
     assert versions == [{"version": newest}]
-    assert search(installation.database, embedder, installation.settings, claims, question) == before
-    assert not verify(installation.database, installation.objects).findings
+    assert phase_one(installation.database, embedder, installation.settings, claims, question) == before
+    assert not verify(installation.context).findings
 
 
 def test_a_schema_name_that_is_taken_is_not_used_twice(source: Source, installation: Installation) -> None:
@@ -183,7 +183,7 @@ def test_who_was_forgotten_comes_back_once_nothing_is_left_to_be_removed(
     restore(installation, source.zipped, "exporter")
     subject = Subject(SubjectKind.USER, source.user.user_id)
     here = installation
-    receipt = forget(here.database, here.objects, here.settings, source.claims, subject, through="tests")
+    receipt = forget(here.acting_for(source.claims), subject, through="tests")
     journal = "UPDATE neurigraph.erased_objects SET object_key = %s WHERE erasure_id = %s AND number = 1"
     with installation.database.owner() as tx:  # as a forgetting leaves it that was cut off
         done = tx.execute(journal, [source.file.key, receipt.erasure_id])
@@ -201,7 +201,7 @@ def interrupt(source: Source, target: Path) -> None:
     here = source.here
     with (
         new_archive(target) as archive,
-        closing(export_user(here.database, here.objects, source.user.user_id, archive, Exported())) as steps,
+        closing(export_user(here.context, source.user.user_id, archive, Exported())) as steps,
     ):
         next(steps)
         raise KeyboardInterrupt

@@ -20,8 +20,8 @@ from neurigraph_pipelines.ingestion.privacy import find_source, set_privacy
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType, Privacy, SourceKind, SubjectType
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject, add_node, grant
 from neurigraph_pipelines.statements import newest
 from neurigraph_pipelines.wiring import Installation
@@ -35,7 +35,7 @@ from tests.support.memories import (
     ingest,
     messages,
     new_user,
-    plain_adapters,
+    plain_context,
     rows,
     schemas_of,
     stored,
@@ -59,7 +59,7 @@ class Shared:
 
     def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return search(self.here.database, WordEmbedder(), self.here.settings, claims, question)
+        return phase_one(self.here.database, WordEmbedder(), self.here.settings, claims, question)
 
     def found(self, claims: Claims) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims).hits}
@@ -73,7 +73,7 @@ class Shared:
 def hand_in(here: Installation, claims: Claims, external_id: str, *contents: str, private: bool) -> UUID:
     said = tuple(replace(message, author=f"speaker of {external_id}") for message in messages(*contents))
     conversation = NewConversation(external_id, said, title=external_id, ended_at=START)
-    inbox = Inbox(here.tokens, here.settings)
+    inbox = Inbox(here.context)
     with here.database.agent(claims) as tx:
         inbox.add_conversation(tx, claims.user_id, conversation, Privacy.PRIVATE if private else Privacy.SHARED)
     return find_source(here.database, claims, external_id)
@@ -84,9 +84,9 @@ def world(shared_installation: Installation, request: pytest.FixtureRequest) -> 
     here = shared_installation
     user, owner = new_user(here)
     hand_in(here, owner, "open talk", "#Family We met for tea.", "How nice.", private=False)
-    (first,) = stored(ingest(plain_adapters(here), here.settings, user))
+    (first,) = stored(ingest(plain_context(here), user))
     source = hand_in(here, owner, "secret talk", f"#Family Off to {SECRET_WORD}.", "@Dave:lover Soon.", private=True)
-    (second,) = stored(ingest(plain_adapters(here), here.settings, user))
+    (second,) = stored(ingest(plain_context(here), user))
     with here.database.agent(owner) as tx:
         node_id = navigation.find_node(tx, user.user_id, "Family")
     subject = Subject(request.param, "friend")
@@ -170,15 +170,15 @@ def test_a_private_conversation_makes_no_nodes_edges_or_keywords(shared_installa
     here = shared_installation
     user, owner = new_user(here)
     hand_in(here, owner, "first", "#Family/Ana Ana came.", "Yes.", private=False)
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
     before = rows(here, "SELECT node_id, node_keywords, node_summary, aliases FROM neurigraph.graph_index ORDER BY 1")
     hand_in(here, owner, "second", "#Family/Ana/Affair It is Zed.", "@Ana:spy", private=True)
-    (record,) = stored(ingest(plain_adapters(here), here.settings, user))
+    (record,) = stored(ingest(plain_context(here), user))
     assert record.node_path == f"{user.slug}/Family/Ana"
     after = rows(here, "SELECT node_id, node_keywords, node_summary, aliases FROM neurigraph.graph_index ORDER BY 1")
     assert after == before
     assert rows(here, "SELECT FROM neurigraph.node_edges WHERE user_id = %s AND relation = 'spy'", user.user_id) == []
-    assert not verify(here.database, here.objects, user_id=user.user_id).findings
+    assert not verify(here.context, user_id=user.user_id).findings
 
 
 def test_privacy_is_changed_for_all_that_came_from_it_and_shells_follow(world: Shared) -> None:
@@ -195,7 +195,7 @@ def test_privacy_is_changed_for_all_that_came_from_it_and_shells_follow(world: S
         shell = navigation.shell(tx, world.node_id)
     assert "Off" not in shell["keywords"]
     assert shell["record_count"] == 1
-    assert not verify(here.database, here.objects).findings
+    assert not verify(here.context).findings
 
 
 def test_an_answer_that_was_kept_is_not_given_again(world: Shared) -> None:

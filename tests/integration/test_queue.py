@@ -25,14 +25,16 @@ from tests.support.side_by_side import run_side_by_side
 
 CLAIM = """
 import sys
+from types import SimpleNamespace
 from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 database = PostgresDatabase(sys.argv[1], Secret(sys.argv[2]))
-settings = Settings(batch_max_segments=3)
+context = Context(SimpleNamespace(database=database, settings=Settings(batch_max_segments=3)))
 sys.stdin.readline()
-while batch := triggers.lease_due(database, settings, "process"):
+while batch := triggers.lease_due(context, "process"):
     print(*(segment.trigger_id for segment in triggers.segments_of(database, batch.batch_id)), flush=True)
 database.close()
 """
@@ -54,7 +56,7 @@ def state_of(installation: Installation) -> list[tuple[str, int]]:
 
 
 def claim(installation: Installation, settings: Settings, who: str = "test") -> set[UUID]:
-    batch = triggers.lease_due(installation.database, settings, who)
+    batch = triggers.lease_due(installation.context.using(settings=settings), who)
     return set() if batch is None else held_by(installation, batch.batch_id)
 
 
@@ -64,9 +66,9 @@ def held_by(installation: Installation, batch_id: UUID) -> set[UUID]:
 
 def test_an_ended_conversation_is_found_once(installation: Installation, bob: tuple[User, Claims]) -> None:
     source_id = converse(installation, bob[1], "one", "two", "three", external_id="talk")
-    assert detect_conversation_ends(installation.database, installation.settings) == 1
-    assert detect_conversation_ends(installation.database, installation.settings) == 0
-    batch = triggers.lease_due(installation.database, installation.settings, "test")
+    assert detect_conversation_ends(installation.context) == 1
+    assert detect_conversation_ends(installation.context) == 0
+    batch = triggers.lease_due(installation.context, "test")
     assert batch is not None
     (ref,) = triggers.segments_of(installation.database, batch.batch_id)
     assert (ref.source_id, ref.source_external_id, ref.source_kind) == (source_id, "talk", SourceKind.CONVERSATION)
@@ -80,15 +82,15 @@ def test_an_ended_conversation_is_found_once(installation: Installation, bob: tu
 def test_an_open_and_an_empty_conversation_are_not_found(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "going on", ended=False)
     converse(installation, bob[1])
-    assert detect_conversation_ends(installation.database, installation.settings) == 0
+    assert detect_conversation_ends(installation.context) == 0
     assert claim(installation, installation.settings) == set()
 
 
 def test_what_comes_after_the_end_is_a_segment_of_its_own(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one", "two", external_id="talk")
-    assert detect_conversation_ends(installation.database, installation.settings) == 1
+    assert detect_conversation_ends(installation.context) == 1
     converse(installation, bob[1], "three", external_id="talk", first=3)
-    assert detect_conversation_ends(installation.database, installation.settings) == 1
+    assert detect_conversation_ends(installation.context) == 1
     found = rows(
         installation, "SELECT first_message AS a, last_message AS b FROM neurigraph.storage_triggers ORDER BY 1"
     )
@@ -99,9 +101,7 @@ def test_looking_for_ends_at_once_finds_each_once(installation: Installation, bo
     for number in range(20):
         converse(installation, bob[1], f"talk {number}")
     with ThreadPoolExecutor(4) as pool:
-        found = list(
-            pool.map(lambda _: detect_conversation_ends(installation.database, installation.settings), range(4))
-        )
+        found = list(pool.map(lambda _: detect_conversation_ends(installation.context), range(4)))
     assert sum(found) == len(state_of(installation)) == 20
 
 
@@ -111,14 +111,14 @@ def test_a_source_that_is_being_appended_to_waits_for_the_next_look(
     source_id = converse(installation, bob[1], "one")
     with installation.database.agent(bob[1]) as tx:
         tx.execute("SELECT FROM neurigraph.sources WHERE source_id = %s FOR NO KEY UPDATE", [source_id])
-        assert detect_conversation_ends(installation.database, installation.settings) == 0
-    assert detect_conversation_ends(installation.database, installation.settings) == 1
+        assert detect_conversation_ends(installation.context) == 0
+    assert detect_conversation_ends(installation.context) == 1
 
 
 def test_a_batch_is_bounded_by_segments(installation: Installation, bob: tuple[User, Claims]) -> None:
     for number in range(5):
         converse(installation, bob[1], f"talk {number}")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     bounded = changed(installation.settings, batch_max_segments=2)
     sizes = [len(claim(installation, bounded)) for _ in range(4)]
     assert sizes == [2, 2, 1, 0]
@@ -129,7 +129,7 @@ def test_a_batch_is_bounded_by_tokens_and_a_larger_segment_goes_alone(
 ) -> None:
     for words in (10, 10, 500, 10):
         converse(installation, bob[1], "word " * words)
-        detect_conversation_ends(installation.database, installation.settings)
+        detect_conversation_ends(installation.context)
     bounded = changed(installation.settings, batch_max_tokens=100)
     sizes = [len(claim(installation, bounded)) for _ in range(4)]
     assert sizes == [2, 1, 1, 0]
@@ -139,8 +139,8 @@ def test_only_the_wanted_user_is_claimed(installation: Installation, bob: tuple[
     other, others = new_user(installation)
     converse(installation, bob[1], "mine")
     converse(installation, others, "theirs")
-    detect_conversation_ends(installation.database, installation.settings)
-    batch = triggers.lease_due(installation.database, installation.settings, "test", other.user_id)
+    detect_conversation_ends(installation.context)
+    batch = triggers.lease_due(installation.context, "test", other.user_id)
     assert batch is not None
     assert [ref.user_id for ref in triggers.segments_of(installation.database, batch.batch_id)] == [other.user_id]
 
@@ -148,15 +148,16 @@ def test_only_the_wanted_user_is_claimed(installation: Installation, bob: tuple[
 def test_threads_that_claim_at_once_share_nothing(installation: Installation, bob: tuple[User, Claims]) -> None:
     for number in range(40):
         converse(installation, bob[1], f"talk {number}")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     database = PostgresDatabase(installation.administrator_url, Secret(SECRET), pool_size=8)
     bounded = changed(installation.settings, batch_max_segments=7)
+    context = installation.context.using(database=database, settings=bounded)
     together = threading.Barrier(8)
 
     def work(_: int) -> list[UUID]:
         together.wait()
         found: list[UUID] = []
-        while batch := triggers.lease_due(database, bounded, "thread"):
+        while batch := triggers.lease_due(context, "thread"):
             found += [ref.trigger_id for ref in triggers.segments_of(database, batch.batch_id)]
         return found
 
@@ -171,7 +172,7 @@ def test_threads_that_claim_at_once_share_nothing(installation: Installation, bo
 def test_processes_that_claim_at_once_share_nothing(installation: Installation, bob: tuple[User, Claims]) -> None:
     for number in range(20):
         converse(installation, bob[1], f"talk {number}")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     written = run_side_by_side(CLAIM, installation.administrator_url, SECRET)
     claimed = [word for text in written for word in text.split()]
     claimed += [str(trigger_id) for trigger_id in claim(installation, installation.settings)]
@@ -183,10 +184,11 @@ def test_processes_that_claim_at_once_share_nothing(installation: Installation, 
 
 def test_a_claim_without_a_sign_of_life_is_taken_up_again(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
-    detect_conversation_ends(installation.database, installation.settings)
-    first = triggers.lease_due(installation.database, changed(installation.settings, claim_lease_seconds=0), "dead")
+    detect_conversation_ends(installation.context)
+    settings = changed(installation.settings, claim_lease_seconds=0)
+    first = triggers.lease_due(installation.context.using(settings=settings), "dead")
     assert first is not None
-    second = triggers.lease_due(installation.database, installation.settings, "alive")
+    second = triggers.lease_due(installation.context, "alive")
     assert second is not None
     assert held_by(installation, first.batch_id) == set()
     assert len(held_by(installation, second.batch_id)) == 1
@@ -197,7 +199,7 @@ def test_after_the_last_attempt_a_claim_without_a_word_waits_for_a_person(
     installation: Installation, bob: tuple[User, Claims]
 ) -> None:
     converse(installation, bob[1], "one")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     dying = changed(installation.settings, claim_lease_seconds=0, max_attempts=2)
     assert [len(claim(installation, dying)) for _ in range(3)] == [1, 1, 0]
     assert state_of(installation) == [("failed", 2)]
@@ -211,15 +213,15 @@ def test_whoever_died_with_others_goes_alone_and_loses_no_attempt(
 ) -> None:
     for number in range(3):
         converse(installation, bob[1], f"talk {number}", hours=number)
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     dying = changed(installation.settings, claim_lease_seconds=0, max_attempts=1)
     assert len(claim(installation, dying)) == 3
-    triggers.expire(installation.database, dying)
+    triggers.expire(installation.context.using(settings=dying))
     assert state_of(installation) == [("pending", 0)] * 3, "with a single attempt each"
     for number in range(3, 6):
         converse(installation, bob[1], f"talk {number}", hours=number)
-    detect_conversation_ends(installation.database, installation.settings)
-    batches = [triggers.lease_due(installation.database, installation.settings, "test") for _ in range(5)]
+    detect_conversation_ends(installation.context)
+    batches = [triggers.lease_due(installation.context, "test") for _ in range(5)]
     assert [batch.segments if batch is not None else 0 for batch in batches] == [1, 1, 1, 3, 0]
 
 
@@ -230,15 +232,15 @@ def test_suspicion_ends_when_a_process_lives_to_tell(installation: Installation,
 
     converse(installation, bob[1], "one")
     converse(installation, bob[1], "two")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     assert len(claim(installation, changed(installation.settings, claim_lease_seconds=0))) == 2
-    cut_off, failing = (triggers.lease_due(installation.database, installation.settings, "test") for _ in range(2))
+    cut_off, failing = (triggers.lease_due(installation.context, "test") for _ in range(2))
     assert cut_off is not None
     assert failing is not None
     triggers.release(installation.database, cut_off.batch_id)
     (ref,) = triggers.segments_of(installation.database, failing.batch_id)
     failure = ItemFailure(ref.trigger_id, "summarize", "the provider is busy", transient=True)
-    triggers.give_back(installation.database, installation.settings, failing.batch_id, failure, ref.attempts)
+    triggers.give_back(installation.context, failing.batch_id, failure, ref.attempts)
     assert sorted(suspect()) == [False, True]
     assert len(claim(installation, installation.settings)) == 1
 
@@ -247,13 +249,14 @@ def test_the_last_segment_of_a_dead_batch_was_alone(installation: Installation, 
     """Its neighbours had been stored, so it is the one that was being worked on: the attempt counts."""
     for number in range(2):
         converse(installation, bob[1], f"talk {number}")
-    detect_conversation_ends(installation.database, installation.settings)
-    batch = triggers.lease_due(installation.database, changed(installation.settings, claim_lease_seconds=0), "test")
+    detect_conversation_ends(installation.context)
+    settings = changed(installation.settings, claim_lease_seconds=0)
+    batch = triggers.lease_due(installation.context.using(settings=settings), "test")
     assert batch is not None
     first, last = triggers.segments_of(installation.database, batch.batch_id)
     done = ItemFailure(first.trigger_id, "summarize", "refused", transient=False)
-    triggers.give_back(installation.database, installation.settings, batch.batch_id, done, 1)
-    triggers.expire(installation.database, installation.settings)
+    triggers.give_back(installation.context, batch.batch_id, done, 1)
+    triggers.expire(installation.context)
     (left,) = rows(
         installation, "SELECT state, attempts FROM neurigraph.storage_triggers WHERE trigger_id = %s", last.trigger_id
     )
@@ -262,11 +265,11 @@ def test_the_last_segment_of_a_dead_batch_was_alone(installation: Installation, 
 
 def test_a_claim_lives_as_long_as_its_step(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     short = changed(installation.settings, claim_lease_seconds=1)
-    batch = triggers.lease_due(installation.database, short, "slow")
+    batch = triggers.lease_due(installation.context.using(settings=short), "slow")
     assert batch is not None
-    with triggers.keep_lease(installation.database, short, batch.batch_id):
+    with triggers.keep_lease(installation.context.using(settings=short), batch.batch_id):
         time.sleep(1.7)
         assert claim(installation, short, "impatient") == set()
     assert len(held_by(installation, batch.batch_id)) == 1
@@ -278,8 +281,8 @@ def test_a_released_batch_is_due_at_once_and_loses_no_attempt(
     installation: Installation, bob: tuple[User, Claims]
 ) -> None:
     converse(installation, bob[1], "one")
-    detect_conversation_ends(installation.database, installation.settings)
-    batch = triggers.lease_due(installation.database, installation.settings, "test")
+    detect_conversation_ends(installation.context)
+    batch = triggers.lease_due(installation.context, "test")
     assert batch is not None
     assert triggers.release(installation.database, batch.batch_id) == 1
     assert triggers.release(installation.database, batch.batch_id) == 0
@@ -294,13 +297,13 @@ def test_a_batch_whose_run_was_never_asked_for_is_listed_again(
     installation: Installation, bob: tuple[User, Claims]
 ) -> None:
     converse(installation, bob[1], "one")
-    detect_conversation_ends(installation.database, installation.settings)
-    first = triggers.lease_for_runs(installation.database, installation.settings, "sensor")
-    again = triggers.lease_for_runs(installation.database, installation.settings, "sensor")
+    detect_conversation_ends(installation.context)
+    first = triggers.lease_for_runs(installation.context, "sensor")
+    again = triggers.lease_for_runs(installation.context, "sensor")
     assert first == again
     assert len(first) == 1
     assert first[0].run_key == again[0].run_key == f"ingest-{first[0].batch_id}"
-    assert triggers.lease_for_runs(installation.database, installation.settings, "another sensor") == []
+    assert triggers.lease_for_runs(installation.context, "another sensor") == []
 
 
 def test_no_more_batches_are_claimed_than_may_be_in_flight(
@@ -308,20 +311,20 @@ def test_no_more_batches_are_claimed_than_may_be_in_flight(
 ) -> None:
     for number in range(5):
         converse(installation, bob[1], f"talk {number}")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     few = changed(installation.settings, batch_max_segments=1, batches_in_flight=2)
-    assert len(triggers.lease_for_runs(installation.database, few, "sensor")) == 2
-    assert len(triggers.lease_for_runs(installation.database, few, "sensor")) == 2
+    assert len(triggers.lease_for_runs(installation.context.using(settings=few), "sensor")) == 2
+    assert len(triggers.lease_for_runs(installation.context.using(settings=few), "sensor")) == 2
     assert [state for state, _ in state_of(installation)].count("claimed") == 2
 
 
 def test_batches_of_dead_runs_give_their_places_up(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
     converse(installation, bob[1], "two")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     few = changed(installation.settings, batch_max_segments=1, batches_in_flight=2, claim_lease_seconds=0)
-    dead = triggers.lease_for_runs(installation.database, few, "sensor")
-    fresh = triggers.lease_for_runs(installation.database, changed(few, claim_lease_seconds=60), "sensor")
+    dead = triggers.lease_for_runs(installation.context.using(settings=few), "sensor")
+    fresh = triggers.lease_for_runs(installation.context.using(settings=changed(few, claim_lease_seconds=60)), "sensor")
     assert len(dead) == len(fresh) == 2
     assert {batch.batch_id for batch in dead}.isdisjoint(batch.batch_id for batch in fresh)
 
@@ -333,15 +336,16 @@ def test_a_failed_segment_comes_again_later_and_at_last_needs_a_person(
     installation: Installation, bob: tuple[User, Claims]
 ) -> None:
     converse(installation, bob[1], "one")
-    detect_conversation_ends(installation.database, installation.settings)
+    detect_conversation_ends(installation.context)
     settings = changed(installation.settings, max_attempts=2, retry_base_seconds=100.0)
+    context = installation.context.using(settings=settings)
     for state in ("pending", "failed"):
-        batch = triggers.lease_due(installation.database, settings, "test")
+        batch = triggers.lease_due(context, "test")
         assert batch is not None
         (ref,) = triggers.segments_of(installation.database, batch.batch_id)
         failure = ItemFailure(ref.trigger_id, "summarize", "it broke", transient=True)
-        assert triggers.give_back(installation.database, settings, batch.batch_id, failure, ref.attempts) == state
-        assert triggers.give_back(installation.database, settings, batch.batch_id, failure, ref.attempts) is None
+        assert triggers.give_back(context, batch.batch_id, failure, ref.attempts) == state
+        assert triggers.give_back(context, batch.batch_id, failure, ref.attempts) is None
         if state == "pending":
             queue = triggers.queue(installation.database)
             assert (queue.pending, queue.due, queue.claimed, queue.failed) == (1, 0, 0, 0)
@@ -358,12 +362,12 @@ def test_a_failed_segment_comes_again_later_and_at_last_needs_a_person(
 
 def test_what_no_attempt_can_mend_needs_a_person_at_once(installation: Installation, bob: tuple[User, Claims]) -> None:
     converse(installation, bob[1], "one")
-    detect_conversation_ends(installation.database, installation.settings)
-    batch = triggers.lease_due(installation.database, installation.settings, "test")
+    detect_conversation_ends(installation.context)
+    batch = triggers.lease_due(installation.context, "test")
     assert batch is not None
     (ref,) = triggers.segments_of(installation.database, batch.batch_id)
     failure = ItemFailure(ref.trigger_id, "summarize", "x" * 10_000, transient=False)
-    assert triggers.give_back(installation.database, installation.settings, batch.batch_id, failure, 1) == "failed"
+    assert triggers.give_back(installation.context, batch.batch_id, failure, 1) == "failed"
     (row,) = rows(installation, "SELECT length(error) AS n FROM neurigraph.pipeline_failures")
     assert row == {"n": 4_000}
 

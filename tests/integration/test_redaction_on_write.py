@@ -19,7 +19,7 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
-from tests.support.memories import ingest, new_user, plain_adapters, rows, schemas_of, stored
+from tests.support.memories import ingest, new_user, plain_context, rows, schemas_of, stored
 
 MARKS = ("marked.one@example.com", "+442079460958", "4111111111111111", "AKIA" + "IOSFODNN7EXAMPLE")
 TEXT = f"Mail {MARKS[0]}, call {MARKS[1]}, pay {MARKS[2]}, use {MARKS[3]}."
@@ -70,7 +70,7 @@ def test_nothing_of_it_is_stored_and_the_answers_say_how_much(redacting: Install
         client.post(f"/events/{opened['event_id']}/end")
         client.post("/files", files={"file": (f"{MARKS[0]}.txt", TEXT.encode())}, data={"title": MARKS[0]})
     here.uploads.read_due(here.text_extractor)
-    results = stored(ingest(plain_adapters(here), here.settings, user))
+    results = stored(ingest(plain_context(here), user))
     assert len(results) == 3
     rows_of_all = everything(here, user)
     assert LEFT in rows_of_all
@@ -110,7 +110,7 @@ def test_an_import_says_what_was_taken_out(redacting: Installation, tmp_path: Pa
 def test_a_title_that_grows_stays_as_long_as_titles_may_be(redacting: Installation) -> None:
     _, claims = new_user(redacting)
     with redacting.database.agent(claims) as tx:
-        inbox = Inbox(redacting.tokens, redacting.settings, redacting.redactor)
+        inbox = Inbox(redacting.context)
         title = ("a@b.co " * 80)[:MAX_TITLE_LENGTH]
         inbox.open_source(tx, claims.user_id, SourceKind.CONVERSATION, title=title)
     (row,) = rows(redacting, "SELECT title FROM neurigraph.sources")

@@ -23,10 +23,12 @@ Way = Callable[[StoredFile, ObjectStore], object]
 WAYS: dict[str, Way] = {
     "open": lambda f, objects: open_file(f.here.database, objects, f.here.settings, f.claims, f.file_id),
     "message": lambda f, objects: open_message(f.here.database, objects, f.here.settings, f.claims, f.file_id, 1),
-    "audit": lambda f, objects: audit_objects(f.here.database, objects, f.here.settings),
-    "verify": lambda f, objects: verify(f.here.database, objects, user_id=f.user.user_id, repair=True),
-    "look": lambda f, objects: verify(f.here.database, objects, user_id=f.user.user_id, read=False, repair=True),
-    "sample": lambda f, objects: verify_sample(f.here.database, objects),
+    "audit": lambda f, objects: audit_objects(f.here.context.using(objects=objects)),
+    "verify": lambda f, objects: verify(f.here.context.using(objects=objects), user_id=f.user.user_id, repair=True),
+    "look": lambda f, objects: verify(
+        f.here.context.using(objects=objects), user_id=f.user.user_id, read=False, repair=True
+    ),
+    "sample": lambda f, objects: verify_sample(f.here.context.using(objects=objects)),
 }
 
 
@@ -57,7 +59,7 @@ def test_whoever_asks_is_told_and_nothing_changes(
     file: StoredFile, refusing: ObjectStore, way: str, state: str
 ) -> None:
     if state == "dormant":
-        control.compress(file.here.database, file.here.objects, file.claims, file.file_id)
+        control.compress(file.here.acting_for(file.claims), file.file_id)
     before = known(file)
     with pytest.raises(StorageError, match="correct the secret access key") as refused:
         WAYS[way](file, refusing)
@@ -69,9 +71,9 @@ def test_whoever_asks_is_told_and_nothing_changes(
 def test_a_file_that_cannot_be_put_away_stays_awake(file: StoredFile, refusing: ObjectStore) -> None:
     before = known(file)
     with pytest.raises(StorageError, match="correct the secret access key"):
-        control.compress(file.here.database, refusing, file.claims, file.file_id)
+        control.compress(file.here.acting_for(file.claims).using(objects=refusing), file.file_id)
     file.age(31)
-    report = sweep_dormant(file.here.database, refusing, file.here.settings, user_id=file.user.user_id)
+    report = sweep_dormant(file.here.context.using(objects=refusing), user_id=file.user.user_id)
     assert report.files == 0
     assert "correct the secret access key" in report.failures[file.file_id]
     assert known(file) == before

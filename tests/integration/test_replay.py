@@ -35,12 +35,12 @@ def test_what_is_replayed_is_stored_once(installation: Installation, user: User)
     (done,) = replay(installation.database, [failure.failure_id])
     assert (done.failure_id, done.outcome) == (failure.failure_id, ReplayOutcome.REPLAYED)
     assert state_of(installation, failure) == ("pending", 0)
-    adapters = with_embedder(installation, NamedEmbedder("words"))
-    assert len(store(installation, adapters)) == 1
+    context = with_embedder(installation, NamedEmbedder("words"))
+    assert len(store(installation, context)) == 1
     (again,) = replay(installation.database, [failure.failure_id])
     assert again.outcome is ReplayOutcome.ALREADY_REPLAYED
     assert state_of(installation, failure)[0] == "stored"
-    assert store(installation, adapters) == []
+    assert store(installation, context) == []
     assert one(installation, "SELECT count(*) FROM neurigraph.record_index") == 1
     assert one(installation, "SELECT stored_through FROM neurigraph.sources") == 2
 

@@ -9,13 +9,13 @@ import pytest
 from pydantic import SecretStr
 
 from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
-from neurigraph_pipelines.retrieval.query.find import find
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.providers.reranker import EMPTY_TEXT, HttpReranker
 from resources.providers.retries import UNUSABLE_RETRIES
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
 from tests.support.model_clients import make_client
 from tests.support.model_provider import Fault, ModelProvider
 
@@ -133,12 +133,12 @@ class Memory:
         self.user, self.claims = new_user(here)
         for text in ("#One The boat leaks.", "#Two The boat sails.", "#Three The boat sank.", "#Four The boat is new."):
             converse(here, self.claims, text)
-            ingest(plain_adapters(here), here.settings, self.user)
+            ingest(plain_context(here), self.user)
 
     def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Answer:
         settings = self.here.settings.model_copy(update={"reranker_top_n": most})
         question = Question("the boat", **more)
-        return find(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
+        return search(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,6 +12,7 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import TransientError
@@ -23,9 +23,9 @@ from neurigraph_pipelines.ingestion.privacy import set_privacy
 from neurigraph_pipelines.ingestion.resummarize import Resummarized, Wanted, resummarize
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.model import Keywords, Privacy, Segment, Summary
-from neurigraph_pipelines.ports import Adapters, LanguageModel
+from neurigraph_pipelines.ports import LanguageModel
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.text.vectors import to_record_vector
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
@@ -63,18 +63,18 @@ def graph(here: Installation) -> Graph:
 
 
 @pytest.fixture
-def writing(adapters: Adapters, provider: ModelProvider) -> Iterator[Adapters]:
-    """The adapters with another language model than the one that wrote what is stored."""
+def writing(context: Context, provider: ModelProvider) -> Iterator[Context]:
+    """A context with another language model than the one that wrote what is stored."""
     client = make_client(provider, max_retries=1)
-    yield replace(adapters, language_model=make_model(client))
+    yield context.using(language_model=make_model(client))
     client.close()
 
 
 @pytest.fixture
-def run(graph: Graph, writing: Adapters) -> Callable[..., Resummarized]:
-    def over_all(record_ids: Sequence[UUID] | None = None, adapters: Adapters = writing, **how: Any) -> Resummarized:
+def run(graph: Graph, writing: Context) -> Callable[..., Resummarized]:
+    def over_all(record_ids: Sequence[UUID] | None = None, context: Context = writing, **how: Any) -> Resummarized:
         settings = graph.here.settings
-        return resummarize(adapters, settings, None, FOREVER, graph.user.user_id, record_ids, **how)
+        return resummarize(context.using(settings=settings), None, FOREVER, graph.user.user_id, record_ids, **how)
 
     return over_all
 
@@ -117,7 +117,7 @@ def meanwhile(
 
 
 def test_a_memory_gets_other_words_and_its_state_before_can_be_read(
-    graph: Graph, run: Callable[..., Resummarized], writing: Adapters
+    graph: Graph, run: Callable[..., Resummarized], writing: Context
 ) -> None:
     (memory,) = remember(graph, f"{'The desk. ' * 110} Her zeppelin waits in Oslo since yesterday.")
     before, (first,) = memory.at(), memory.deltas
@@ -143,7 +143,7 @@ def test_a_memory_gets_other_words_and_its_state_before_can_be_read(
     np.testing.assert_allclose(row["embedding"].to_numpy(), embedded, atol=1e-6)
     assert (row["embedding_model"], row["embedding_pending"]) == ("words", False)
     question = Question("user zeppelin", explain=True)
-    answer = search(graph.here.database, writing.embedder, graph.here.settings, graph.claims, question)
+    answer = phase_one(graph.here.database, writing.embedder, graph.here.settings, graph.claims, question)
     assert answer.hits[0]["summary"] == now["summary"]
     asked = to_record_vector(writing.embedder.embed([question.query])[0])
     assert answer.hits[0]["explain"]["summary_dense"] == pytest.approx(float(asked @ embedded), abs=0.01)
@@ -164,15 +164,15 @@ def test_repeating_it_changes_nothing_and_again_asks_the_model_once_more(
 
 
 def test_what_is_read_back_gives_the_words_that_the_first_reading_gave(
-    graph: Graph, here: Installation, adapters: Adapters, run: Callable[..., Resummarized]
+    graph: Graph, here: Installation, context: Context, run: Callable[..., Resummarized]
 ) -> None:
-    careful = replace(adapters, language_model=FilesByTags(here.adapters.language_model))
+    careful = context.using(language_model=FilesByTags(here.context.language_model))
     sample = ROOT / "samples" / "bob.jsonl"
-    import_file(here.database, here.tokens, here.settings, graph.claims, sample, "jsonl")
+    import_file(here.acting_for(graph.claims), sample, "jsonl")
     converse(here, graph.claims, "#Garden We planted beans.", "#Vespa It needs jet 7.", external_id="Beans, and jets")
-    memories = stored(ingest(careful, here.settings, graph.user))
+    memories = stored(ingest(careful, graph.user))
     assert len(memories) == 16 + 2
-    done = run(adapters=careful, wanted=Wanted(again=True))
+    done = run(context=careful, wanted=Wanted(again=True))
     assert counts(done) == (0, len(memories), 0, 0, 0, 0)
 
 
@@ -209,18 +209,18 @@ def test_single_memories_are_named_and_those_of_others_are_not_there(
     assert [len(memory.deltas) for memory in (named, other, stranger)] == [2, 1, 1]
 
 
-def test_days_are_those_on_which_memories_were_stored(graph: Graph, writing: Adapters) -> None:
+def test_days_are_those_on_which_memories_were_stored(graph: Graph, writing: Context) -> None:
     old, new = remember(graph, "the walnut desk", "the oak desk")
     old.clock_jumps(timedelta(days=30))
     today, user_id = datetime.now(UTC), graph.user.user_id
-    done = resummarize(writing, graph.here.settings, None, today - timedelta(days=20), user_id)
+    done = resummarize(writing, None, today - timedelta(days=20), user_id)
     assert (counts(done), len(old.deltas), len(new.deltas)) == ((1, 0, 0, 0, 0, 0), 2, 1)
-    done = resummarize(writing, graph.here.settings, today - timedelta(days=20), FOREVER, user_id)
+    done = resummarize(writing, today - timedelta(days=20), FOREVER, user_id)
     assert (counts(done), len(old.deltas), len(new.deltas)) == ((1, 0, 0, 0, 0, 0), 2, 2)
 
 
 def test_a_provider_that_is_down_leaves_everything_as_it_was(
-    graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider, writing: Adapters
+    graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider, writing: Context
 ) -> None:
     memories = remember(graph, *(f"the desk of {name}" for name in ("Ana", "Dave", "Eve", "Finn", "Gus")))
     before = states(memories)
@@ -229,9 +229,9 @@ def test_a_provider_that_is_down_leaves_everything_as_it_was(
         run()
     assert states(memories) == before
     provider.mend()
-    no_vectors = replace(writing, embedder=WordEmbedder(fault=TransientError("the embedder is down")))
+    no_vectors = writing.using(embedder=WordEmbedder(fault=TransientError("the embedder is down")))
     with pytest.raises(TransientError, match="embedder"):
-        run(adapters=no_vectors)
+        run(context=no_vectors)
     assert states(memories) == before
     assert not rows(graph.here, "SELECT FROM neurigraph.pending_embeddings WHERE user_id = %s", graph.user.user_id)
     assert counts(run()) == (5, 0, 0, 0, 0, 0)
@@ -281,7 +281,7 @@ def test_a_record_that_is_forgotten_meanwhile_stays_forgotten(
     done = meanwhile(
         run,
         provider,
-        lambda: forget(here.database, here.objects, here.settings, graph.claims, subject, through="tests"),
+        lambda: forget(here.acting_for(graph.claims), subject, through="tests"),
     )
     assert counts(done) == (1, 0, 0, 0, 1, 0)
     assert set(graph.records) == {other.record_id}
@@ -299,13 +299,14 @@ def test_a_record_that_is_revised_meanwhile_keeps_the_words_of_whoever_revised_i
 
 
 def test_what_is_not_to_be_kept_stays_out_and_what_is_private_lends_its_node_nothing(
-    graph: Graph, run: Callable[..., Resummarized]
+    graph: Graph, writing: Context, run: Callable[..., Resummarized]
 ) -> None:
     text = "Mail marked.one@example.com about the zeppelin in Oslo"
     (memory,) = remember(graph, text)
     set_privacy(graph.here.database, graph.claims, UUID(memory.at()["source_id"]), Privacy.PRIVATE)
     shell = graph.shell("Notes")
-    assert counts(run(redactor=PatternRedactor(("email",), None))) == (1, 0, 0, 0, 0, 0)
+    redacting = writing.using(redactor=PatternRedactor(("email",), None))
+    assert counts(run(context=redacting)) == (1, 0, 0, 0, 0, 0)
     now = memory.at()
     assert "[email]" in now["summary"]
     assert "marked.one" not in str({name: now[name] for name in now if name != "file_name"})

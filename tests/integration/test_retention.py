@@ -10,7 +10,7 @@ from psycopg import sql
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 
 STORED = 5_000
 """Segments stored long ago, whose bodies are gone."""
@@ -29,7 +29,7 @@ def test_a_purge_looks_at_no_segment_whose_bodies_are_gone(installation: Install
     user, claims = new_user(installation)
     converse(installation, claims, "to be kept", "for a day")
     settings = installation.settings.model_copy(update={"inbox_retention_days": 1.0})
-    ingest(plain_adapters(installation), settings, user)
+    ingest(plain_context(installation).using(settings=settings), user)
     with installation.database.owner() as tx:
         tx.execute(
             """INSERT INTO neurigraph.storage_triggers (
@@ -57,7 +57,7 @@ def test_a_page_without_bodies_does_not_end_the_purge(installation: Installation
     settings = installation.settings.model_copy(update={"inbox_retention_days": 1.0})
     for hours in range(3):
         converse(installation, claims, "one", "two", hours=hours)
-    ingest(plain_adapters(installation), settings, user)
+    ingest(plain_context(installation).using(settings=settings), user)
     with installation.database.owner() as tx:
         tx.execute(
             "UPDATE neurigraph.messages SET content = NULL WHERE source_id = (SELECT source_id FROM "

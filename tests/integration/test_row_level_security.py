@@ -250,7 +250,7 @@ def test_a_revoked_or_expired_key_is_nobodys(world: World) -> None:
 
 
 def test_nothing_is_written_into_anothers_source(world: World) -> None:
-    inbox = Inbox(world.installation.tokens, world.installation.settings)
+    inbox = Inbox(world.installation.context)
     for write in (
         lambda tx: inbox.append(tx, SourceKind.CONVERSATION, world.bobs_source, messages("Mine now.")),
         lambda tx: inbox.end(tx, SourceKind.CONVERSATION, world.bobs_source),
@@ -265,7 +265,7 @@ def test_nothing_is_written_into_anothers_source(world: World) -> None:
 
 
 def test_an_absent_source_and_anothers_are_the_same_answer(world: World) -> None:
-    inbox = Inbox(world.installation.tokens, world.installation.settings)
+    inbox = Inbox(world.installation.context)
     told = []
     for source_id in (world.bobs_source, uuid4()):
         with pytest.raises(NotFoundError) as caught, world.installation.database.agent(world.alices) as tx:

@@ -18,8 +18,8 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
@@ -58,8 +58,8 @@ def claims(installation: Installation) -> Claims:
     """Bob, whose sixteen conversations are remembered."""
     user, claims = new_user(installation, "bob")
     sample = ROOT / "samples" / "bob.jsonl"
-    import_file(installation.database, installation.tokens, installation.settings, claims, sample, "jsonl")
-    results = list(run_due(installation.adapters, installation.settings, "test", user.user_id))
+    import_file(installation.acting_for(claims), sample, "jsonl")
+    results = list(run_due(installation.context, "test", user.user_id))
     assert stored(results)
     assert [returned for result in results for returned in result.returned] == []
     return claims
@@ -68,7 +68,7 @@ def claims(installation: Installation) -> Claims:
 def test_the_whole_way(installation: Installation, claims: Claims, proxy: S3Proxy) -> None:
     here = installation
     assert not (here.home / "objects").exists()
-    found = search(here.database, here.embedder, here.settings, claims, Question("What did Dave say?", explain=True))
+    found = phase_one(here.database, here.embedder, here.settings, claims, Question("What did Dave say?", explain=True))
     hit = found.hits[0]
     file_id = file_of_record(here.database, claims, hit["record_id"])
 
@@ -88,7 +88,7 @@ def test_the_whole_way(installation: Installation, claims: Claims, proxy: S3Prox
 
     # Asleep and awake again, through a server that is busy.
     copies = set(here.objects.keys(ACTIVE))
-    control.compress(here.database, here.objects, claims, file_id)
+    control.compress(here.acting_for(claims), file_id)
     assert len(copies - set(here.objects.keys(ACTIVE))) == 1
     proxy.fail("GET", "slow_down")
     proxy.fail("GET", "reset_in_body")
@@ -101,7 +101,7 @@ def test_the_whole_way(installation: Installation, claims: Claims, proxy: S3Prox
         open_message(here.database, here.objects, here.settings, claims, file_id, lines[0]["seq"])
     assert open_message(here.database, here.objects, here.settings, claims, file_id, lines[0]["seq"]).text
 
-    checked = verify(here.database, here.objects)
+    checked = verify(here.context)
     assert checked.findings == []
     assert checked.files == len(list(here.objects.keys(DURABLE)))
 
@@ -113,7 +113,7 @@ def test_what_no_record_names_is_found(installation: Installation, claims: Claim
     here.objects.put(left_over, [b"of a commit that died"])
     here.objects.put(f"{DURABLE}notes.txt", [b"of somebody else"])
     settings = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
-    tried = audit_objects(here.database, here.objects, settings, dry_run=True)
+    tried = audit_objects(here.context.using(settings=settings), dry_run=True)
     assert (tried.orphans, tried.foreign, tried.objects) == ([left_over], [f"{DURABLE}notes.txt"], len(named) + 2)
-    audit_objects(here.database, here.objects, settings)
+    audit_objects(here.context.using(settings=settings))
     assert list(here.objects.keys()) == sorted([*named, f"{DURABLE}notes.txt"])

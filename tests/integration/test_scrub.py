@@ -13,7 +13,7 @@ from neurigraph_pipelines.erasure.scrubbing import scrub
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import run_cli
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows, stored
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 from tests.support.traces_of_words import found_in_database
 
 
@@ -36,13 +36,13 @@ def test_the_files_of_the_database(settings: Settings, installation: Installatio
     gone, stays = "mark1f3ab9c07", "mark5e2dd8f41"
     for word in (gone, stays):
         converse(here, claims, f"#Family/{stays} {word} says hello.", external_id=word)
-    records = {record.title: record.record_id for record in stored(ingest(plain_adapters(here), here.settings))}
+    records = {record.title: record.record_id for record in stored(ingest(plain_context(here)))}
     (doomed,) = [record for title, record in records.items() if gone in title]
     subjects = {gone: Subject(SubjectKind.RECORD, doomed), stays: Subject(SubjectKind.USER, user.user_id)}
     with psycopg.connect(here.administrator_url, autocommit=True) as administrator:
         administrator.execute("ANALYZE")  # its samples are copies, too
         for word, subject in subjects.items():
-            forget(here.database, here.objects, here.settings, claims, subject, through="tests")
+            forget(here.acting_for(claims), subject, through="tests")
             assert files_with(administrator, word)
             assert scrub(here.database, claims.user_id).busy == []
             for catalog in ("pg_namespace", "pg_statistic"):  # only an administrator may

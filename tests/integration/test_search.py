@@ -16,12 +16,12 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, Answer, Question
-from neurigraph_pipelines.retrieval.query.ranking import WEIGHTS
-from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.query.rank import WEIGHTS
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 
 SAMPLES = ROOT / "samples"
 
@@ -35,7 +35,7 @@ class Memory:
 
     def ask(self, query: str, **more: Any) -> Answer:
         question = Question(query, **more)
-        return search(self.installation.database, self.embedder, self.installation.settings, self.claims, question)
+        return phase_one(self.installation.database, self.embedder, self.installation.settings, self.claims, question)
 
     def titles(self, query: str, **more: Any) -> list[str]:
         return [hit["title"] for hit in self.ask(query, **more).hits]
@@ -49,7 +49,7 @@ def remember(installation: Installation, *conversations: tuple[str, ...]) -> Mem
     user, claims = new_user(installation)
     for contents in conversations:
         converse(installation, claims, *contents)
-        ingest(plain_adapters(installation), installation.settings, user)
+        ingest(plain_context(installation), user)
     return Memory(installation, user, claims)
 
 
@@ -147,7 +147,7 @@ def test_as_many_hits_come_as_are_asked_for_and_exist(memory: Memory) -> None:
     assert len(memory.ask("Dave", limit=MAX_LIMIT).hits) == 6
     assert [len(memory.ask("Dave", message_limit=limit).messages) for limit in (0, 1, 9, 500)] == [0, 1, 9, 9]
     few = memory.installation.settings.model_copy(update={"max_anchors": 1})
-    with_few = search(memory.installation.database, memory.embedder, few, memory.claims, Question("Dave", limit=6))
+    with_few = phase_one(memory.installation.database, memory.embedder, few, memory.claims, Question("Dave", limit=6))
     assert len(with_few.hits) == 6, "a bound on nodes must not become a bound on hits"
 
 
@@ -277,7 +277,7 @@ def test_any_question_gets_its_answer(memory: Memory, query: str) -> None:
 )
 def test_what_cannot_be_asked_is_refused(memory: Memory, question: Question, complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
-        search(memory.installation.database, memory.embedder, memory.installation.settings, memory.claims, question)
+        phase_one(memory.installation.database, memory.embedder, memory.installation.settings, memory.claims, question)
 
 
 def _roots(memory: Memory) -> list[Any]:
@@ -296,12 +296,12 @@ def _roots(memory: Memory) -> list[Any]:
 def test_most_questions_of_the_samples_find_their_evidence_first(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here, "bob")
-    import_file(here.database, here.tokens, here.settings, claims, SAMPLES / "bob.jsonl", "jsonl")
-    ingest(here.adapters, here.settings, user)
+    import_file(here.acting_for(claims), SAMPLES / "bob.jsonl", "jsonl")
+    ingest(here.context, user)
     questions = json.loads((SAMPLES / "questions.json").read_text())
     first, among_three = 0, 0
     for question in questions:
-        answer = search(here.database, here.embedder, here.settings, claims, Question(question["question"]))
+        answer = phase_one(here.database, here.embedder, here.settings, claims, Question(question["question"]))
         found = [hit["source"]["external_id"] for hit in answer.hits]
         wanted = {evidence["conversation"] for evidence in question["evidence"]}
         first += found[0] in wanted

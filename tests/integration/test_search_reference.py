@@ -11,9 +11,9 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.ranking import WEIGHTS
-from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.query.rank import WEIGHTS
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS, Lexer
 from neurigraph_pipelines.wiring import Installation
@@ -24,7 +24,7 @@ from tests.support.memories import (
     ingest,
     new_user,
     node_rows,
-    plain_adapters,
+    plain_context,
     schemas_of,
 )
 
@@ -104,7 +104,7 @@ def test_messages_are_ranked_as_the_formula_says(shared_installation: Installati
     user, claims = new_user(here)
     for contents in SAID:
         converse(here, claims, *contents)
-        ingest(plain_adapters(here), here.settings, user)
+        ingest(plain_context(here), user)
     query = (
         "SELECT record_id, seq, lexemes, frequencies, lexeme_count, embedding, window_embedding, role::text "
         "FROM {schema}.passages"
@@ -115,7 +115,7 @@ def test_messages_are_ranked_as_the_formula_says(shared_installation: Installati
     vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
     reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
     expected = reference.rank(lexemes, vector, role)
-    answer = search(here.database, embedder, here.settings, claims, Question(asked, message_limit=100, explain=True))
+    answer = phase_one(here.database, embedder, here.settings, claims, Question(asked, message_limit=100, explain=True))
     lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
     bm25 = {(str(record), seq): score for (record, seq), score in reference.lexical(lexemes).items()}
     assert lexical == pytest.approx(bm25, abs=1e-5)
@@ -142,11 +142,11 @@ def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_insta
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Boats The boat needs oil.")
-    ingest(plain_adapters(here), here.settings, user)
+    ingest(plain_context(here), user)
 
     def boost(first: datetime, days: float) -> float:
         asked = Question("boat", explain=True, periods=((first, first + timedelta(days=days)),))
-        found = search(here.database, WordEmbedder(), here.settings, claims, asked)
+        found = phase_one(here.database, WordEmbedder(), here.settings, claims, asked)
         return float(found.messages[0]["explain"]["period"])
 
     day = START.replace(hour=0)

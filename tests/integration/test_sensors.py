@@ -25,8 +25,8 @@ from neurigraph_pipelines.model import (
     Role,
     SourceKind,
 )
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe
@@ -70,7 +70,7 @@ def run(instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.ExecuteInPro
 
 def put(installation: Installation, user: User, conversation: NewConversation) -> None:
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
-        Inbox(installation.tokens, installation.settings).add_conversation(tx, user.user_id, conversation)
+        Inbox(installation.context).add_conversation(tx, user.user_id, conversation)
 
 
 def talk(about: str, messages: int) -> tuple[NewMessage, ...]:
@@ -91,7 +91,7 @@ def test_each_sensor_finds_its_own_and_no_run_is_asked_for_twice(
     assert [tick(instance, name) for name in SENSORS] == [[], [], []]
     put(installation, user, NewConversation("open", talk("the boathouse", 30)))
     put(installation, user, NewConversation("meeting", talk("the survey", 4), event_kind=EventKind.MEETING))
-    inbox = Inbox(installation.tokens, installation.settings)
+    inbox = Inbox(installation.context)
     with installation.database.agent(Claims.of_user(user.user_id)) as tx:
         for kind, external_id, event_kind in (
             (SourceKind.EVENT, "meeting", EventKind.MEETING),
@@ -142,10 +142,7 @@ def test_a_real_meeting_is_imported_stored_and_found(
 ) -> None:
     claims = Claims.of_user(user.user_id)
     report = import_file(
-        installation.database,
-        installation.tokens,
-        installation.settings,
-        claims,
+        installation.acting_for(claims),
         data_folder / "qmsum" / "ES2002a.json",
         "qmsum",
     )
@@ -153,7 +150,7 @@ def test_a_real_meeting_is_imported_stored_and_found(
     assert tick(instance, "conversation_end_sensor") == []
     (request,) = tick(instance, "event_boundary_sensor")
     assert run(instance, request).success
-    answer = search(
+    answer = phase_one(
         installation.database,
         installation.embedder,
         installation.settings,

@@ -10,16 +10,16 @@ from uuid import uuid4
 import dagster as dg
 import pytest
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.definitions import defs
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
-from neurigraph_pipelines.ports import Adapters
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe
-from tests.support.memories import converse, new_user, plain_adapters, rows
+from tests.support.memories import converse, new_user, plain_context, rows
 from tests.support.traces_of_words import found_in_database
 
 
@@ -27,8 +27,8 @@ class PlainInstallation(InstallationResource):
     """The installation with the plain models, which file, and fail, where a message says."""
 
     @property
-    def adapters(self) -> Adapters:
-        return plain_adapters(self.opened)
+    def context(self) -> Context:
+        return plain_context(self.opened)
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_no_word_and_no_name(here: Installation, instance: dg.DagsterInstance, t
     place = tmp_path / "drops" / slug
     place.mkdir()
     (place / f"{dropped}.txt").write_text("")
-    detect(here.database, here.settings)
-    batch = triggers.lease_due(here.database, here.settings, "tests")
+    detect(here.context)
+    batch = triggers.lease_due(here.context, "tests")
     assert batch is not None
     assert ingestion_job.execute_in_process(
         run_config=run_config(batch.batch_id),

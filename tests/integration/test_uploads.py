@@ -27,8 +27,8 @@ from neurigraph_pipelines.ingestion import drop_intake as drops
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file, open_message
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from resources.storage.drop_folder import DropFolder
@@ -59,14 +59,14 @@ def upload(installation: Installation, claims: Claims, name: str, content: bytes
 def store(installation: Installation) -> list[str]:
     """Read and store all that waits; gives the titles of the records."""
     installation.uploads.read_due(installation.text_extractor)
-    results = list(run_due(installation.adapters, installation.settings, "tests"))
+    results = list(run_due(installation.context, "tests"))
     assert [returned for result in results for returned in result.returned] == []
     installation.uploads.clear()
     return [record.title for result in results for record in result.stored]
 
 
 def found(installation: Installation, claims: Claims, query: str) -> Any:
-    return search(installation.database, installation.embedder, installation.settings, claims, Question(query))
+    return phase_one(installation.database, installation.embedder, installation.settings, claims, Question(query))
 
 
 def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
@@ -331,10 +331,10 @@ def test_bytes_that_changed_while_they_waited_are_not_stored(installation: Insta
     upload(installation, bob, "ferry.pdf", FERRY)
     installation.uploads.read_due(installation.text_extractor)
     installation.objects.put(staged(installation)[0], [FERRY.replace(b"Helvetica", b"Helvetico")])
-    (result,) = run_due(installation.adapters, installation.settings, "tests")
+    (result,) = run_due(installation.context, "tests")
     assert result.stored == ()
     ((failure, state),) = result.returned
-    assert "is not what was uploaded any more" in failure.error
+    assert "has changed since it was uploaded" in failure.error
     assert state == "pending"
     assert list(installation.objects.keys("durable/")) == []
 
@@ -502,16 +502,16 @@ def test_a_drop_folder_is_watched_and_left_as_it_is(tmp_path: Path, installation
     place = DropFolder(folder, settle_seconds=0)
     assert drops.waiting(installation.database, place, installation.uploads) == 2
 
-    taken = {one.file.name: one for one in drops.take_in(installation.database, place, installation.uploads)}
+    taken = {one.file.name: one for one in drops.ingest_drops(installation.database, place, installation.uploads)}
     assert set(taken) == {"2024/ferry.pdf", "empty.txt"}
     assert taken["empty.txt"].error == "the file is empty"
     assert taken["2024/ferry.pdf"].upload_id is not None
-    assert drops.take_in(installation.database, place, installation.uploads) == []
+    assert drops.ingest_drops(installation.database, place, installation.uploads) == []
     assert sorted(str(path) for path in folder.rglob("*")) == before
     assert len(store(installation)) == 1
-    assert installation.uploads.listed(bob)[0]["file_name"] == "ferry.pdf"
+    assert installation.uploads.list_uploads(bob)[0]["file_name"] == "ferry.pdf"
     (folder / "bob" / "2024" / "ferry.pdf").write_bytes(pdf_of("The ferry does not run any more."))
-    assert len(drops.take_in(installation.database, place, installation.uploads)) == 1
+    assert len(drops.ingest_drops(installation.database, place, installation.uploads)) == 1
     assert len(store(installation)) == 1
 
 
@@ -536,9 +536,9 @@ def test_a_prefix_of_a_bucket_is_watched(installation: Installation, bob: Claims
             client.put_object(Bucket=bucket, Key="elsewhere/bob/y.txt", Body=b"not watched")
             client.put_object(Bucket=bucket, Key="in/bob/", Body=b"")
             place = DropS3(watched)
-            (taken,) = drops.take_in(installation.database, place, installation.uploads)
+            (taken,) = drops.ingest_drops(installation.database, place, installation.uploads)
             assert taken.file.name == "ferry times.pdf"
-            assert drops.take_in(installation.database, place, installation.uploads) == []
+            assert drops.ingest_drops(installation.database, place, installation.uploads) == []
             assert len(store(installation)) == 1
             (hit,) = found(installation, bob, "When does the ferry leave?").hits
             assert opened(installation, bob, hit["record_id"]).content == FERRY
@@ -584,9 +584,9 @@ def test_the_sensor_asks_for_a_run_that_takes_in_and_reads(
         run = upload_job.execute_in_process(instance=instance, resources=resources)
         assert run.success
         assert installation.uploads.status(bob, upload_id)["state"] == "extracted"
-        assert len(installation.uploads.listed(bob)) == 2
+        assert len(installation.uploads.list_uploads(bob)) == 2
         assert isinstance(tick(), dg.SkipReason)
-        assert len(next(run_due(installation.adapters, installation.settings, "tests")).stored) == 2
+        assert len(next(run_due(installation.context, "tests")).stored) == 2
         assert isinstance(tick(), dg.RunRequest)  # staged bytes can be cleared away
         assert upload_job.execute_in_process(instance=instance, resources=resources).success
         assert staged(installation) == []

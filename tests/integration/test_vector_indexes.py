@@ -19,8 +19,8 @@ from neurigraph_pipelines.lifecycle.vector_indexes import (
     count_due,
     drop_vector_indexes,
 )
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe
@@ -43,7 +43,7 @@ def settings(shared_installation: Installation) -> Settings:
 def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Answer:
     embedder = SyntheticEmbedder(graph.questions)
     question = Question(graph.questions[number].text, limit=10, message_limit=10, **more)
-    return search(here.database, embedder, settings, graph.claims, question)
+    return phase_one(here.database, embedder, settings, graph.claims, question)
 
 
 def found(answer: Answer) -> set[tuple[str, int]]:
@@ -56,11 +56,11 @@ def test_the_indexed_path_finds_what_the_exact_one_finds(
     here = shared_installation
     numbers = range(len(graph.questions))
     exact = [found(ask(here, settings, graph, number)) for number in numbers]
-    assert count_due(here.database, settings) == 2
-    built = build_vector_indexes(here.database, settings)
+    assert count_due(here.context.using(settings=settings)) == 2
+    built = build_vector_indexes(here.context.using(settings=settings))
     assert [index.passages for index in built] == sorted((index.passages for index in built), reverse=True)
-    assert count_due(here.database, settings) == 0
-    assert build_vector_indexes(here.database, settings) == []
+    assert count_due(here.context.using(settings=settings)) == 0
+    assert build_vector_indexes(here.context.using(settings=settings)) == []
     assert {
         row["vector_index"]
         for row in rows(here, "SELECT vector_index FROM neurigraph.node_statistics WHERE passages > 1000")
@@ -81,7 +81,7 @@ def test_the_indexed_path_finds_what_the_exact_one_finds(
 def test_the_vectors_of_an_indexed_node_are_found_by_their_index(
     shared_installation: Installation, settings: Settings, graph: Graph
 ) -> None:
-    build_vector_indexes(shared_installation.database, settings)
+    build_vector_indexes(shared_installation.context.using(settings=settings))
     schema = rows(shared_installation, "SELECT schema_name FROM neurigraph.graph_index WHERE record_count > 50")[0]
     with psycopg.connect(shared_installation.administrator_url) as connection:
         connection.execute("SET ROLE neurigraph_owner")
@@ -105,7 +105,7 @@ def test_a_build_that_was_cut_off_is_made_good(
     shared_installation: Installation, settings: Settings, graph: Graph
 ) -> None:
     here = shared_installation
-    build_vector_indexes(here.database, settings)
+    build_vector_indexes(here.context.using(settings=settings))
     (node,) = rows(
         here,
         "SELECT node_id, schema_name FROM neurigraph.graph_index JOIN neurigraph.node_statistics USING (node_id) "
@@ -117,7 +117,9 @@ def test_a_build_that_was_cut_off_is_made_good(
         connection.execute(
             "UPDATE neurigraph.node_statistics SET vector_index = NULL WHERE node_id = %s", [node["node_id"]]
         )
-        assert [built.node_id for built in build_vector_indexes(here.database, settings)] == [node["node_id"]]
+        assert [built.node_id for built in build_vector_indexes(here.context.using(settings=settings))] == [
+            node["node_id"]
+        ]
         row = connection.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = %s::regclass", [index]).fetchone()
     assert row == (True,)
 
@@ -133,11 +135,11 @@ def test_another_kind_of_index_takes_the_place_of_the_one_before(
     shared_installation: Installation, settings: Settings, graph: Graph
 ) -> None:
     here = shared_installation
-    build_vector_indexes(here.database, settings)
+    build_vector_indexes(here.context.using(settings=settings))
     assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
-    build_vector_indexes(here.database, settings.model_copy(update={"vector_index_method": "ivfflat"}))
+    build_vector_indexes(here.context.using(settings=settings.model_copy(update={"vector_index_method": "ivfflat"})))
     assert vector_index_names(here) == {f"passages_{column}_ivfflat" for column in VECTORS}
-    build_vector_indexes(here.database, settings)
+    build_vector_indexes(here.context.using(settings=settings))
     assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
 
 
@@ -145,18 +147,18 @@ def test_indexes_of_nodes_that_are_small_again_are_dropped(
     shared_installation: Installation, settings: Settings, graph: Graph
 ) -> None:
     here = shared_installation
-    build_vector_indexes(here.database, settings)
+    build_vector_indexes(here.context.using(settings=settings))
     query = "SELECT passages FROM neurigraph.node_statistics WHERE passages > 1000 ORDER BY passages"
     smaller, bigger = (row["passages"] for row in rows(here, query))
     near = settings.model_copy(update={"vector_index_passages": bigger + 1})
-    assert drop_vector_indexes(here.database, near) == [], "a little less is no reason"
-    assert count_due(here.database, near) == 0
+    assert drop_vector_indexes(here.context.using(settings=near)) == [], "a little less is no reason"
+    assert count_due(here.context.using(settings=near)) == 0
     small = settings.model_copy(update={"vector_index_passages": 2 * bigger + 1})
-    assert count_due(here.database, small) == 2
-    assert [node.passages for node in drop_vector_indexes(here.database, small, limit=1)] == [smaller]
-    assert [node.passages for node in drop_vector_indexes(here.database, small)] == [bigger]
+    assert count_due(here.context.using(settings=small)) == 2
+    assert [node.passages for node in drop_vector_indexes(here.context.using(settings=small), limit=1)] == [smaller]
+    assert [node.passages for node in drop_vector_indexes(here.context.using(settings=small))] == [bigger]
     assert vector_index_names(here) == set()
-    assert count_due(here.database, small) == 0
+    assert count_due(here.context.using(settings=small)) == 0
     assert len(ask(here, small, graph, 0).messages) == 10
 
 
@@ -165,7 +167,7 @@ def test_the_maintenance_asset_builds_and_drops_them(
     shared_installation: Installation, settings: Settings, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = shared_installation
-    drop_vector_indexes(here.database, settings.model_copy(update={"vector_index_passages": 1_000_000}))
+    drop_vector_indexes(here.context.using(settings=settings.model_copy(update={"vector_index_passages": 1_000_000})))
 
     def run(threshold: int) -> dict[str, Any]:
         describe(settings, monkeypatch, NEURIGRAPH_VECTOR_INDEX_PASSAGES=str(threshold))

@@ -27,7 +27,7 @@ def file(shared_installation: Installation) -> StoredFile:
 
 
 def look(file: StoredFile, *, repair: bool = False, read: bool = True) -> Verification:
-    return verify(file.here.database, file.here.objects, user_id=file.user.user_id, repair=repair, read=read)
+    return verify(file.here.context, user_id=file.user.user_id, repair=repair, read=read)
 
 
 def faults(file: StoredFile, *, repair: bool = False, read: bool = True) -> list[tuple[str, bool]]:
@@ -35,7 +35,7 @@ def faults(file: StoredFile, *, repair: bool = False, read: bool = True) -> list
 
 
 def put_to_sleep(file: StoredFile) -> None:
-    control.compress(file.here.database, file.here.objects, file.claims, file.file_id)
+    control.compress(file.here.acting_for(file.claims), file.file_id)
 
 
 def as_owner(file: StoredFile, statement: str, *values: object) -> None:
@@ -145,9 +145,9 @@ def test_a_shell_that_does_not_fit_is_made_good(file: StoredFile, statement: str
 
 def test_a_sample_is_read_and_a_bad_file_in_it_found(installation: Installation) -> None:
     files = [store_file(installation, f"number {number}") for number in range(3)]
-    assert verify_sample(installation.database, installation.objects, 2).files == 2
+    assert verify_sample(installation.context, 2).files == 2
     _spoil(files[1], files[1].key)
-    found = verify_sample(installation.database, installation.objects)
+    found = verify_sample(installation.context)
     assert (found.files, [finding.subject for finding in found.findings]) == (3, [files[1].file_id])
 
 
@@ -164,7 +164,7 @@ def test_looking_on_while_files_change_their_states_finds_nothing(installation: 
 
 def audit(here: Installation, hours: float = 0.0, *, dry_run: bool = False) -> OrphanReport:
     settings = here.settings.model_copy(update={"orphan_grace_hours": hours})
-    return audit_objects(here.database, here.objects, settings, dry_run=dry_run)
+    return audit_objects(here.context.using(settings=settings), dry_run=dry_run)
 
 
 def test_objects_that_nothing_names_are_removed_and_all_others_stay(installation: Installation) -> None:
@@ -196,7 +196,7 @@ def test_an_audit_is_bounded_and_goes_on_where_it_stopped(installation: Installa
     for _ in range(3):
         installation.objects.put(durable_key("bob", (), uuid4(), uuid4()), [b"x"])
     settings = installation.settings.model_copy(update={"orphan_grace_hours": 0})
-    reports = [audit_objects(installation.database, installation.objects, settings, limit=2) for _ in range(2)]
+    reports = [audit_objects(installation.context.using(settings=settings), limit=2) for _ in range(2)]
     assert [(report.removed, report.finished) for report in reports] == [(2, False), (1, True)]
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.index.caches import kept_of
-from neurigraph_pipelines.retrieval.query.prefetch import is_awaited, prefetch
+from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.locks import wait_until_locked
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows
 
 CHAIN = ("One", "Two", "Three", "Four", "Five")
 
@@ -28,13 +28,13 @@ def claims(shared_installation: Installation) -> Claims:
     user, claims = new_user(here)
     for text in ("#One first", *(f"#{name} next @{before}:after" for before, name in pairwise(CHAIN))):
         converse(here, claims, text)
-        ingest(plain_adapters(here), here.settings, user)
+        ingest(plain_context(here), user)
     return claims
 
 
 def ask(here: Installation, claims: Claims, text: str) -> int:
     settings = here.settings.model_copy(update={"answer_cache_entries": 0})
-    return search(here.database, WordEmbedder(), settings, claims, Question(text, limit=1)).warmed
+    return phase_one(here.database, WordEmbedder(), settings, claims, Question(text, limit=1)).warmed
 
 
 def staged(here: Installation, claims: Claims) -> set[str]:
@@ -92,24 +92,24 @@ def test_what_is_brought_in_is_not_read_again(shared_installation: Installation,
             "WHERE g.user_id = %s AND g.node_name = 'Two'",
             [claims.user_id],
         ).fetchall()
-    layers = kept_of(here.database).layers
-    kept = layers.get(two["node_id"], two["version"], "words")
+    layers = caches_of(here.database).layers
+    kept = layers.get(two["node_id"], (two["version"], "words"))
     assert kept is not None
     ask(here, claims, "Two")
-    assert layers.get(two["node_id"], two["version"], "words") is kept
+    assert layers.get(two["node_id"], (two["version"], "words")) is kept
     assert prefetch(here.database, here.settings.model_copy(update={"layer_cache_mb": 0}), claims) == 0
 
 
 def test_what_was_staged_is_brought_in_once(shared_installation: Installation, claims: Claims) -> None:
     here = shared_installation
-    assert not is_awaited(here.database, claims)
+    assert not is_prefetch_due(here.database, claims)
     ask(here, claims, "One")
-    assert is_awaited(here.database, claims)
+    assert is_prefetch_due(here.database, claims)
     assert prefetch(here.database, here.settings, claims) == 3
     ask(here, claims, "One")
-    assert not is_awaited(here.database, claims), "nothing new was staged"
+    assert not is_prefetch_due(here.database, claims), "nothing new was staged"
     ask(here, claims, "Five")
-    assert is_awaited(here.database, claims)
+    assert is_prefetch_due(here.database, claims)
 
 
 def test_an_answer_does_not_wait_for_what_it_leaves_behind(shared_installation: Installation, claims: Claims) -> None:

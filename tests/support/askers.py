@@ -9,7 +9,7 @@ from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.model import Claims, NodeType, SubjectType
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, plain_adapters, rows
+from tests.support.memories import converse, ingest, plain_context, rows
 from tests.support.two_users import World
 
 
@@ -63,7 +63,7 @@ def share(world: World) -> AskedGraph:
     converse(installation, alice, "#Family The family met at the harbour.")
     converse(installation, alice, "#Assistant/Notes The persona keeps a zeppelin.")
     converse(installation, alice, "#Assistant The persona speaks of marigolds.")
-    ingest(plain_adapters(installation), installation.settings)
+    ingest(plain_context(installation))
     nodes = _nodes(world)
     askers = {"persona": _asker(installation, alice, SubjectType.PERSONA, str(assistant))}
     grants = {}

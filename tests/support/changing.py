@@ -39,7 +39,9 @@ class Memory:
 
     def revise(self, revision: Revision, expected_delta: UUID | None = None) -> Delta:
         """Revise it; gives the newest delta."""
-        revise(self.here.database, self.embedder, self.claims, self.record_id, revision, expected_delta)
+        revise(
+            self.here.acting_for(self.claims).using(embedder=self.embedder), self.record_id, revision, expected_delta
+        )
         return self.deltas[0]
 
     def supersede(self, by: UUID | None, expected_delta: UUID | None = None) -> Delta:

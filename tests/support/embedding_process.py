@@ -17,11 +17,11 @@ from tests.support.vectors import NamedEmbedder, with_embedder
 def main() -> None:
     task, *model = sys.argv[1:]
     with Installation() as installation:
-        adapters = with_embedder(installation, NamedEmbedder(model[0])) if model else installation.adapters
+        context = with_embedder(installation, NamedEmbedder(model[0])) if model else installation.context
         if task == "heal":
-            heal_pending(adapters, installation.settings)
+            heal_pending(context)
         else:
-            reembed(adapters, None, datetime.now(UTC) + timedelta(days=1))
+            reembed(context, None, datetime.now(UTC) + timedelta(days=1))
 
 
 if __name__ == "__main__":

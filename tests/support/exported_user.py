@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from neurigraph_pipelines.errors import TransientError
@@ -13,11 +13,11 @@ from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
 from neurigraph_pipelines.portability.archive import new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.restore import Restored, restore_user
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
-from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_adapters
+from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
 
 QUESTIONS = (
     "What did Dave say about the harbour?",
@@ -41,39 +41,39 @@ class Source:
     report: Exported
 
     def ask(self, there: Installation, question: str) -> Answer:
-        return search(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
+        return phase_one(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
 
 
 def export(here: Installation, user: User, target: Path) -> Exported:
     report = Exported()
     with new_archive(target) as archive:
-        for _ in export_user(here.database, here.objects, user.user_id, archive, report):
+        for _ in export_user(here.context, user.user_id, archive, report):
             pass
     return report
 
 
 def restore(there: Installation, path: Path, slug: str) -> Restored:
     with open_archive(path) as archive:
-        return restore_user(there.database, there.objects, archive, slug, lambda _: None)
+        return restore_user(there.context, archive, slug, lambda _: None)
 
 
 def exported_user(here: Installation, folder: Path) -> Source:
     """Make one, with its exports in a folder."""
     user, claims = new_user(here, "exporter")
-    adapters = plain_adapters(here)
+    context = plain_context(here)
     converse(here, claims, "#Family/Dave Dave sails from the harbour.", "@Ana:sister How nice, Ünïcødé 🚲.", hours=1)
-    ingest(adapters, here.settings, user)
+    ingest(context, user)
     converse(here, claims, "#Family/Ana Ana cooked soup. @Dave:brother", "The red bicycle:\n\t\\N \\.", hours=2)
-    ingest(adapters, here.settings, user)
+    ingest(context, user)
     converse(here, claims, "#Family/Ana Ana sings.", hours=3)
-    ingest(replace(adapters, embedder=WordEmbedder(fault=TransientError("no network"))), here.settings, user)
+    ingest(context.using(embedder=WordEmbedder(fault=TransientError("no network"))), user)
     file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))
     file.age(here.settings.dormancy_days + 1)
-    sweep_dormant(here.database, here.objects, here.settings)
+    sweep_dormant(here.context)
     converse(here, claims, "Not finished yet.", external_id="open", ended=False)
     once = here.settings.model_copy(update={"max_attempts": 1})
     converse(here, claims, "This is REFUSED.", external_id="refused")
-    ingest(adapters, once, user)
+    ingest(context.using(settings=once), user)
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."])
     with here.database.owner() as tx:
         tx.execute(
@@ -89,7 +89,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
         remember(tx, user.user_id, [candidate])
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
-    search(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
+    phase_one(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
     here.database.wait_for_background()
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")

@@ -17,7 +17,7 @@ def fail(installation: Installation, user: User, *external_ids: str) -> list[Fai
     """Put conversations in, claim them, and let each fail for good."""
     for external_id in external_ids:
         end_conversation(installation, user, external_id, "We chose the copper gutters.", "For the boathouse.")
-    detect(installation.database, installation.settings)
+    detect(installation.context)
     give_up(installation)
     with installation.database.pipeline() as tx:
         return list_failures(tx, user.user_id)
@@ -25,12 +25,12 @@ def fail(installation: Installation, user: User, *external_ids: str) -> list[Fai
 
 def give_up(installation: Installation) -> None:
     """Claim what is due, and fail it for good."""
-    database, settings = installation.database, installation.settings
-    batch = triggers.lease_due(database, settings, "tests")
+    database = installation.database
+    batch = triggers.lease_due(installation.context, "tests")
     assert batch is not None
     for ref in triggers.segments_of(database, batch.batch_id):
         failure = ItemFailure(ref.trigger_id, "summarize", ERROR, transient=False)
-        assert triggers.give_back(database, settings, batch.batch_id, failure, ref.attempts) == "failed"
+        assert triggers.give_back(installation.context, batch.batch_id, failure, ref.attempts) == "failed"
 
 
 def state_of(installation: Installation, failure: Failure) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, node_rows, plain_adapters, rows, stored
+from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def store_file(here: Installation, *contents: str, user: tuple[User, Claims] | N
     """A conversation that was just stored, of a new user unless one is given."""
     owner, claims = user or new_user(here)
     converse(here, claims, *(contents or ("#Notes Hello.", "A message of some words. " * 200)))
-    (record,) = stored(ingest(plain_adapters(here), here.settings, owner))
+    (record,) = stored(ingest(plain_context(here), owner))
     file_id = file_of_record(here.database, claims, record.record_id)
     with here.database.agent(claims) as tx:
         place = locate(tx, file_id)

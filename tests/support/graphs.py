@@ -13,8 +13,8 @@ from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.corpus import counted, held
 from tests.support.memories import (
@@ -23,7 +23,7 @@ from tests.support.memories import (
     ingest,
     new_user,
     node_rows,
-    plain_adapters,
+    plain_context,
     rows,
     schemas_of,
     stored,
@@ -41,7 +41,7 @@ class Graph:
     def remember(self, *memories: str) -> list[UUID]:
         """Store memories, each a text such as ``#Family/Dave He likes boats.``; gives their records in order."""
         sources = [converse(self.here, self.claims, memory) for memory in memories]
-        done = ingest(plain_adapters(self.here), self.here.settings, self.user)
+        done = ingest(plain_context(self.here), self.user)
         results = stored(done)
         assert len(results) == len(memories), done
         found = rows(
@@ -92,12 +92,14 @@ class Graph:
 
     def find(self, word: str) -> dict[UUID, str]:
         """What a search for a word finds, and where."""
-        answer = search(self.here.database, WordEmbedder(), self.here.settings, self.claims, Question(word, limit=50))
+        answer = phase_one(
+            self.here.database, WordEmbedder(), self.here.settings, self.claims, Question(word, limit=50)
+        )
         return {UUID(hit["record_id"]): hit["node_path"].partition("/")[2] for hit in answer.hits}
 
     def check(self) -> None:
         """Everything that follows from the records and the nodes is as it would be if they had been made so."""
-        assert verify(self.here.database, self.here.objects, user_id=self.user.user_id).findings == []
+        assert verify(self.here.context, user_id=self.user.user_id).findings == []
         assert counted(self.here, self.user) == held(self.here, self.user)
         self._check_objects()
         nodes = rows(self.here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s", self.user.user_id)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.batch import run_due
@@ -38,8 +39,6 @@ from neurigraph_pipelines.model import (
     Statement,
     Summary,
 )
-from neurigraph_pipelines.ports import Adapters
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.model_rules import embed_text
@@ -127,9 +126,9 @@ def _step(name: str) -> NodeProposal:
     return NodeProposal(name.replace("_", " "), kind, 0.9, f"About {name}.")
 
 
-def plain_adapters(installation: Installation) -> Adapters:
+def plain_context(installation: Installation) -> Context:
     """The installation's database, objects and token counter, with the plain models."""
-    return Adapters(installation.database, installation.objects, PlainModel(), WordEmbedder(), installation.tokens)
+    return installation.context.using(language_model=PlainModel(), embedder=WordEmbedder())
 
 
 def evidence(
@@ -181,7 +180,7 @@ def converse(
         title=external_id,
         ended_at=START + timedelta(hours=hours) if ended else None,
     )
-    inbox = Inbox(installation.tokens, installation.settings)
+    inbox = Inbox(installation.context)
     with installation.database.agent(claims) as tx:
         inbox.add_conversation(tx, claims.user_id, conversation)
         row = tx.execute("SELECT source_id FROM neurigraph.sources WHERE external_id = %s", [external_id]).fetchone()
@@ -190,9 +189,9 @@ def converse(
     return source_id
 
 
-def ingest(adapters: Adapters, settings: Settings, user: User | None = None) -> list[BatchResult]:
+def ingest(context: Context, user: User | None = None) -> list[BatchResult]:
     """Store what has ended until nothing is due, of one user or of all."""
-    return list(run_due(adapters, settings, "test", user.user_id if user is not None else None))
+    return list(run_due(context, "test", user.user_id if user is not None else None))
 
 
 def stored(results: Sequence[BatchResult]) -> list[Committed]:

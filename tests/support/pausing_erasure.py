@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID
 
 from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.model import Claims
@@ -40,11 +42,13 @@ MOMENTS = [
 def main() -> None:
     url, secret, folder, user_id, kind, subject_id, moment, occurrence = sys.argv[1:]
     moments = Moments(moment, int(occurrence))
+    parts = SimpleNamespace(
+        settings=Settings.model_validate({}),
+        database=PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.erasures"),
+        objects=PausingStore(LocalObjectStore(Path(folder)), moments),
+    )
     forget(
-        PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.erasures"),
-        PausingStore(LocalObjectStore(Path(folder)), moments),
-        Settings.model_validate({}),
-        Claims.of_user(UUID(user_id)),
+        Context(parts, Claims.of_user(UUID(user_id))),
         Subject(SubjectKind(kind), UUID(subject_id)),
         through="tests",
     )

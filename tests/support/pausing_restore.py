@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.portability.archive import open_archive
 from neurigraph_pipelines.portability.restore import restore_user
 from resources.postgres.database import PostgresDatabase
@@ -19,8 +21,9 @@ from tests.support.pausing_run import Moments, PausingStore
 def main() -> None:
     url, secret, objects, archive, slug, occurrence = sys.argv[1:]
     store = PausingStore(LocalObjectStore(Path(objects)), Moments("durable object written", int(occurrence)))
+    parts = SimpleNamespace(database=PostgresDatabase(url, Secret(secret)), objects=store)
     with open_archive(Path(archive)) as opened:
-        restore_user(PostgresDatabase(url, Secret(secret)), store, opened, slug, lambda _: None)
+        restore_user(Context(parts), opened, slug, lambda _: None)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Run as ``python -m tests.support.pausing_run URL SECRET OBJECTS USER_ID MOMENT OCCURRENCE``; prints ``paused`` when it
 gets there. With the moment ``never`` it goes to its end, unless a text says DEADLY: it takes the process with it, as
-the kernel does when memory runs out. The adapters are the real ones behind wrappers that implement the same ports.
+the kernel does when memory runs out. The context are the real ones behind wrappers that implement the same ports.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 from uuid import UUID
 
@@ -22,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Keywords, Outline, Placement, Segment, StoredObject, Summary
-from neurigraph_pipelines.ports import Adapters, Database, ObjectStore, Transaction
+from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 from resources.storage.local import LocalObjectStore
@@ -141,15 +143,15 @@ class PausingDatabase(DatabaseBetween):
 def main() -> None:
     url, secret, objects, user_id, moment, occurrence = sys.argv[1:]
     moments = Moments(moment, int(occurrence))
-    adapters = Adapters(
-        PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.delta_log"),
-        PausingStore(LocalObjectStore(Path(objects)), moments),
-        PausingModel(moments),
-        PausingEmbedder(moments),
-        EstimatedCounter(),
+    parts = SimpleNamespace(
+        settings=Settings.model_validate({}).model_copy(update={"claim_lease_seconds": LEASE_SECONDS}),
+        database=PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.delta_log"),
+        objects=PausingStore(LocalObjectStore(Path(objects)), moments),
+        language_model=PausingModel(moments),
+        embedder=PausingEmbedder(moments),
+        tokens=EstimatedCounter(),
     )
-    settings = Settings.model_validate({}).model_copy(update={"claim_lease_seconds": LEASE_SECONDS})
-    for _ in run_due(adapters, settings, "doomed", UUID(user_id)):
+    for _ in run_due(Context(parts), "doomed", UUID(user_id)):
         pass
 
 

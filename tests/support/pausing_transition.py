@@ -1,16 +1,18 @@
 """A step in the life of a file that stops for ever at a chosen moment, for whoever wants to kill it there.
 
 Run as ``python -m tests.support.pausing_transition URL SECRET OBJECTS USER_ID FILE_ID STEP MOMENT OCCURRENCE``; prints
-``paused`` when it gets there. The steps are the real ones, over the pausing adapters of ``pausing_run``.
+``paused`` when it gets there. The steps are the real ones, over the pausing context of ``pausing_run``.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID
 
 from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant, sweep_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
@@ -49,15 +51,16 @@ def main() -> None:
     settings = Settings.model_validate({}).model_copy(update={"rehydration_lease_seconds": LEASE_SECONDS})
     user_id, file_id = UUID(user), UUID(file)
     claims = Claims.of_user(user_id)
+    context = Context(SimpleNamespace(database=database, objects=objects, settings=settings), claims)
     if step == "compress":
-        control.compress(database, objects, claims, file_id)
+        control.compress(context, file_id)
     elif step == "open":
         open_file(database, objects, settings, claims, file_id)
     elif step == "stuck":
         revert_stuck(database, user_id=user_id)
     else:
         sweep = {"dormant": sweep_dormant, "expired": sweep_expired}[step]
-        sweep(database, objects, settings, user_id=user_id)
+        sweep(context, user_id=user_id)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class ProvingGround:
 
     def end(self, user: User, sources: Sequence[UUID]) -> None:
         """End conversations all at once, so that one look finds them all."""
-        inbox = Inbox(self.installation.tokens, self.installation.settings)
+        inbox = Inbox(self.installation.context)
         with self.installation.database.agent(Claims.of_user(user.user_id)) as tx:
             for source_id in sources:
                 inbox.end(tx, SourceKind.CONVERSATION, source_id)

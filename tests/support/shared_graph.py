@@ -12,7 +12,7 @@ from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, new_user, plain_adapters, rows
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 
 SECRET_WORDS = ("Zanzibar", "trout", "Ottilie")
 """Said only where the persona does not see it: in a sibling, beside and above, and by whom."""
@@ -91,7 +91,7 @@ def new_shared_graph(installation: Installation) -> SharedGraph:
         "#Work Zanzibar is where the yearly meeting of all teams will be.",
         "#Work/Marketing The campaign for Zanzibar begins in May. @Dave:customer",
     )
-    ingest(plain_adapters(installation), installation.settings, owner)
+    ingest(plain_context(installation), owner)
     with installation.database.agent(owners) as tx:
         work = find_node(tx, owner.user_id, "Work")
     persona = sharing.add_node(installation.database, owners, work, "Legal", node_type=NodeType.PERSONA)
@@ -101,5 +101,5 @@ def new_shared_graph(installation: Installation) -> SharedGraph:
         "#Work/Legal The lawyers sit on the second floor.",
         "#Work/Legal/Contracts The contract with Acme ends in June. @Dave:signatory @Marketing:client",
     )
-    ingest(plain_adapters(installation), installation.settings, owner)
+    ingest(plain_context(installation), owner)
     return SharedGraph(installation, owner, owners, persona, Claims(str(persona), "persona", owner.user_id))

@@ -18,7 +18,7 @@ from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import url_for_role
 from tests.conftest import SECRET
-from tests.support.memories import converse, ingest, new_user, plain_adapters, schemas_of
+from tests.support.memories import converse, ingest, new_user, plain_context, schemas_of
 
 NODE_TABLES = ("metadata_records", "file_manifest", "passages")
 # The journal of migrations: nobody but the owner has any right on it.
@@ -70,7 +70,7 @@ def new_world(installation: Installation) -> World:
         user, claims = new_user(installation, slug)
         converse(installation, claims, f"#Family/{friend} I met {friend}.", "How nice.", "@Ana:sister @Dave:friend")
         users.append((user, claims))
-    ingest(plain_adapters(installation), installation.settings)
+    ingest(plain_context(installation))
     (alice, alices), (bob, bobs) = users
     return World(
         installation,

@@ -6,7 +6,6 @@ import hashlib
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -14,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.records import Committed
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
-from neurigraph_pipelines.ports import Adapters, Embedder
+from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 
 
@@ -59,14 +59,14 @@ class UnreachableEmbedder(NamedEmbedder):
         raise TransientError(f"{self.model} could not be reached")
 
 
-def with_embedder(installation: Installation, embedder: Embedder) -> Adapters:
-    """The adapters of an installation, with another embedder."""
-    return replace(installation.adapters, embedder=embedder)
+def with_embedder(installation: Installation, embedder: Embedder) -> Context:
+    """The context of an installation, with another embedder."""
+    return installation.context.using(embedder=embedder)
 
 
 def end_conversation(installation: Installation, user: User, external_id: str, *contents: str) -> None:
     """Put a whole conversation into the inbox."""
-    inbox = Inbox(installation.tokens, installation.settings)
+    inbox = Inbox(installation.context)
     messages = tuple(
         NewMessage(Role.USER, content, author="Bob", external_id=f"{external_id}-{number}")
         for number, content in enumerate(contents, start=1)
@@ -77,15 +77,15 @@ def end_conversation(installation: Installation, user: User, external_id: str, *
         inbox.end(tx, SourceKind.CONVERSATION, source_id)
 
 
-def store(installation: Installation, adapters: Adapters) -> list[Committed]:
+def store(installation: Installation, context: Context) -> list[Committed]:
     """Run the pipeline until nothing is due."""
-    return [record for result in run_due(adapters, installation.settings, "tests") for record in result.stored]
+    return [record for result in run_due(context, "tests") for record in result.stored]
 
 
 def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Answer:
     """A question of the user's, with all components of the scores."""
     question = Question(query, explain=True)
-    return search(installation.database, embedder, installation.settings, Claims.of_user(user.user_id), question)
+    return phase_one(installation.database, embedder, installation.settings, Claims.of_user(user.user_id), question)
 
 
 def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:

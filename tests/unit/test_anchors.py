@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -14,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.query.anchors import INDEXED_COST, Anchor, Bounds, choose, lead
+from neurigraph_pipelines.retrieval.query.evidence import Evidence, GraphView, QueryEmbedding
+from neurigraph_pipelines.retrieval.query.node_scores import Bounds, score_nodes
+from neurigraph_pipelines.retrieval.query.select import INDEXED_COST, Anchor, select_nodes
 
 OPEN = Bounds(within=None, nodes=50, passages=5_000, records=10)
 
@@ -77,21 +78,27 @@ class Said:
     route: Sequence[float] | None = None
 
     @property
-    def evidence(self) -> dict[str, Any]:
-        """The part of a row of ``neurigraph.evidence`` that speaks for nodes."""
+    def content_bytes(self) -> bytes | None:
+        """The column ``content`` of ``neurigraph.evidence``."""
         content = b"".join(
             struct.pack(">i16si", lexeme, node_id(place).bytes, passages)
             for lexeme, nodes in enumerate(self.content, 1)
             for place, passages in nodes.items()
         )
+        return content or None
+
+    @property
+    def word_bytes(self) -> bytes | None:
+        """The column ``words`` of ``neurigraph.evidence``."""
         words = b"".join(node_id(place).bytes + struct.pack(">f", score) for place, score in self.words.items())
-        return {"content": content or None, "words": words or None}
+        return words or None
 
 
 def anchors(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[Anchor]:
     route = np.array(said.route, np.float32) if said.route is not None else None
-    leads = lead(shells, said.query, said.begins, route, bounds)
-    return choose(shells, leads, said.evidence, np.array(said.rarities), bounds)
+    scores = score_nodes(shells, said.query, said.begins, route, bounds)
+    view = GraphView(shells, (), QueryEmbedding(said.query), False, bounds, scores)
+    return select_nodes(Evidence(view, (), np.array(said.rarities), said.content_bytes, said.word_bytes))
 
 
 def places(shells: Shells, said: Said, bounds: Bounds = OPEN) -> list[int]:

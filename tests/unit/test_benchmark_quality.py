@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.measure import DEPTHS, WORDS, recalls
-from benchmarks.quality.questions import CATEGORIES, Asked, Sample, locomo, qmsum, together
+from benchmarks.quality.questions import CATEGORIES, LabelledQuestion, Sample, locomo, qmsum, together
 from benchmarks.ranking import fuse_by_rank
 from neurigraph_pipelines.model import NewConversation, NewMessage, Role
 
@@ -20,7 +20,7 @@ def sample(*words: int) -> Sample:
 
 def test_recall_counts_evidence_at_each_depth_and_within_the_words() -> None:
     given = sample(WORDS - 1, 1, 1, *[1] * 20)
-    asked = Asked("?", frozenset({"m1", "m2"}), "any")
+    asked = LabelledQuestion("?", frozenset({"m1", "m2"}), "any")
     assert DEPTHS == (1, 5, 10, 20)
     assert recalls(["m1", "m3", "m2"], asked, given) == (0.5, 1.0, 1.0, 1.0, 1.0)
     assert recalls(["m0", "m1", "m2"], asked, given) == (0.0, 1.0, 1.0, 1.0, 0.5)
@@ -50,7 +50,10 @@ def test_questions_come_with_evidence_that_is_there(data_folder: Path) -> None:
 @pytest.mark.parametrize("messages", [1, 3, 4, 9])
 def test_a_beginning_asks_only_what_it_can_answer(messages: int) -> None:
     first, second = sample(1, 1, 1).conversations[0], sample(1, 1, 1, 1, 1, 1).conversations[0].messages[3:]
-    questions = (Asked("early", frozenset({"m0"}), "any"), Asked("late", frozenset({"m0", "m3"}), "any"))
+    questions = (
+        LabelledQuestion("early", frozenset({"m0"}), "any"),
+        LabelledQuestion("late", frozenset({"m0", "m3"}), "any"),
+    )
     beginning = Sample("both", (first, NewConversation("more", second)), questions).beginning(messages)
     assert list(beginning.messages) == [f"m{i}" for i in range(min(messages, 6))]
     assert [asked.text for asked in beginning.questions] == (["early", "late"] if messages > 3 else ["early"])

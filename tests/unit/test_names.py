@@ -225,8 +225,8 @@ def test_what_is_taken_over_is_the_same_as_what_is_made_anew(data: st.DataObject
     for query in data.draw(st.lists(edited(lists[-1] + lists[0]), min_size=1, max_size=4)):
         lexemes = query.lower().split()
         assert names.named(query, lexemes) == anew.named(query, lexemes)
-    assert names.are_called(lists[-1])
-    assert names.are_called(lists[0]) is (lists[0] == lists[-1])
+    assert names.has_names(lists[-1])
+    assert names.has_names(lists[0]) is (lists[0] == lists[-1])
 
 
 def test_what_is_nobodys_any_more_is_named_no_more() -> None:

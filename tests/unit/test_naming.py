@@ -90,7 +90,7 @@ def test_slugs_are_never_empty_and_plain(name: str) -> None:
     assert re.fullmatch(r"[a-z0-9_]+", slug(name))
 
 
-def test_the_schema_of_the_specification() -> None:
+def test_schema_name_joins_path() -> None:
     assert schema_name("bob", ("Family", "Siblings", "Sister", "Dave")) == "bob_family_siblings_sister_dave"
 
 

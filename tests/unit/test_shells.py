@@ -50,7 +50,7 @@ def row_of(
 
 def test_an_edge_is_one_from_both_of_its_ends() -> None:
     shells = Shells(row_of(edges=[(1, 2), (3, 1)]))
-    assert [shells.beside(number) for number in range(5)] == [[], [2, 3], [1], [1], []]
+    assert [shells.neighbours(number) for number in range(5)] == [[], [2, 3], [1], [1], []]
 
 
 def test_two_steps_and_no_third() -> None:
@@ -69,7 +69,7 @@ def test_a_cycle_ends() -> None:
 def test_an_edge_to_a_node_that_is_not_told_of_is_none() -> None:
     shells = Shells(row_of(edges=[(1, 17), (17, 2), (3, 4)]))
     assert shells.around(range(3), 2) == {0, 1, 2}
-    assert shells.beside(3) == [4]
+    assert shells.neighbours(3) == [4]
 
 
 @given(edges=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
@@ -78,7 +78,7 @@ def test_any_edges(edges: list[tuple[int, int]]) -> None:
     known = [(one, other) for one, other in edges if one < len(FEW) and other < len(FEW)]
     for number in range(len(FEW)):
         beside = [other for one, other in known if one == number] + [one for one, other in known if other == number]
-        assert sorted(shells.beside(number)) == sorted(beside)
+        assert sorted(shells.neighbours(number)) == sorted(beside)
 
 
 def test_names_are_taken_over_where_they_are_the_same() -> None:
@@ -121,9 +121,9 @@ def test_where_a_node_stands() -> None:
 
 def test_likeness_of_centroids() -> None:
     shells = Shells(row_of())
-    like = shells.likeness(np.array([0.0, 3.0, 0.0], np.float32), 50)
+    like = shells.cosines(np.array([0.0, 3.0, 0.0], np.float32), 50)
     assert like == pytest.approx([number / np.hypot(1, number) for number in range(5)], abs=1e-3)
-    assert np.isnan(shells.likeness(np.zeros(3, np.float32), 50)).all()
+    assert np.isnan(shells.cosines(np.zeros(3, np.float32), 50)).all()
 
 
 def test_a_graph_without_nodes() -> None:

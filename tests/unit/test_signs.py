@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.index.sign_hash import Signs, estimates
-from neurigraph_pipelines.retrieval.query.ranking import EXACT_PASSAGES, Asked, Ranked, rank
-from tests.unit.test_metadata_layer import NOTHING, passage
+from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
+from neurigraph_pipelines.retrieval.query.rank import Ranked, RankingQuery, rank
+from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
+from tests.unit.test_metadata_layer import NOTHING, passage, record
 
 DIMENSIONS = 96
 OF_RECORD = 100
@@ -43,13 +44,15 @@ def row_of(first: int, vectors: NDArray[np.float32], present: int) -> dict[str, 
         "model": "words",
         "horizon": 700,
         "present": b"".join(UUID(int=n + 1).bytes + struct.pack(">ii", OF_RECORD, 1) for n in range(present)),
-        "records": b"".join(one.bytes + struct.pack(">ddi", 5.0, 7.0, 1) for one in ids),
-        "shown": ['{"source": {}}' for _ in ids],
+        "records": b"".join(record(one) for one in ids),
+        "titles": ["" for _ in ids],
+        "summaries": ["" for _ in ids],
+        "file_states": [None for _ in ids],
         "source_names": [None for _ in ids],
         "source_kinds": ["conversation" for _ in ids],
         "superseded": [None for _ in ids],
         "record_lexemes": ["" for _ in ids],
-        "summaries": b"".join(bytes(4 + 4 * RECORD_DIMENSIONS) for _ in ids),
+        "summary_vectors": b"".join(bytes(4 + 4 * RECORD_DIMENSIONS) for _ in ids),
         "passages": b"".join(passage(one, seq, seq, 0) for one in ids for seq in seqs),
         "authors": [None for _ in range(len(vectors))],
         "external_ids": [None for _ in range(len(vectors))],
@@ -62,13 +65,13 @@ def vectors() -> NDArray[np.float32]:
     return vectors_of(EXACT_PASSAGES + 1_000, 1)
 
 
-def asked(vector: NDArray[np.float32], **more: Any) -> Asked:
-    return Asked({}, 50.0, limit=10, message_limit=10, passage_vector=vector, **more)
+def asked(vector: NDArray[np.float32], **more: Any) -> RankingQuery:
+    return RankingQuery({}, 50.0, limit=10, message_limit=10, passage_vector=vector, **more)
 
 
 def test_the_nearest_are_among_those_whose_estimate_is_highest(vectors: NDArray[np.float32]) -> None:
     for kind in (0, 1):
-        signs = Signs.of(vectors[:, kind])
+        signs = SignHashes.of(vectors[:, kind])
         for question in vectors_of(30, 2)[:, 0]:
             estimate, exact = estimates([signs], question), np.vecdot(vectors[:, kind], question)
             assert np.corrcoef(estimate, exact)[0, 1] > 0.5
@@ -80,7 +83,7 @@ def test_the_nearest_are_among_those_whose_estimate_is_highest(vectors: NDArray[
 def test_signs_of_several_are_estimated_as_each_by_itself(vectors: NDArray[np.float32]) -> None:
     """Each from its own middle, with its own spread."""
     parts = np.split(vectors[:, 0], [1, 700, 701])
-    signs = [Signs.of(part + shift) for part, shift in zip(parts, range(4), strict=True)]
+    signs = [SignHashes.of(part + shift) for part, shift in zip(parts, range(4), strict=True)]
     question = vectors_of(1, 2)[0, 0]
     together = estimates(signs, question)
     assert together == pytest.approx(np.concatenate([estimates([one], question) for one in signs]), abs=1e-6)
@@ -88,7 +91,7 @@ def test_signs_of_several_are_estimated_as_each_by_itself(vectors: NDArray[np.fl
 
 
 def test_signs_grow_with_their_vectors(vectors: NDArray[np.float32]) -> None:
-    whole, stays = Signs.of(vectors[:, 0]), np.arange(len(vectors)) % 3 > 0
+    whole, stays = SignHashes.of(vectors[:, 0]), np.arange(len(vectors)) % 3 > 0
     added = vectors_of(7, 3)[:, 0]
     grown = whole.joined(stays, added)
     assert grown is not None
@@ -107,19 +110,19 @@ def test_signs_grow_with_their_vectors(vectors: NDArray[np.float32]) -> None:
 def layer_of(vectors: NDArray[np.float32]) -> MetadataLayer:
     """One that was used twice."""
     layer = MetadataLayer(row_of(0, vectors, len(vectors) // OF_RECORD))
-    layer.take_signs()
-    assert layer.signs is not None
+    layer.compute_sign_hashes()
+    assert layer.sign_hashes is not None
     return layer
 
 
-def compared(layers: Sequence[MetadataLayer], question: Asked) -> list[Ranked]:
+def compared(layers: Sequence[MetadataLayer], question: RankingQuery) -> list[Ranked]:
     """The messages that are found if every vector is compared."""
-    signs = [layer.signs for layer in layers]
+    signs = [layer.sign_hashes for layer in layers]
     for layer in layers:
-        layer.signs = None
+        layer.sign_hashes = None
     _, messages = rank(layers, [0.0] * len(layers), question)
     for layer, its in zip(layers, signs, strict=True):
-        layer.signs = its
+        layer.sign_hashes = its
     return messages
 
 
@@ -159,16 +162,16 @@ def test_few_passages_are_all_compared(vectors: NDArray[np.float32]) -> None:
 
 def test_signs_of_a_layer_that_grows(vectors: NDArray[np.float32]) -> None:
     small = MetadataLayer(row_of(0, vectors[:EXACT_PASSAGES], EXACT_PASSAGES // OF_RECORD))
-    assert small.signs is None, "of one that is used but once they cost more than they save"
-    small.take_signs()
+    assert small.sign_hashes is None, "of one that is used but once they cost more than they save"
+    small.compute_sign_hashes()
     records = len(vectors) // OF_RECORD
     big = small.updated(row_of(EXACT_PASSAGES // OF_RECORD, vectors[EXACT_PASSAGES:], records))
     assert big is not None
-    assert big.signs is not None
-    assert big.signs.words.shape[-1] == big.passages == len(vectors)
-    kept = big.signs
-    big.take_signs()
-    assert big.signs is kept, "they are taken once"
+    assert big.sign_hashes is not None
+    assert big.sign_hashes.words.shape[-1] == big.passages == len(vectors)
+    kept = big.sign_hashes
+    big.compute_sign_hashes()
+    assert big.sign_hashes is kept, "they are taken once"
     more = vectors_of(OF_RECORD, 5)
     bigger = big.updated(row_of(records, more, records + 1))
     assert bigger is not None
@@ -176,5 +179,5 @@ def test_signs_of_a_layer_that_grows(vectors: NDArray[np.float32]) -> None:
         _, messages = rank([bigger], [0.0], asked(more[17, kind]))
         assert messages[0].row == len(vectors) + 17
     empty = MetadataLayer(row_of(0, vectors[:0], 0))
-    empty.take_signs()
-    assert empty.signs is None
+    empty.compute_sign_hashes()
+    assert empty.sign_hashes is None
