@@ -86,7 +86,7 @@ def test_a_file_that_stays_awake_is_said(file: StoredFile, ask: Ask) -> None:
 def test_a_file_that_somebody_else_wakes_has_an_exit_code_of_its_own(file: StoredFile, ask: Ask) -> None:
     ask("compress", file.file_id)
     with file.here.database.pipeline() as tx:
-        transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     for command in (("open", file.file_id), ("open", file.file_id, "--wait", "0.1"), ("compress", file.file_id)):
         told = ask(*command, code=entry.REHYDRATING)
         assert told["error"] == "RehydratingError"

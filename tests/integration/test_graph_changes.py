@@ -26,7 +26,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_
 from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.lifecycle import control, transitions
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
 from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
@@ -46,7 +46,7 @@ def content_of(graph: Graph, record_id: UUID) -> bytes:
     return open_file(here.database, here.objects, here.settings, graph.claims, file_id).content
 
 
-def located(graph: Graph, file_id: UUID) -> FilePlace:
+def located(graph: Graph, file_id: UUID) -> FileLocation:
     with graph.here.database.agent(graph.claims) as tx:
         return locate(tx, file_id)
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_being_woken_is_not_moved(graph: Graph) -> None:
     graph.remember("#Work Numbers of May.")
     control.compress(here.acting_for(graph.claims), file.file_id)
     with here.database.pipeline() as tx:
-        transitions.claim(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     refused(
         RehydratingError,
         lambda: move_records(here.database, graph.claims, [file.row["record_id"]], graph.node("Work")),

@@ -21,7 +21,7 @@ from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
 from neurigraph_pipelines.graph.navigation import tree
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.lifecycle import control, orphans
-from neurigraph_pipelines.lifecycle.dormancy import sweep_awake, sweep_expired
+from neurigraph_pipelines.lifecycle.dormancy import sweep_active, sweep_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.storage_report import storage_report
 from neurigraph_pipelines.lifecycle.verification import verify
@@ -126,7 +126,7 @@ def test_nobody_waits_for_ever_and_nothing_is_lost(installation: Installation) -
         control.touch(here.acting_for(graph.claims), file_id)
 
     def upkeep() -> None:
-        sweep_awake(here.context, user_id=graph.user.user_id)
+        sweep_active(here.context, user_id=graph.user.user_id)
         sweep_expired(here.context)
         revert_stuck(here.database)
         list(storage_report(here.database))

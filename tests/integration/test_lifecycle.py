@@ -45,7 +45,7 @@ def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
 def claim(file: StoredFile) -> None:
     """What a worker does that dies right after."""
     with file.here.database.pipeline() as tx:
-        assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 # The way round
@@ -265,7 +265,7 @@ def test_whoever_comes_second_is_told_when_to_come_again_or_waits(file: StoredFi
     compress(file)
     holder = uuid4()
     with file.here.database.pipeline() as tx:
-        manifest = transitions.claim(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
+        manifest = transitions.begin_rehydration(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
     assert manifest is not None
     with pytest.raises(RehydratingError, match="ask again") as caught:
         file.open()
@@ -288,7 +288,7 @@ def test_a_worker_that_lost_its_lease_changes_nothing(file: StoredFile) -> None:
     here, holder = file.here, uuid4()
     retrieval = CompressionCause.RETRIEVAL
     with here.database.pipeline() as tx:
-        transitions.claim(tx, here.settings, file.place, holder, retrieval)
+        transitions.begin_rehydration(tx, here.settings, file.place, holder, retrieval)
     lapse(file)
     file.open()
     with here.database.pipeline() as tx:
@@ -377,7 +377,7 @@ def test_reverting_waits_for_no_file_that_somebody_holds(file: StoredFile) -> No
     for each in (file, other):
         compress(each)
         with here.database.pipeline() as tx:
-            transitions.claim(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
     first, last = sorted((file, other), key=lambda each: each.file_id)
     with ThreadPoolExecutor(1) as pool, here.database.pipeline() as holder:
         transitions.lock(holder, last.place)

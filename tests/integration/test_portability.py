@@ -193,7 +193,7 @@ def test_who_was_forgotten_comes_back_once_nothing_is_left_to_be_removed(
     with installation.database.owner() as tx:  # as a forgetting leaves it that was cut off
         done = tx.execute(journal, [source.file.key, receipt.erasure_id])
         assert done.rowcount == 1
-    with pytest.raises(ConflictError, match="still being forgotten"):
+    with pytest.raises(ConflictError, match="still being erased"):
         restore(installation, source.zipped, "exporter")
     with installation.database.owner() as tx:
         tx.execute(journal, [None, receipt.erasure_id])
