@@ -161,7 +161,7 @@ def test_only_the_owner_forgets(installation: Installation) -> None:
             for attempt in (erase, planned):
                 with pytest.raises(NotFoundError):
                     attempt(here, other, kind, subject_id)
-    with pytest.raises(InvalidInputError, match="forget the user"):
+    with pytest.raises(InvalidInputError, match="erase the user"):
         erase(here, claims, NODE, user.root_node_id)
     assert rows(here, "SELECT FROM neurigraph.erasures") == []
     erase(here, claims, RECORD, record_id)

@@ -267,7 +267,7 @@ def test_whoever_comes_second_is_told_when_to_come_again_or_waits(file: StoredFi
     with file.here.database.pipeline() as tx:
         manifest = transitions.begin_rehydration(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
     assert manifest is not None
-    with pytest.raises(RehydratingError, match="ask again") as caught:
+    with pytest.raises(RehydratingError, match="try again") as caught:
         file.open()
     assert 0 < caught.value.retry_after_seconds < 10
     with pytest.raises(RehydratingError):
