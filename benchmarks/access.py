@@ -15,8 +15,8 @@ from benchmarks.report import Section, number, spread, table
 from benchmarks.retrieval.synthetic import Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.model import Claims, GrantType, SubjectType
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import Subject, grant
 from neurigraph_pipelines.wiring import Installation
 
@@ -105,9 +105,9 @@ def _grant_everything(installation: Installation, owner: Claims) -> None:
 
 
 def _searcher(installation: Installation, graph: Graph, claims: Claims) -> Callable[[], object]:
-    settings = installation.settings.model_copy(update={"answer_cache_entries": 0})
+    settings = installation.settings.changed(answer_cache_entries=0)
     embedder, questions = SyntheticEmbedder(graph.questions), cycle(graph.questions)
-    return lambda: search(installation.database, embedder, settings, claims, Question(next(questions).text))
+    return lambda: phase_one(installation.database, embedder, settings, claims, Question(next(questions).text))
 
 
 def _reader(installation: Installation, _: Graph, claims: Claims) -> Callable[[], object]:

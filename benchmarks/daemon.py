@@ -19,8 +19,8 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, SourceKind
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.wiring import Installation
 
@@ -97,7 +97,7 @@ class _Application:
         """Return whether a search finds its record."""
         installation = self._installation
         question = Question(f"What did I file under {reference(number_)}?")
-        answer = search(installation.database, installation.embedder, installation.settings, self._claims, question)
+        answer = phase_one(installation.database, installation.embedder, installation.settings, self._claims, question)
         return any(hit["source"]["external_id"] == f"chat-{number_}" for hit in answer.hits)
 
     def store_here(self) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from pgvector import Vector
 
 from neurigraph_pipelines.graph.provisioning import NodeRef, User, resolve_path
-from neurigraph_pipelines.model import RECORD_DIMENSIONS, ConceptKind, PlannedNode
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, ConceptKind, PlannedNode
 from neurigraph_pipelines.wiring import Installation
 
 
@@ -29,7 +29,7 @@ def record(record_id: UUID, file_pointer: str) -> dict[str, object]:
         "embedding": Vector([0.0] * RECORD_DIMENSIONS),
         "embedding_pending": True,
         "embedding_model": None,
-        **{f"kw_{name}": [] for name in ("entities", "topics", "dates", "relationships")},
+        **{column: [] for column in KEYWORD_COLUMNS.values()},
         "content_type": "conversation",
         "trigger_type": "conversation_end",
         "source_kind": "conversation",

@@ -1,8 +1,8 @@
 """Neurigraph: long-term memory for AI assistants.
 
-The package holds the domain (``ingestion``, ``graph``, ``lifecycle``, ``retrieval``), the Dagster definitions
-that run it (``defs``) and the faces that show it (``cli``, ``api``). Adapters to the outside world live beside
-it, in ``resources``.
+The package holds the domain (``ingestion``, ``graph``, ``lifecycle``, ``retrieval``, ``erasure``, ``portability``), the
+Dagster definitions that run it (``defs``) and the faces (``cli``, ``api``). Adapters to the outside world are in
+``resources``. ``docs/architecture.md`` describes the rooms.
 """
 
 __version__ = "0.1.0"

@@ -16,17 +16,14 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 EVOLVING = (
     "title",
     "summary",
-    "kw_entities",
-    "kw_topics",
-    "kw_dates",
-    "kw_relationships",
+    *KEYWORD_COLUMNS.values(),
     "embedding_model",
     "superseded_by",
     "node_id",

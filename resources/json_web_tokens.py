@@ -7,11 +7,9 @@ address and from no other. Whom a genuine token names, and what that opens, is d
 from __future__ import annotations
 
 import logging
-import ssl
 import threading
 import time
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,11 +18,13 @@ import jwt
 from jwt import PyJWK, PyJWKSet, PyJWTError
 
 from neurigraph_pipelines.errors import ConfigurationError, TransientError, UnauthenticatedError
+from resources.outgoing_request import send
 
 MAX_KEY_SET_BYTES = 1 << 20
 LEAST_SECONDS_BETWEEN_FETCHES = 30.0
 
 FETCH_SECONDS = 5.0
+_HEADERS = {"Accept": "application/json", "User-Agent": "neurigraph"}
 _REFUSED = "this key or token is not valid"
 _REQUIRED = ("exp", "aud", "iss", "sub")
 _log = logging.getLogger("neurigraph.access")
@@ -116,16 +116,15 @@ class KeySet:
     def __init__(self, url: str, seconds: float, least_seconds: float = LEAST_SECONDS_BETWEEN_FETCHES) -> None:
         try:
             parts = urlsplit(url)
-            self._port = parts.port
+            parts.port  # noqa: B018 - reading it checks it
         except ValueError as error:
             raise ConfigurationError("NEURIGRAPH_JWT_JWKS_URL is not an address") from error
-        self._host = parts.hostname or ""
-        self._secure = parts.scheme == "https"
-        if not self._host or not (self._secure or (parts.scheme == "http" and _is_loopback(self._host))):
+        host = parts.hostname
+        if not host or not (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))):
             raise ConfigurationError(
-                "NEURIGRAPH_JWT_JWKS_URL begins with https:// and names a host: whoever answers decides who is let in"
+                "NEURIGRAPH_JWT_JWKS_URL must begin with https:// and name a host: its answer decides who is let in"
             )
-        self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._url = url
         self._seconds = seconds
         self._least_seconds = least_seconds
         self._keys: dict[str | None, PyJWK] = {}
@@ -155,22 +154,15 @@ class KeySet:
         return found
 
     def _fetch(self) -> bytes:
-        """The key set as it is answered: no redirect is followed, no proxy asked."""
-        connection = (
-            HTTPSConnection(self._host, self._port, timeout=FETCH_SECONDS, context=ssl.create_default_context())
-            if self._secure
-            else HTTPConnection(self._host, self._port, timeout=FETCH_SECONDS)
-        )
+        """Fetch the key set, without following redirects or using a proxy."""
         try:
-            connection.request("GET", self._target, headers={"Accept": "application/json", "User-Agent": "neurigraph"})
-            answer = connection.getresponse()
-            body = answer.read(MAX_KEY_SET_BYTES + 1)
-        except (OSError, HTTPException) as error:
-            raise _failed(type(error).__name__) from error
-        finally:
-            connection.close()
-        if answer.status != 200 or len(body) > MAX_KEY_SET_BYTES:
-            raise _failed(f"status {answer.status}, {len(body)} bytes")
+            status, body = send(
+                "GET", self._url, headers=_HEADERS, seconds=FETCH_SECONDS, max_bytes=MAX_KEY_SET_BYTES + 1
+            )
+        except OSError as error:
+            raise _failed(str(error)) from error
+        if status != 200 or len(body) > MAX_KEY_SET_BYTES:
+            raise _failed(f"status {status}, {len(body)} bytes")
         return body
 
 

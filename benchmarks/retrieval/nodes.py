@@ -1,4 +1,4 @@
-"""What one node costs: exact search beside its vector indexes as it grows, and a cold node beside a warmed one."""
+"""Search speed in one node: exact search and vector indexes as it grows, cold and warmed nodes."""
 
 from __future__ import annotations
 
@@ -13,37 +13,36 @@ from benchmarks.report import Section, percentile, spread, table
 from benchmarks.retrieval.synthetic import MODEL, Asked, Graph, SyntheticEmbedder, make_graph
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes
-from neurigraph_pipelines.retrieval.index.caches import kept_of
-from neurigraph_pipelines.retrieval.query.prefetch import prefetch
+from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.ranking import EXACT_PASSAGES
-from neurigraph_pipelines.retrieval.query.search import search
+from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
+from neurigraph_pipelines.retrieval.query.warming import prefetch
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
 SIZES = (1_000, 5_000, 10_000, 20_000, 50_000)
 ASKED = 200
 READ_ANEW = 20
-"""So many of the questions are asked with nothing in memory, and so many after a write."""
+"""Number of questions asked without a cache, and number asked after a write."""
 
 LIMIT = 10
 COLD_NODES = 40
 
 Message = tuple[str, int]
-"""A message by its record and its number there."""
+"""A message by its record and its number in it."""
 
-_METHOD = f"""One node of so many passages (384 dimensions in columns of 512, twenty messages a record), {ASKED}
-questions through `retrieval.search`: when all is in memory; {READ_ANEW} of them, each after a record was given another
-title; the same with nothing kept in memory; and all after `vector_indexes` has built HNSW over both of its vectors.
-Recall is the share of the first {LIMIT} messages of a search that compares all vectors. From {EXACT_PASSAGES:,}
-passages on, memory compares those that an estimate puts first; the vectors here are noise around one topic, which is
-the hardest case for that. Below: a question about one of {COLD_NODES} nodes, each asked once over a new connection with
-nothing in memory, and once over a new connection after the staged nodes were brought into memory
-(`retrieval.warming`); answers are not kept."""
+_METHOD = f"""One node has many passages (384 dimensions in columns of 512, twenty messages a record). {ASKED} questions
+go through search with everything cached; {READ_ANEW} of them each after a record got another title; as many without any
+cache; and all after `vector_indexes` has built HNSW indexes over both vectors. Recall is the share of the first {LIMIT}
+messages of a search that compares all vectors. From {EXACT_PASSAGES:,} passages on, only the vectors that an estimate
+puts first are compared; the vectors here are noise around one topic, which is the hardest case for that. Below: a
+question about one of {COLD_NODES} nodes, each asked once over a new connection without any cache, and once over a new
+connection after the staged nodes were loaded (warming); answers are not cached."""
 
 
 def run(bench: Bench) -> Section:
-    """Grow one node, then warm many."""
+    """Measure one growing node, then many cold and warmed ones."""
     sizes = SIZES[:1] if bench.quick else SIZES
     rows = []
     for size in sizes:
@@ -60,13 +59,13 @@ def run(bench: Bench) -> Section:
 
 def _exact_and_indexed(installation: Installation, size: int) -> list[str]:
     graph = make_graph(installation, "one", size, 1, questions=ASKED)
-    settings = installation.settings.model_copy(
-        update={"answer_cache_entries": 0, "max_searched_passages": 10 * size, "vector_index_passages": 100}
+    settings = installation.settings.changed(
+        answer_cache_entries=0, max_searched_passages=10 * size, vector_index_passages=100
     )
     kept, kept_ms = _ask_all(installation, settings, graph)
     exact = _compare_all(installation, graph)
     changed_ms = _ask_all(installation, settings, graph, READ_ANEW, partial(_write, installation, graph))[1]
-    read_ms = _ask_all(installation, settings.model_copy(update={"layer_cache_mb": 0}), graph, READ_ANEW)[1]
+    read_ms = _ask_all(installation, settings.changed(layer_cache_mb=0), graph, READ_ANEW)[1]
     started = time.perf_counter()
     build_vector_indexes(installation.context.using(settings=settings))
     building = time.perf_counter() - started
@@ -82,7 +81,7 @@ def _recall(exact: Sequence[set[Message]], found: Sequence[set[Message]]) -> flo
 
 def _compare_all(installation: Installation, graph: Graph) -> list[set[Message]]:
     """What the search finds where no likeness is estimated: with the signs of a layer taken away."""
-    kept = kept_of(installation.database)
+    kept = caches_of(installation.database)
     with installation.database.owner() as tx:
         (node,) = tx.execute(
             "SELECT g.node_id::text, v.version FROM neurigraph.graph_index AS g "
@@ -90,14 +89,14 @@ def _compare_all(installation: Installation, graph: Graph) -> list[set[Message]]
             "WHERE g.user_id = %s AND g.record_count > 0",
             [graph.claims.user_id],
         ).fetchall()
-    layer = kept.layers.get(node["node_id"], node["version"], MODEL)
+    layer = kept.layers.get(node["node_id"], (node["version"], MODEL))
     assert layer is not None
-    signs, layer.signs = layer.signs, None
-    settings = installation.settings.model_copy(update={"answer_cache_entries": 0})
+    signs, layer.sign_hashes = layer.sign_hashes, None
+    settings = installation.settings.changed(answer_cache_entries=0)
     try:
         return _ask_all(installation, settings, graph)[0]
     finally:
-        layer.signs = signs
+        layer.sign_hashes = signs
 
 
 def _write(installation: Installation, graph: Graph, question: Asked) -> None:
@@ -134,15 +133,13 @@ def _ask_all(
 
 def _ask(installation: Installation, settings: Settings, graph: Graph, question: Asked) -> Answer:
     asked = Question(question.text, limit=LIMIT, message_limit=LIMIT)
-    return search(installation.database, SyntheticEmbedder(graph.questions), settings, graph.claims, asked)
+    return phase_one(installation.database, SyntheticEmbedder(graph.questions), settings, graph.claims, asked)
 
 
 def _cold_and_warm(installation: Installation, nodes: int) -> str:
     graph = make_graph(installation, "many", 100 * nodes, nodes, questions=2 * nodes)
-    settings = installation.settings.model_copy(
-        update={"answer_cache_entries": 0, "warming_nodes": nodes, "database_pool_size": 1}
-    )
-    cold_settings = settings.model_copy(update={"layer_cache_mb": 0})
+    settings = installation.settings.changed(answer_cache_entries=0, warming_nodes=nodes, database_pool_size=1)
+    cold_settings = settings.changed(layer_cache_mb=0)
     with installation.database.owner() as tx:
         tx.execute(
             "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) SELECT user_id, node_id, 'infinity' "

@@ -12,8 +12,7 @@ from neurigraph_pipelines.api.authentication import Caller, Here
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import retrieval as responses
 from neurigraph_pipelines.retrieval import ask as phase_two
-from neurigraph_pipelines.retrieval.query.find import find
-from neurigraph_pipelines.retrieval.query.prefetch import is_awaited, prefetch
+from neurigraph_pipelines.retrieval.query import search as phase_one
 
 router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 503))
 
@@ -21,7 +20,7 @@ router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 
 @router.post("/search", response_model=responses.Found, response_model_exclude_unset=True)
 def search(body: requests.Search, caller: Caller, installation: Here, background: BackgroundTasks) -> dict[str, Any]:
     """Search memories and messages for a question. No file is opened."""
-    found = find(
+    found = phase_one.search(
         installation.database,
         installation.embedder,
         installation.settings,
@@ -29,9 +28,8 @@ def search(body: requests.Search, caller: Caller, installation: Here, background
         body.question,
         asked_at=body.asked_at,
         reranker=installation.reranker,
+        run_after=background.add_task,
     )
-    if is_awaited(installation.database, caller):
-        background.add_task(prefetch, installation.database, installation.settings, caller)
     return asdict(found)
 
 

@@ -67,13 +67,13 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search memories for a question. No file is opened."""
-    from neurigraph_pipelines.retrieval.query.find import find
+    from neurigraph_pipelines.retrieval.query.search import search
 
     with opened() as installation:
         claims = claims_of(installation, user)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         question = replace(question, limit=limit, explain=explain)
-        found = find(
+        found = search(
             installation.database,
             installation.embedder,
             installation.settings,

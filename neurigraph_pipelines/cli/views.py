@@ -18,6 +18,7 @@ from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.history import Delta
 from neurigraph_pipelines.ingestion.failures import Failure
+from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.query.question import Answer
 
@@ -167,7 +168,7 @@ def memory(found: Mapping[str, Any]) -> RenderableType:
         (printable(found["title"] or "untitled"), "bold"),
         (f"  {printable(found['node_path'] or '')}  {_date(found['occurred_at'])}", "dim"),
     )
-    keywords = {name: ", ".join(found[f"kw_{name}"]) for name in ("entities", "topics", "dates", "relationships")}
+    keywords = {name: ", ".join(found[column]) for name, column in KEYWORD_COLUMNS.items()}
     return Group(
         title,
         plain(found["summary"]),

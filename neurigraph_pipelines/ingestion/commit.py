@@ -45,6 +45,7 @@ from neurigraph_pipelines.ingestion.stored_files import Original, StoredFile, re
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
 from neurigraph_pipelines.model import (
+    KEYWORD_COLUMNS,
     RECORD_DIMENSIONS,
     CompressionState,
     ContentType,
@@ -195,7 +196,7 @@ class _AtomicZone:
         original = self._original(plan)
         if original is None:
             return _Written(plan, part, (transcript,))
-        file = write_original(objects, original, key, self._context.settings.gzip_level)
+        file = write_original(objects, original, key, self._context.settings.objects.gzip_level)
         return _Written(plan, part, (file, transcript))
 
     def _original(self, plan: RecordPlan) -> Original | None:
@@ -238,7 +239,7 @@ class _AtomicZone:
         write_edges(tx, ref.user_id, ref.user_slug, edges)
         aliases = [alias for filing in filings for alias in filing.aliases]
         update_shells(tx, ref.user_id, ref.user_slug, additions, aliases)
-        bodies_kept = self._context.settings.inbox_retention_days > 0
+        bodies_kept = self._context.settings.ingestion.inbox_retention_days > 0
         tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id, "bodies_kept": bodies_kept})
         tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
         if not bodies_kept:
@@ -334,10 +335,7 @@ class _AtomicZone:
                 "embedding": Vector(embedding),
                 "embedding_pending": vectors is None,
                 "embedding_model": self._embedded.model if vectors is not None else None,
-                "kw_entities": list(keywords.entities),
-                "kw_topics": list(keywords.topics),
-                "kw_dates": list(keywords.dates),
-                "kw_relationships": list(keywords.relationships),
+                **{column: list(getattr(keywords, name)) for name, column in KEYWORD_COLUMNS.items()},
                 "content_type": _CONTENT_TYPES[ref.source_kind].value,
                 "trigger_type": ref.trigger_type.value,
                 "source_kind": ref.source_kind.value,
@@ -355,7 +353,7 @@ class _AtomicZone:
         return created_at
 
     def _insert_passages(self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None) -> int:
-        if not self._context.settings.passages:
+        if not self._context.settings.ingestion.passages:
             return 0
         passages = list(self._writer.passages(item.part))
         counts = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in passages]

@@ -20,7 +20,7 @@ from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, lock_record
-from neurigraph_pipelines.model import RECORD_DIMENSIONS, Claims
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, Claims
 from neurigraph_pipelines.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -249,12 +249,12 @@ def checked(revision: Revision, redactor: Redactor | None) -> dict[str, Any]:
     ):
         if text is not None:
             values[name] = kept(name, text, most)
-    for name in ("entities", "topics", "dates", "relationships"):
+    for name, column in KEYWORD_COLUMNS.items():
         words: Sequence[str] | None = getattr(revision, name)
         if words is not None:
             if len(words) > MAX_KEYWORDS:
                 raise InvalidInputError(f"{name} are {len(words):,} and the limit is {MAX_KEYWORDS}")
-            values[f"kw_{name}"] = list(dict.fromkeys(kept(name, word, MAX_KEYWORD_LENGTH) for word in words))
+            values[column] = list(dict.fromkeys(kept(name, word, MAX_KEYWORD_LENGTH) for word in words))
     if not values:
         raise InvalidInputError("there is nothing to change: give a title, a summary or keywords")
     return values

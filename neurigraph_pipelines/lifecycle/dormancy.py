@@ -110,7 +110,7 @@ def sweep_dormant(
         _QUERIES["dormancy_nodes"],
         _QUERIES["dormancy_files"],
         CompressionCause.SCHEDULER,
-        {"user_id": user_id, "seconds": context.settings.dormancy_days * _DAY_SECONDS + overdue_seconds},
+        {"user_id": user_id, "seconds": context.settings.lifecycle.dormancy_days * _DAY_SECONDS + overdue_seconds},
     )
     return _run(context, sweep, limit, dry_run, on_done)
 
@@ -131,7 +131,7 @@ def sweep_expired(
         CompressionCause.TTL_EXPIRY,
         {
             "user_id": user_id,
-            "seconds": context.settings.recompress_ttl_minutes * 60,
+            "seconds": context.settings.lifecycle.recompress_ttl_minutes * 60,
             "overdue_seconds": overdue_seconds,
         },
     )
@@ -162,7 +162,7 @@ def sweep_active(
 
 def has_expired(context: Context) -> bool:
     """Return whether ``sweep_expired`` has a node to check."""
-    seconds = context.settings.recompress_ttl_minutes * 60
+    seconds = context.settings.lifecycle.recompress_ttl_minutes * 60
     with context.database.pipeline() as tx:
         nodes = tx.execute(_QUERIES["expiry_nodes"], {"user_id": None, "seconds": seconds, "overdue_seconds": 0})
         return nodes.fetchone() is not None

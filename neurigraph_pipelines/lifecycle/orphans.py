@@ -72,7 +72,7 @@ def audit_objects(
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["now"]).fetchone()
     assert row is not None
-    youngest = row["now"] - timedelta(hours=context.settings.orphan_grace_hours)
+    youngest = row["now"] - timedelta(hours=context.settings.lifecycle.orphan_grace_hours)
     for prefix in (DURABLE, ACTIVE):
         keys = objects.keys(prefix)
         while batch := list(islice(keys, _KEYS_AT_ONCE)):

@@ -195,7 +195,7 @@ def _lease_renewer(database: Database, settings: Settings, location: FileLocatio
 
     def renew() -> None:
         nonlocal last
-        if time.monotonic() - last > settings.rehydration_lease_seconds / 3:
+        if time.monotonic() - last > settings.lifecycle.rehydration_lease_seconds / 3:
             last = time.monotonic()
             with database.pipeline() as tx:
                 transitions.renew_lease(tx, settings, location, holder)

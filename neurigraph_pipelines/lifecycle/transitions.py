@@ -86,7 +86,7 @@ def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manife
                 "file_id": location.file_id,
                 "node_id": location.node_id,
                 "schema_name": location.schema_name,
-                "ttl_seconds": settings.recompress_ttl_minutes * 60,
+                "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60,
             },
         )
     manifest = locked.fetchone()
@@ -110,7 +110,7 @@ def begin_rehydration(
     _set_cause(tx, cause)
     return tx.execute(
         _QUERIES["claim"].format(schema=location.schema),
-        {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.rehydration_lease_seconds},
+        {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
     ).fetchone()
 
 
@@ -118,7 +118,7 @@ def renew_lease(tx: Transaction, settings: Settings, location: FileLocation, hol
     """Extend the lease of a rehydration, if the holder still has it."""
     tx.execute(
         _QUERIES["renew"].format(schema=location.schema),
-        {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.rehydration_lease_seconds},
+        {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
     )
 
 
@@ -138,7 +138,7 @@ def activate(
             "file_id": location.file_id,
             "holder": holder,
             "content_sha256": content_sha256,
-            "ttl_seconds": settings.recompress_ttl_minutes * 60,
+            "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60,
         },
     ).fetchone()
 

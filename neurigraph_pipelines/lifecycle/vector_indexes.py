@@ -35,16 +35,17 @@ class IndexedNode:
 
 
 def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
-    """Index up to ``limit`` nodes of at least ``settings.vector_index_passages`` passages, biggest first.
+    """Index up to ``limit`` nodes of at least ``settings.retrieval.vector_index_passages`` passages, biggest first.
 
     An interrupted build leaves an invalid index, which is dropped and built again. An index of another method than the
     configured one is dropped once the new one exists.
     """
     built: list[IndexedNode] = []
     with context.database.maintenance() as connection:
-        method = context.settings.vector_index_method
+        method = context.settings.retrieval.vector_index_method
         due = connection.execute(
-            _QUERIES["due"], {"passages": context.settings.vector_index_passages, "method": method, "limit": limit}
+            _QUERIES["due"],
+            {"passages": context.settings.retrieval.vector_index_passages, "method": method, "limit": limit},
         ).fetchall()
         for row in due:
             try:
@@ -59,7 +60,7 @@ def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]
 
 
 def drop_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
-    """Drop the indexes of up to ``limit`` nodes with less than half of ``settings.vector_index_passages`` passages.
+    """Drop the indexes of up to ``limit`` nodes with less than half of ``vector_index_passages`` passages.
 
     Exact search is faster for such nodes and has full recall. The threshold is halved so that a node near it is not
     indexed and dropped repeatedly.
@@ -67,7 +68,7 @@ def drop_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
     dropped: list[IndexedNode] = []
     with context.database.maintenance() as connection:
         oversized = connection.execute(
-            _QUERIES["outlived"], {"passages": context.settings.vector_index_passages, "limit": limit}
+            _QUERIES["outlived"], {"passages": context.settings.retrieval.vector_index_passages, "limit": limit}
         ).fetchall()
         for row in oversized:
             _drop(connection, row, _CREATE.keys())
@@ -81,7 +82,10 @@ def count_due(context: Context) -> int:
     with context.database.pipeline() as tx:
         row = tx.execute(
             _QUERIES["count_due"],
-            {"passages": context.settings.vector_index_passages, "method": context.settings.vector_index_method},
+            {
+                "passages": context.settings.retrieval.vector_index_passages,
+                "method": context.settings.retrieval.vector_index_method,
+            },
         ).fetchone()
     assert row is not None
     return int(row["due"])

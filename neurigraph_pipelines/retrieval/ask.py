@@ -1,8 +1,8 @@
-"""A question answered in words, with citations: phase one, then only the bytes of the messages that it found.
+"""Answers in words, with citations: a search, then only the bytes of the messages that it found.
 
-The answer rests on the messages read here and on nothing else. What a language model cites is checked against what it
-was given; where it has no answer that can be checked, the messages themselves are the answer. How messages are found
-is for ``find``, how they are read for ``open``.
+The answer rests on the messages read here and on nothing else. The citations of a language model are checked against
+the messages it was given; if none can be checked, the messages themselves are the answer. ``query.search`` finds
+messages and ``open`` reads them.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from neurigraph_pipelines.model import Claims, Evidence, Statement
 from neurigraph_pipelines.ports import LanguageModel, Reranker, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
-from neurigraph_pipelines.retrieval.query.find import checked, find, reranked
+from neurigraph_pipelines.retrieval.query.parse import lexer_of, parse
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.rerank import rerank
+from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.settings import Settings
-from neurigraph_pipelines.text.lexemes import Lexer
 
 HITS = 50
 MESSAGES = 200
-"""What is asked of phase one: messages of few records often lead the ranking, and files are bounded by themselves."""
+"""Limits of the search: messages of few records often lead the ranking, and files have a limit of their own."""
 
 EVIDENCE_CHARACTERS = 4_000
-"""Of one message that a language model is given."""
+"""Most characters of one message that a language model is given."""
 
 CITED_CHARACTERS = 1_000
-"""Of one message that a citation shows."""
+"""Most characters of one message that a citation shows."""
 
 STATED_CHARACTERS = 300
-"""Of one message that stands for an answer where no language model gives one."""
+"""Most characters of one message that stands for an answer if no language model gives one."""
 
 MAX_STATEMENTS = 5
 
 CANDIDATES = 3
-"""Times as many messages are read for a reranker to choose from."""
+"""How many times as many messages are read for a reranker to choose from."""
 
 NOTHING_FOUND = "Nothing that is remembered answers this."
 
@@ -54,9 +55,9 @@ class Citation:
     """A message that an answer rests on; of a record whose messages are not indexed, its summary.
 
     Attributes:
-        number: Under which the answer names it.
-        seq: Of the message in its conversation, event or file; None for a summary.
-        text: What was said, or the part of it that the question is about.
+        number: The number by which the answer cites it.
+        seq: The number of the message in its conversation, event or file; None for a summary.
+        text: The message, or the part of it that the question is about.
     """
 
     number: int
@@ -77,10 +78,10 @@ class Reply:
 
     Attributes:
         answer: Statements, one a line, each followed by the numbers of its citations.
-        found: False when nothing that is remembered answers the question.
-        citations: In the order in which the answer names them.
-        model: Who worded the answer.
-        notes: What the answer had to do without, one sentence each.
+        found: False if no memory answers the question.
+        citations: In the order in which the answer cites them.
+        model: The model that worded the answer.
+        notes: What the answer lacks, one sentence each.
     """
 
     answer: str
@@ -92,7 +93,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """What was read, cut to what a model is given, and the hit of phase one that led there."""
+    """A message that was read, cut to what a model is given, with the hit that led to it."""
 
     hit: dict[str, Any]
     text: str
@@ -100,7 +101,7 @@ class _Passage:
     message: OpenedMessage | None = None
 
     def as_evidence(self) -> Evidence:
-        """What a language model sees of it."""
+        """Return it as a language model sees it."""
         speaker = (self.message.author or self.message.role.value) if self.message else "summary"
         return Evidence(self.text, speaker, self.occurred_at, self.hit["title"])
 
@@ -116,32 +117,32 @@ def ask(
 ) -> Reply:
     """Answer a question from what the claims may see.
 
-    At most ``ask_passages`` messages out of ``ask_files`` files are read, and at most ``ask_tokens`` tokens of them
-    are given to the language model. A reranker reads ``CANDIDATES`` times as many and says which are best.
+    At most ``ask_passages`` messages from ``ask_files`` files are read, and at most ``ask_tokens`` tokens of them are
+    given to the language model. A reranker reads ``CANDIDATES`` times as many and says which are best.
 
     Args:
-        question: Its limits are not used; everything else narrows the search as it does there.
+        question: Its limits are not used; its filters are.
 
     Raises:
-        InvalidInputError: As ``find``.
-        NotFoundError: As ``find``.
+        InvalidInputError: As ``search``.
+        NotFoundError: As ``search``.
     """
-    question = checked(question)
-    moment = asked_at or question.at or datetime.now(UTC)
     wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
-    found = find(adapters.database, adapters.embedder, settings, claims, wide, asked_at=moment)
+    question = parse(wide, settings.language).question
+    moment = asked_at or question.at or datetime.now(UTC)
+    found = search(adapters.database, adapters.embedder, settings, claims, question, asked_at=moment)
     notes = list(found.notes)
-    lexer = Lexer(settings.language)
+    lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
-    most = settings.ask_passages * (CANDIDATES if reranker else 1)
+    most = settings.ask.passages * (CANDIDATES if reranker else 1)
     passages = [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
         for passage in _read(adapters, settings, claims, found, most, notes)
     ]
-    order, said = reranked(reranker, question.query, [passage.text for passage in passages])
-    notes += said
-    passages = [passages[place] for place in order][: settings.ask_passages]
-    evidence = _within([passage.as_evidence() for passage in passages], settings.ask_tokens, adapters.tokens)
+    order, rerank_notes = rerank(reranker, question.query, [passage.text for passage in passages])
+    notes += rerank_notes
+    passages = [passages[place] for place in order][: settings.ask.passages]
+    evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, adapters.tokens)
     statements = _statements(adapters.language_model, question.query, moment, evidence, notes)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
@@ -158,7 +159,7 @@ def ask(
 
 
 def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[Evidence]:
-    """As much of the evidence as fits, but always the best."""
+    """Return as much of the evidence as fits, and always the best of it."""
     sizes = accumulate(tokens.count(one.text) for one in evidence)
     return evidence[: max(1, sum(size <= most for size in sizes))]
 
@@ -166,8 +167,8 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
 def _read(
     adapters: Context, settings: Settings, claims: Claims, found: Answer, most: int, notes: list[str]
 ) -> list[_Passage]:
-    """The best messages of phase one with their words, best first; only their bytes are read."""
-    files = settings.ask_files
+    """Read the best messages of a search, best first; only their bytes are read."""
+    files = settings.ask.files
     hits = {hit["record_id"]: hit for hit in found.hits if hit["file"]["file_id"]}
     if not found.messages:
         return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
@@ -193,7 +194,7 @@ def _read(
 def _statements(
     model: LanguageModel, query: str, asked_at: datetime, evidence: Sequence[Evidence], notes: list[str]
 ) -> list[Statement]:
-    """What the language model says of the evidence, checked; or the evidence itself."""
+    """Return the language model's statements about the evidence, checked; or the evidence itself."""
     if not evidence:
         return []
     try:
@@ -210,7 +211,7 @@ def _statements(
 
 
 def _usable(given: Sequence[Statement], most: int) -> Iterator[Statement]:
-    """Statements that cite something that was given, with those citations alone."""
+    """Yield the statements that cite given evidence, with only those citations."""
     for statement in given:
         cited = tuple(number for number in statement.evidence if 1 <= number <= most)
         if cited:
@@ -218,7 +219,7 @@ def _usable(given: Sequence[Statement], most: int) -> Iterator[Statement]:
 
 
 def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
-    """The best evidence, as it was said."""
+    """Return the best evidence word for word, as statements."""
     return [
         Statement(f"{one.speaker}: {' '.join(one.text.split())[:STATED_CHARACTERS]}", (number,))
         for number, one in enumerate(evidence[:MAX_STATEMENTS], start=1)
@@ -226,7 +227,7 @@ def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
 
 
 def _worded(statement: Statement, numbers: dict[int, int]) -> str:
-    # Words in brackets would pass for citations: those are ours alone to make.
+    # Numbers in brackets would pass for citations.
     text = _LIKE_A_CITATION.sub(r"(\1)", " ".join(statement.text.split()))
     return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.evidence)}"
 

@@ -1,5 +1,5 @@
--- Metadata layers, read as a whole for a process that ranks in memory. Each node is read by a statement of its own,
--- whose schema is quoted and whose id the asker may see; what is compared is bound, never part of the text.
+-- Reads metadata layers for a process that ranks in memory. Each node is read by its own statement: its schema name is
+-- quoted, the caller may see its id, and compared values are bound, never part of the text.
 
 DROP FUNCTION IF EXISTS neurigraph_private.records_in(neurigraph_private.anchor [], jsonb, vector, uuid []);
 DROP FUNCTION IF EXISTS neurigraph_private.passages_in(
@@ -13,8 +13,8 @@ DROP FUNCTION IF EXISTS neurigraph.prefetch(integer);
 DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(vector);
 DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(halfvec);
 
--- The beginning of vectors as they are stored: four bytes of head, then numbers in network order. Simple enough to be
--- inlined.
+-- The first `width` numbers of a vector in binary form: a header of four bytes, then the numbers in network order.
+-- Simple enough to be inlined.
 DO $$
 DECLARE
     home text := (
@@ -33,9 +33,9 @@ BEGIN
 END
 $$;
 
--- Of a node of which a process holds what transactions below an id have written: which records it has now, each as 16
--- bytes of id, the number of its passages and whether it shows a file, four bytes each; and those with rows that were
--- written since. A row that was deleted shows in the numbers. Ids are compared modulo 2^32, as rows hold them.
+-- The changes of a node since a transaction id. `present` holds each record that the node has now: 16 bytes of id, the
+-- number of its passages and whether it has a file, four bytes each. `records` lists those with rows written since. A
+-- deleted row shows in the counts. Transaction ids are compared modulo 2^32, as rows hold them.
 CREATE OR REPLACE FUNCTION neurigraph_private.changes_of(
     schema_name text, since bigint, OUT present bytea, OUT records uuid []
 )
@@ -73,7 +73,7 @@ BEGIN
 END
 $$;
 
--- When a record did not stand for itself, as seconds.
+-- The spans in which a record was superseded, as JSON pairs of seconds since 1970.
 CREATE OR REPLACE FUNCTION neurigraph_private.seconds_of(spans tstzmultirange) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -84,29 +84,29 @@ BEGIN
 END
 $$;
 
--- One node as a process holds it. `records` and `passages` are rows of fixed width, in one order with the arrays and
--- vectors beside them; `shown` is what a hit says of its record, but for what its source is called elsewhere; of each
--- passage that may be found there are two vectors, its own and that of its window. One of another model than the one in
--- use is zeros.
--- Only of a node that is whole there is a version: what is read for one question is not kept. Of what is kept the next
--- reader tells the `horizon`, from which on transactions were not all over when it was read; then `present` says what
--- is there, and only records with changes come along.
+-- The metadata layers of some nodes, for a process that ranks them in memory. `records` and `passages` are rows of
+-- fixed width; the arrays and vectors beside them are in the same order. A record without a file has the file id zero.
+-- Each passage that may be found has two vectors, its own and that of its window; a vector of another model than the
+-- one in use is zeros.
+-- Only a layer that holds the whole node has a version: one that is read for a single question is not cached. A caller
+-- that has a cached layer passes its `horizon` (transactions from there on may have been running when it was read);
+-- then `present` lists the records that the node has, and only changed records are returned.
 DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], halfvec);
 DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], bigint [], halfvec);
 CREATE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
     node_id uuid, version text, model text, horizon bigint, present bytea,
-    records bytea, shown text [], source_names text [], source_kinds text [], superseded text [],
-    record_lexemes text [], summaries bytea,
+    records bytea, titles text [], summaries text [], source_kinds text [], source_names text [],
+    file_states text [], superseded text [], record_lexemes text [], summary_vectors bytea,
     passages bytea, authors text [], external_ids text [], vectors bytea, lexemes text, frequencies text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
--- What is read goes to whoever asks as a whole: a file between would only delay it.
+-- The whole result goes to the caller: spilling it to a file would only delay it.
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' SET work_mem = '256MB' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     hidden uuid [] := neurigraph_private.hidden_sources(asking);
-    -- On a replica a snapshot does not tell of all that is going on.
+    -- On a replica a snapshot does not list all running transactions.
     now_running bigint := CASE WHEN NOT pg_is_in_recovery()
         THEN pg_snapshot_xmin(pg_current_snapshot())::text::bigint END;
     vectors_home name := (
@@ -129,11 +129,11 @@ BEGIN
         SELECT
             g.node_id AS id, g.schema_name AS home, g.node_ddl_version AS ddl, u.embedding_model AS model,
             w.is_indexed,
-            -- Where something is hidden, what is read is not the whole.
+            -- Where sources are hidden from the caller, the layer is not the whole node.
             hidden = '{}' AND NOT w.is_indexed AS is_whole,
             CASE WHEN hidden = '{}' AND NOT w.is_indexed AND now_running - a.horizon BETWEEN 0 AND 1000000000
                 THEN a.horizon END AS since,
-            -- No vector of a model is longer than it says, but for zeros.
+            -- Beyond the dimensions of its model a vector holds zeros.
             coalesce(
                 CASE WHEN u.embedding_model = question ->> 'model' THEN (question ->> 'dimensions')::integer END, 1536
             ) AS width
@@ -171,7 +171,7 @@ BEGIN
                 node.home, filter, question, rare, weights,
                 CASE WHEN node.model = question ->> 'model' THEN embedding END
             ) AS c;
-            -- With those whose summaries say most of what is asked: more than are ever shown beside the candidates'.
+            -- Adds the records whose summaries match best: more than are ever shown beside those of the candidates.
             filter := format(
                 'WHERE r.record_id IN (SELECT k.record_id FROM unnest($1) AS k (record_id) UNION (SELECT r.record_id'
                 ' FROM %I.metadata_records AS r WHERE r.tsv @@ $2 AND %s ORDER BY ts_rank(r.tsv, $2, 1) DESC LIMIT %s))',
@@ -189,18 +189,16 @@ BEGIN
                     uuid_send(r.record_id)
                     || float8send(extract(EPOCH FROM r.occurred_at)::double precision)
                     || float8send(extract(EPOCH FROM r.created_at)::double precision)
-                    || int4send((f.file_id IS NOT NULL)::integer), ''
+                    || uuid_send(r.source_id)
+                    || uuid_send(coalesce(f.file_id, '00000000-0000-0000-0000-000000000000')), ''
                 ) AS records,
-                array_agg(json_build_object(
-                    'record_id', r.record_id, 'title', r.title, 'summary', r.summary,
-                    'occurred_at', r.occurred_at,
-                    'source', json_build_object('kind', r.source_kind, 'id', r.source_id),
-                    'file', json_build_object('file_id', f.file_id, 'state', f.compression_state)
-                )::text) AS shown,
+                array_agg(r.title) AS titles,
+                array_agg(r.summary) AS summaries,
                 array_agg(r.source_kind::text) AS source_kinds,
+                array_agg(f.compression_state::text) AS file_states,
                 array_agg(%3$s) AS superseded,
                 array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')) AS lexemes,
-                string_agg(coalesce(%5$I.vector_send(%5$I.subvector(%4$s, 1, $4)), $5), '') AS summaries,
+                string_agg(coalesce(%5$I.vector_send(%5$I.subvector(%4$s, 1, $4)), $5), '') AS summary_vectors,
                 array_agg(r.record_id) AS ids,
                 array_agg(r.source_id) AS sources,
                 array_agg(r.embedding_model) AS models,
@@ -221,11 +219,13 @@ BEGIN
             candidates.records, words, node.model, least(node.width, 1536),
             decode(repeat('00', 4 + 4 * least(node.width, 1536)), 'hex');
         records := found.records;
-        shown := found.shown;
+        titles := found.titles;
+        summaries := found.summaries;
         source_kinds := found.source_kinds;
+        file_states := found.file_states;
         superseded := found.superseded;
         record_lexemes := found.lexemes;
-        summaries := found.summaries;
+        summary_vectors := found.summary_vectors;
         source_names := (
             SELECT array_agg(s.external_id ORDER BY a.place)
             FROM unnest(found.sources) WITH ORDINALITY AS a (source_id, place)
@@ -275,7 +275,8 @@ BEGIN
 END
 $$;
 
--- The vector of the model in use, bound to $3, as text: in place, or beside while a user moves from one to another.
+-- SQL text for the vector of the model in use (bound to $3): it is in the column itself, or in the `_next` column while
+-- the user moves from one model to another.
 CREATE OR REPLACE FUNCTION neurigraph_private.vector_in_use(column_name text, place text, ddl_version integer)
 RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
@@ -285,7 +286,7 @@ LANGUAGE sql IMMUTABLE AS $$
         || ' END'
 $$;
 
--- The nodes that are staged for whoever asks and can be kept, those that were staged last first, with their versions.
+-- The staged nodes that the caller may see and cache, last staged first, with their versions.
 CREATE OR REPLACE FUNCTION neurigraph.staged(most integer) RETURNS TABLE (node_id uuid, version text, model text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -16,8 +16,8 @@ from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, EventKind, NewConversation, NewMessage, Role, SourceKind
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.wiring import Installation
 from tests.support.dagster_stack import graphql
@@ -84,13 +84,13 @@ def await_stored(installation: Installation, stack: LocalStack, count: int) -> N
         time.sleep(0.25)
 
 
-def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation, tmp_path: Path) -> None:
+def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> None:
     user, _ = create_user(embedded.database, "ada")
     with LocalStack(embedded, with_api=True) as stack:
         assert stack.api is not None
         end_conversation(embedded, user, "boathouse")
         await_stored(embedded, stack, 1)
-        answer = search(
+        answer = phase_one(
             embedded.database,
             embedded.embedder,
             embedded.settings,

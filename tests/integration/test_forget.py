@@ -25,8 +25,8 @@ from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.model import Claims, ConceptKind, NewConversation, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import (
@@ -88,7 +88,7 @@ def sound(here: Installation) -> bool:
     return verify(here.context).findings == [] and audit.orphans == []
 
 
-def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Installation) -> None:
+def test_record_is_erased_without_its_neighbour(installation: Installation) -> None:
     here = installation
     (user, claims), (twin, twins) = new_user(here, "alice"), new_user(here, "twin")
     gone, stays = mark(), mark()
@@ -131,11 +131,11 @@ def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Inst
     statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
     assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
-    answer = search(here.database, plain_context(here).embedder, here.settings, claims, Question(f"{gone} {stays}"))
+    answer = phase_one(here.database, plain_context(here).embedder, here.settings, claims, Question(f"{gone} {stays}"))
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {doomed}
 
 
-def test_asking_again_gives_the_same_receipt(installation: Installation) -> None:
+def test_repeated_request_gives_same_receipt(installation: Installation) -> None:
     _, claims = new_user(installation)
     converse(installation, claims, "#Family hello", "goodbye")
     (record_id,) = remember_all(installation).values()
@@ -147,7 +147,7 @@ def test_asking_again_gives_the_same_receipt(installation: Installation) -> None
         planned(installation, claims, RECORD, record_id)
 
 
-def test_only_the_owner_forgets(installation: Installation) -> None:
+def test_only_owner_erases(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here)
     _, strangers = new_user(here)
@@ -169,7 +169,7 @@ def test_only_the_owner_forgets(installation: Installation) -> None:
         assert receipts(tx) == []
 
 
-def test_a_node_goes_with_all_below_it(installation: Installation) -> None:
+def test_node_is_erased_with_subtree(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here, "alice")
     gone, relative, stays = mark(), mark(), mark()
@@ -243,7 +243,7 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     return user, claims, words
 
 
-def test_of_a_user_remains_a_receipt(installation: Installation, crowded: tuple[User, Claims, list[str]]) -> None:
+def test_erased_user_leaves_a_receipt(installation: Installation, crowded: tuple[User, Claims, list[str]]) -> None:
     here, (user, claims, words) = installation, crowded
     bob, bobs = new_user(here, "bob")
     stays = mark()
@@ -287,7 +287,7 @@ def tables_with(here: Installation, user_id: UUID) -> list[str]:
         ]
 
 
-def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation) -> None:
+def test_running_batch_restores_nothing(installation: Installation) -> None:
     here, context = installation, plain_context(installation)
     user, claims = new_user(here)
     gone = mark()
@@ -308,9 +308,7 @@ def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation)
 
 def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UUID, str]]:
     """Store a file that is too long for one record; gives the records in order, with a word of each."""
-    here.settings = here.settings.model_copy(
-        update={"chunk_watch_tokens": 2_000, "chunk_target_tokens": 2_000, "chunk_limit_tokens": 3_500}
-    )
+    here.settings = here.settings.changed(chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500)
     words = [mark() for _ in range(1_000)]
     here.uploads.receive(claims, "tides.txt", ["".join(f"The tide {word}.\n" for word in words).encode()])
     here.uploads.read_due(here.text_extractor)
@@ -327,7 +325,7 @@ def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UU
         yield record["record_id"], next(word for word in words if word in record["summary"])
 
 
-def test_the_original_of_an_upload_stays_for_the_parts_that_remain(installation: Installation) -> None:
+def test_original_stays_for_remaining_parts(installation: Installation) -> None:
     here = installation
     _, claims = new_user(here)
     (first, gone), (second, _), *others = parts_of_a_document(here, claims)
@@ -350,7 +348,7 @@ def test_the_original_of_an_upload_stays_for_the_parts_that_remain(installation:
     assert found_in_database(here, "tides.txt") == []
 
 
-def test_the_original_follows_into_another_node(installation: Installation) -> None:
+def test_original_follows_into_another_node(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here)
     (first, _), (second, _), *_ = parts_of_a_document(here, claims)
@@ -372,7 +370,7 @@ def test_the_original_follows_into_another_node(installation: Installation) -> N
 
 
 @pytest.mark.parametrize("version", range(2, len(numbered("node"))))
-def test_nodes_that_an_earlier_version_made(shared_installation: Installation, version: int) -> None:
+def test_old_nodes_are_erased(shared_installation: Installation, version: int) -> None:
     here = shared_installation
     user, claims = new_user(here)
     gone = mark()
@@ -391,11 +389,9 @@ def test_nodes_that_an_earlier_version_made(shared_installation: Installation, v
     erase(here, claims, USER, user.user_id)
 
 
-def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation: Installation) -> None:
+def test_running_conversation_continues(installation: Installation) -> None:
     here = installation
-    here.settings = here.settings.model_copy(
-        update={"chunk_watch_tokens": 10, "chunk_target_tokens": 12, "chunk_limit_tokens": 400}
-    )
+    here.settings = here.settings.changed(chunk_watch_tokens=10, chunk_target_tokens=12, chunk_limit_tokens=400)
     _, claims = new_user(here)
     gone = mark()
     title = f"About {gone}"
@@ -412,7 +408,7 @@ def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation:
     assert sound(here)
 
 
-def test_what_left_objects_behind_goes_too(installation: Installation) -> None:
+def test_leftover_objects_are_erased(installation: Installation) -> None:
     """A process that died between an object and its row, in an attempt before the one that stored the record."""
     here = installation
     user, claims = new_user(here, "alice")

@@ -1,4 +1,4 @@
-"""The tables of section 10 of the specification, and what was added to them: by name, type, constraint and index."""
+"""Every column, constraint, index and enumeration of the tables that other code relies on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neurigraph_pipelines.wiring import Installation
 NODE = "bob"
 SHARED = "neurigraph"
 
-# Table, column, type, whether it may be null: the specification's columns first, then ours.
+# Table, column, type, whether it may be null.
 COLUMNS = """
 graph_index node_id uuid no
 graph_index user_id uuid no

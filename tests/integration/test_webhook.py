@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import logging
 import socket
+import ssl
 import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from neurigraph_pipelines.errors import ConfigurationError, ProviderError, TransientError
 from resources.webhook import ATTEMPTS, Webhook
+from tests.support.token_issuer import new_key
 from tests.support.webhook_receiver import Behaviour, WebhookReceiver
 
 BODY = {"event": "run_failed", "job": "ingestion_job"}
 
 
-def test_a_report_arrives_as_json() -> None:
+def test_report_arrives_as_json(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
     with WebhookReceiver() as receiver:
         Webhook(receiver.url, 5).post(BODY)
+    assert "token=abc" not in caplog.text, "the address contains a secret"
     assert receiver.bodies == [BODY]
     assert receiver.heads[0].startswith("POST /hook?token=abc HTTP/1.1")
     assert "Content-Type: application/json" in receiver.heads[0]
 
 
 @pytest.mark.parametrize("fault", ["500", "hang_up"])
-def test_a_passing_fault_is_tried_again(fault: Behaviour) -> None:
+def test_transient_fault_is_retried(fault: Behaviour) -> None:
     with WebhookReceiver(fault, fault, "ok") as receiver:
         Webhook(receiver.url, 10).post(BODY)
     assert receiver.connections == ATTEMPTS
@@ -36,7 +47,7 @@ def test_attempts_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("fault", ["stall", "drip"])
-def test_no_answer_takes_longer_than_allowed(fault: Behaviour) -> None:
+def test_slow_response_times_out(fault: Behaviour) -> None:
     started = time.monotonic()
     with WebhookReceiver(fault) as receiver:
         with pytest.raises(TransientError, match="in time"):
@@ -45,26 +56,26 @@ def test_no_answer_takes_longer_than_allowed(fault: Behaviour) -> None:
     assert receiver.connections > 1
 
 
-def test_an_endless_answer_is_not_read() -> None:
+def test_endless_response_is_not_read() -> None:
     started = time.monotonic()
     with WebhookReceiver("huge") as receiver:
         Webhook(receiver.url, 5).post(BODY)
         assert time.monotonic() - started < 2
 
 
-def test_a_redirect_is_not_followed() -> None:
+def test_redirect_is_not_followed() -> None:
     with WebhookReceiver("302") as receiver, pytest.raises(ProviderError, match="302"):
         Webhook(receiver.url, 5).post(BODY)
     assert receiver.connections == 1
 
 
-def test_a_refusal_is_final() -> None:
+def test_refusal_is_final() -> None:
     with WebhookReceiver("400") as receiver, pytest.raises(ProviderError, match="400"):
         Webhook(receiver.url, 5).post(BODY)
     assert receiver.connections == 1
 
 
-def test_nobody_listens() -> None:
+def test_closed_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(TransientError) as caught:
@@ -100,3 +111,42 @@ def test_other_addresses_are_refused_at_once(url: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         Webhook(url, 2)
     assert "secret" not in str(caught.value)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A self-signed certificate of ``localhost`` with its key."""
+    key, now = new_key(), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, SHA256())
+    )
+    path = tmp_path / "certificate.pem"
+    path.write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + made.public_bytes(Encoding.PEM)
+    )
+    return path
+
+
+def test_https_checks_the_certificate_by_name(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    with WebhookReceiver(tls=tls) as receiver:
+        port = receiver.url.split(":")[2]
+        with pytest.raises(TransientError):
+            Webhook(f"https://localhost:{port}", 2).post(BODY)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with pytest.raises(TransientError):
+            Webhook(f"https://127.0.0.1:{port}", 2).post(BODY)
+        assert receiver.bodies == []
+        Webhook(f"https://localhost:{port}", 5).post(BODY)
+    assert receiver.bodies == [BODY]
+    assert f"Host: localhost:{port.split('/')[0]}" in receiver.heads[0]

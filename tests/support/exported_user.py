@@ -13,8 +13,8 @@ from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
 from neurigraph_pipelines.portability.archive import new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.restore import Restored, restore_user
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context
@@ -41,7 +41,7 @@ class Source:
     report: Exported
 
     def ask(self, there: Installation, question: str) -> Answer:
-        return search(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
+        return phase_one(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
 
 
 def export(here: Installation, user: User, target: Path) -> Exported:
@@ -68,10 +68,10 @@ def exported_user(here: Installation, folder: Path) -> Source:
     converse(here, claims, "#Family/Ana Ana sings.", hours=3)
     ingest(context.using(embedder=WordEmbedder(fault=TransientError("no network"))), user)
     file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))
-    file.age(here.settings.dormancy_days + 1)
+    file.age(here.settings.lifecycle.dormancy_days + 1)
     sweep_dormant(here.context)
     converse(here, claims, "Not finished yet.", external_id="open", ended=False)
-    once = here.settings.model_copy(update={"max_attempts": 1})
+    once = here.settings.changed(max_attempts=1)
     converse(here, claims, "This is REFUSED.", external_id="refused")
     ingest(context.using(settings=once), user)
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."])
@@ -89,7 +89,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
         remember(tx, user.user_id, [candidate])
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
-    search(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
+    phase_one(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
     here.database.wait_for_background()
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")

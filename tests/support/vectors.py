@@ -21,8 +21,8 @@ from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.records import Committed
 from neurigraph_pipelines.model import Claims, NewConversation, NewMessage, Role, SourceKind
 from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 
 
@@ -85,7 +85,7 @@ def store(installation: Installation, context: Context) -> list[Committed]:
 def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Answer:
     """A question of the user's, with all components of the scores."""
     question = Question(query, explain=True)
-    return search(installation.database, embedder, installation.settings, Claims.of_user(user.user_id), question)
+    return phase_one(installation.database, embedder, installation.settings, Claims.of_user(user.user_id), question)
 
 
 def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:

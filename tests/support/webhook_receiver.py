@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from types import TracebackType
@@ -15,7 +16,8 @@ Behaviour = Literal["ok", "500", "302", "400", "stall", "drip", "hang_up", "huge
 class WebhookReceiver:
     """The running server. Each connection meets the next behaviour of the list, and the last one for ever."""
 
-    def __init__(self, *behaviours: Behaviour) -> None:
+    def __init__(self, *behaviours: Behaviour, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self._behaviours = list(behaviours) or ["ok"]
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._stopping = threading.Event()
@@ -59,8 +61,9 @@ class WebhookReceiver:
     def _answer(self, connection: socket.socket, behaviour: Behaviour) -> None:
         with connection:
             try:
-                self._read(connection)
-                self._misbehave(connection, behaviour)
+                with self._tls.wrap_socket(connection, server_side=True) if self._tls else connection as secured:
+                    self._read(secured)
+                    self._misbehave(secured, behaviour)
             except OSError:
                 return  # the client has gone
 

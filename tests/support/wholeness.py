@@ -18,8 +18,8 @@ from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import rows, schemas_of
 
@@ -124,7 +124,7 @@ class Reader(threading.Thread):
 
     def _look(self, user: User) -> None:
         here, claims = self._installation, Claims.of_user(user.user_id)
-        answer = search(here.database, here.embedder, here.settings, claims, Question(self._question))
+        answer = phase_one(here.database, here.embedder, here.settings, claims, Question(self._question))
         for hit in answer.hits:
             file_id = file_of_record(here.database, claims, hit["record_id"])
             assert open_file(here.database, here.objects, here.settings, claims, file_id)

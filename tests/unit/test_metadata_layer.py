@@ -5,30 +5,35 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
-from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer
+from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer, StoredRecord
 from neurigraph_pipelines.retrieval.index.postings import Postings
-from neurigraph_pipelines.retrieval.query.ranking import Asked, rank
+from neurigraph_pipelines.retrieval.query.rank import RankingQuery, rank
 
-FIRST, SECOND = UUID(int=1), UUID(int=2)
+FIRST, SECOND, SOURCE, FILE, NO_FILE = UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=0)
 NOTHING: dict[str, Any] = dict.fromkeys(
     (
         "model",
         "horizon",
         "present",
         "records",
-        "shown",
+        "titles",
+        "summaries",
         "source_names",
         "source_kinds",
+        "file_states",
         "superseded",
         "record_lexemes",
-        "summaries",
+        "summary_vectors",
         "passages",
         "authors",
         "external_ids",
@@ -44,6 +49,10 @@ def sent(numbers: list[float], width: int, kind: str) -> bytes:
     return struct.pack(">HH", width, 0) + np.pad(np.array(numbers, kind), (0, width - len(numbers))).tobytes()
 
 
+def record(record_id: UUID, occurred: float = 5.0, file: UUID = FILE) -> bytes:
+    return record_id.bytes + struct.pack(">dd", occurred, 7.0) + SOURCE.bytes + file.bytes
+
+
 def passage(record: UUID, seq: int, message: int, lexemes: int, role: int = 1) -> bytes:
     return record.bytes + struct.pack(">iifiii", seq, message, 10.0, role, lexemes, 1)
 
@@ -55,13 +64,15 @@ def layer() -> MetadataLayer:
         {
             "model": "words",
             "horizon": 700,
-            "records": b"".join(record.bytes + struct.pack(">ddi", 5.0, 7.0, 1) for record in (FIRST, SECOND)),
-            "shown": [json.dumps({"title": title, "source": {}}) for title in ("one", "two")],
+            "records": record(FIRST) + record(SECOND, file=NO_FILE),
+            "titles": ["one", "two"],
+            "summaries": ["First.", "Second."],
             "source_names": ["talk", None],
+            "file_states": ["dormant", None],
             "source_kinds": ["conversation", "upload"],
             "superseded": [None, json.dumps([[10, 20], [30, None]])],
             "record_lexemes": ["boat oil", ""],
-            "summaries": sent([1.0], RECORD_DIMENSIONS, ">f4") + sent([], RECORD_DIMENSIONS, ">f4"),
+            "summary_vectors": sent([1.0], RECORD_DIMENSIONS, ">f4") + sent([], RECORD_DIMENSIONS, ">f4"),
             "passages": passage(SECOND, 90, 9, 1)
             + passage(FIRST, 2, 1, 0)
             + passage(SECOND, 3, 2, 2, role=2)
@@ -76,7 +87,7 @@ def layer() -> MetadataLayer:
     )
 
 
-def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> None:
+def test_passage_distances(layer: MetadataLayer) -> None:
     assert layer.external_ids.tolist() == ["f1", "f2", "s3", "s4", "s90"]
     assert layer.record.tolist() == [0, 0, 1, 1, 1]
     assert layer.numbers.tolist() == [layer.record.tolist(), layer.place.tolist(), layer.message.tolist()]
@@ -92,7 +103,7 @@ def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> 
     assert windows.tolist() == [[3 / 4, 0], [1 / 4, 0], [2 / 4, 0], [1, 0], [0, 0]]
 
 
-def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
+def test_lexemes_are_found(layer: MetadataLayer) -> None:
     asked = ("zebra", "boat", "oil", "far")
     found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.of(asked)}
     first, third, last = layer.place[[0, 2, 4]].tolist()
@@ -104,12 +115,13 @@ def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
     }
 
 
-def test_lexemes_that_were_stored_with_accents_are_found_without() -> None:
+def test_accented_lexemes_are_found() -> None:
     marks = MetadataLayer(
         NOTHING
-        | {"records": FIRST.bytes + struct.pack(">ddi", 5.0, 7.0, 1), "shown": ["{}"], "record_lexemes": ["óleo oleo"]}
+        | {"records": record(FIRST), "titles": [""], "summaries": [""], "record_lexemes": ["óleo oleo"]}
         | {"source_kinds": ["upload"], "source_names": [None], "superseded": [None], "authors": [None]}
-        | {"external_ids": [None], "summaries": sent([], 4, ">f4"), "vectors": 2 * sent([], 4, ">f2")}
+        | {"file_states": [None]}
+        | {"external_ids": [None], "summary_vectors": sent([], 4, ">f4"), "vectors": 2 * sent([], 4, ">f2")}
         | {"passages": passage(FIRST, 1, 1, 3), "lexemes": "fátima \u0301 rope", "frequencies": "1 1 1"}
     )
     assert [number for number, _ in marks.lexemes.of(("fatima", "\u0301", "rope", "fátima"))] == [0, 1, 2]
@@ -117,8 +129,8 @@ def test_lexemes_that_were_stored_with_accents_are_found_without() -> None:
     assert found == [(1, [[marks.places, 1]])]
 
 
-def test_what_a_score_is_made_of_is_said_where_it_is_asked_for(layer: MetadataLayer) -> None:
-    asked = Asked({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
+def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
+    asked = RankingQuery({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
     empty = MetadataLayer(NOTHING)
     records, messages = rank([empty, layer], [0.0, 0.0], asked)
     assert [(one.node, one.row) for one in records] == [(1, 0)], "the other has been superseded"
@@ -131,23 +143,31 @@ def test_what_a_score_is_made_of_is_said_where_it_is_asked_for(layer: MetadataLa
     assert all(not one.parts for one in records + messages)
 
 
-def test_a_segment_is_as_long_as_it_is_beside_those_that_have_a_part(layer: MetadataLayer) -> None:
+def test_segment_length_is_relative(layer: MetadataLayer) -> None:
     assert layer.lengths.tolist() == [4, 6]
-    asked = Asked({"boat": 1.0}, mean_length=10.0, limit=10, message_limit=3, explain=True, include_superseded=True)
+    asked = RankingQuery(
+        {"boat": 1.0}, mean_length=10.0, limit=10, message_limit=3, explain=True, include_superseded=True
+    )
 
     def bm25(frequency: float, length: float) -> float:
         return frequency * 1.9 / (frequency + 0.9 * (0.25 + 0.75 * length))
 
-    def segments(asked: Asked) -> dict[int, float | None]:
+    def segments(asked: RankingQuery) -> dict[int, float | None]:
         return {one.row: one.parts["segment_lexical"] for one in rank([layer], [0.0], asked)[0]}
 
     assert segments(asked) == pytest.approx({0: bm25(4, 4 / 5), 1: bm25(2, 6 / 5)})
     assert segments(replace(asked, source_kinds=("conversation",))) == pytest.approx({0: bm25(4, 1)})
 
 
-def test_what_is_said_of_records(layer: MetadataLayer) -> None:
+def test_record_presentation(layer: MetadataLayer) -> None:
     assert layer.record_ids == [str(FIRST), str(SECOND)]
-    assert layer.shown(0) == {"title": "one", "source": {"external_id": "talk"}}
+    happened = datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC)
+    assert layer.stored_record(0) == StoredRecord(
+        str(FIRST), "one", "First.", happened, "conversation", str(SOURCE), "talk", str(FILE), "dormant"
+    )
+    assert layer.stored_record(1) == StoredRecord(
+        str(SECOND), "two", "Second.", happened, "upload", str(SOURCE), None, None, None
+    )
     assert layer.has_vector.tolist() == [True, False]
     assert layer.vectors.shape == (2, 1)
     assert layer.superseded(None) == [1]
@@ -155,10 +175,21 @@ def test_what_is_said_of_records(layer: MetadataLayer) -> None:
     assert layer.size > 0
 
 
-def test_a_node_without_anything_is_one() -> None:
+@given(
+    happened=st.datetimes(datetime(1970, 1, 1), datetime(2200, 12, 31, 23, 59, 59, 999_999), timezones=st.just(UTC))  # noqa: DTZ001
+)
+def test_a_record_happened_at_the_microsecond_that_is_stored(happened: datetime) -> None:
+    seconds = (happened - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) / 1_000_000
+    row = NOTHING | {"records": record(FIRST, seconds), "summary_vectors": sent([], 4, ">f4")}
+    texts = {name: [""] for name in ("titles", "summaries", "source_kinds", "record_lexemes")}
+    absent = {name: [None] for name in ("source_names", "superseded", "file_states")}
+    assert MetadataLayer(row | texts | absent).stored_record(0).occurred_at == happened
+
+
+def test_empty_node() -> None:
     layer = MetadataLayer(NOTHING)
     assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
     assert layer.lexemes.of(["boat"]) == []
-    asked = Asked({"boat": 1.0}, mean_length=1.0, limit=10, message_limit=10)
+    asked = RankingQuery({"boat": 1.0}, mean_length=1.0, limit=10, message_limit=10)
     assert rank([layer, layer], [0.0, 1.0], asked) == ([], [])
     assert Postings("", np.array([], np.intp), np.array([], np.intp)).size == 0

@@ -1,1 +1,1 @@
-"""What a process holds in memory to answer questions: layers, postings, shells, names and caches."""
+"""What search holds in memory: metadata layers, shells, names, postings, sign hashes and caches."""

@@ -1,41 +1,102 @@
-"""What a process keeps between the questions to one database; what it keeps of others is their affair."""
+"""In-process search caches, one set per database.
+
+Holds values for as long as nothing changed that they depend on. What outdates a value is part of its key or its
+version, and the caller decides both.
+"""
 
 from __future__ import annotations
 
 import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.retrieval.index.cache import AnswerCache
-from neurigraph_pipelines.retrieval.index.layers import LayerCache
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.query.question import Answer
+
+ANSWER_SECONDS = 60.0
+"""Age at which a cached answer expires, so that a node that is asked about often is still seen to be in use."""
+
+Value = TypeVar("Value")
 
 
-class Kept:
-    """What a process keeps between the questions to one database; threads may share it.
+class Entry(NamedTuple, Generic[Value]):
+    """A cached value, the version it belongs to, its size and the monotonic time at which it expires."""
+
+    value: Value
+    version: Hashable
+    size: int
+    expires_at: float
+
+
+class Cache(Generic[Value]):
+    """A least recently used cache, bounded by the sum of its values' sizes and by age. Thread-safe.
+
+    Args:
+        seconds: Age at which values expire.
+    """
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self._seconds = seconds
+        self._entries: OrderedDict[Hashable, Entry[Value]] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, version: Hashable = None) -> Value | None:
+        """Return the value of ``key`` if it is of this version and has not expired."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or entry.version != version or entry.expires_at <= time.monotonic():
+                return None
+            self._entries.move_to_end(key)
+            return entry.value
+
+    def peek(self, key: Hashable) -> Value | None:
+        """Return the value of ``key`` in whichever version it is, unless it has expired."""
+        with self._lock:
+            entry = self._entries.get(key)
+            return entry.value if entry is not None and entry.expires_at > time.monotonic() else None
+
+    def put(self, key: Hashable, value: Value, capacity: int, *, size: int = 1, version: Hashable = None) -> None:
+        """Store a value, then evict the least recently used until the sizes add up to at most ``capacity``."""
+        with self._lock:
+            replaced = self._entries.pop(key, None)
+            self._size += size - (replaced.size if replaced is not None else 0)
+            self._entries[key] = Entry(value, version, size, time.monotonic() + self._seconds)
+            while self._size > capacity:
+                _, evicted = self._entries.popitem(last=False)
+                self._size -= evicted.size
+
+
+class SearchCaches:
+    """In-process search caches, one set per database. Thread-safe.
 
     Attributes:
-        answers: By asker and question, with the version of the data that they were given from.
-        layers: Of nodes.
-        shells: By asker.
-        staged: By asker, version of the data, node and span of time: that it was staged then.
-        awaited: For whom something was staged that was not brought into memory since.
+        answers: Results of phase one by asker and question; their version is the data version they come from.
+        layers: Metadata layers by node id; their version is the node's version and the embedding model.
+        shells: Shells by asker and embedding dimensions.
+        staged: Marks by asker, data version, node and period that the node was staged in that period.
+        unfetched: Claims for which nodes were staged and not prefetched since.
     """
 
     def __init__(self) -> None:
-        self.answers: AnswerCache[tuple[str, Answer]] = AnswerCache()
-        self.layers = LayerCache()
-        self.shells: AnswerCache[Shells] = AnswerCache(math.inf)
-        self.staged: AnswerCache[bool] = AnswerCache(math.inf)
-        self.awaited: set[Claims] = set()
+        # The type of a result belongs to ``query``, which imports this module.
+        self.answers: Cache[Any] = Cache(ANSWER_SECONDS)
+        self.layers: Cache[MetadataLayer] = Cache()
+        self.shells: Cache[Shells] = Cache()
+        self.staged: Cache[bool] = Cache()
+        self.unfetched: set[Claims] = set()
 
 
-_KEPT: WeakKeyDictionary[Database, Kept] = WeakKeyDictionary()
+_CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()
 
 
-def kept_of(database: Database) -> Kept:
-    """What this process keeps of a database."""
-    kept = _KEPT.get(database)
-    return kept if kept is not None else _KEPT.setdefault(database, Kept())
+def caches_of(database: Database) -> SearchCaches:
+    """Return the caches of a database, creating them on first use."""
+    caches = _CACHES.get(database)
+    return caches if caches is not None else _CACHES.setdefault(database, SearchCaches())

@@ -1,36 +1,35 @@
-"""Metadata layers in memory: what a process holds of nodes, so that it ranks without reading them again.
+"""Metadata layers in memory: what search knows of one node without opening a file.
 
-What may be read is decided by ``neurigraph.layers`` of the database; what is found in it, by the ranking. A layer is
-kept for as long as nothing in its node changes and there is room for it.
+``neurigraph.layers`` of the database decides what may be read and ``query.load`` reads it. Ranking belongs to
+``query.rank``.
 """
 
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.model import Claims, Role
-from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
-from neurigraph_pipelines.retrieval.index.sign_hash import Signs
+from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
 from neurigraph_pipelines.retrieval.index.wire_format import (
-    distinct_lexemes,
-    numbers_of,
-    plain_lexemes,
-    rows_of,
-    sent_vectors,
-    written_ids,
+    decode_distinct_lexemes,
+    decode_lexemes,
+    decode_numbers,
+    decode_vectors,
+    find_rows,
+    format_ids,
 )
-from neurigraph_pipelines.statements import statements
-from neurigraph_pipelines.text.lexemes import WINDOW, WINDOW_WEIGHTS
+from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
 
 Columns = dict[str, NDArray[Any]]
 
@@ -38,10 +37,10 @@ ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
 """Numbers of the roles that a question may be about; 0 is any other."""
 
 APART = 1 - min(WINDOW_WEIGHTS)
-"""From so many places apart on, no window holds two passages."""
+"""The distance in places from which on no window holds two passages."""
 
-_PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("shows_file", ">i4")])
-_RECORD = np.dtype([("id", "V16"), ("occurred", ">f8"), ("created", ">f8"), ("shows_file", ">i4")])
+_PRESENT = np.dtype([("id", "V16"), ("passages", ">i4"), ("has_file", ">i4")])
+_RECORD = np.dtype([("id", "V16"), ("occurred", ">f8"), ("created", ">f8"), ("source", "V16"), ("file", "V16")])
 _PASSAGE = np.dtype(
     [
         ("record", "V16"),
@@ -53,111 +52,135 @@ _PASSAGE = np.dtype(
         ("is_eligible", ">i4"),
     ]
 )
-_BYTES_OF_PASSAGE = 200
-_ALL = {"question": Jsonb(WINDOW), "embedding": None}
-_QUERIES = statements("search")
+_BYTES_OF_RECORD, _BYTES_OF_PASSAGE = 300, 200
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record as it is stored now.
+
+    Attributes:
+        source_id: The conversation, event or upload that it came from.
+        source_name: What that source is called elsewhere (its external id).
+        file_id: The file that it points at; None if it has none.
+        file_state: The compression state of that file.
+    """
+
+    record_id: str
+    title: str
+    summary: str
+    occurred_at: datetime
+    source_kind: str
+    source_id: str
+    source_name: str | None
+    file_id: str | None
+    file_state: str | None
 
 
 class MetadataLayer:
-    """What is known of one node without opening a file: its records, and their passages in the order of what was said.
+    """The records of one node, and their passages in the order in which they were said.
 
     Args:
         row: A row of ``neurigraph.layers``.
-        before: A layer to take over, and which of its records stay; what the row holds is added to them.
+        before: A layer to take over and a mask of the records that stay; those of the row are added to them.
 
     Attributes:
-        model: Whose vectors these are.
-        horizon: Transactions below it were over when this was read; None where that is not known.
-        records: How many.
-        record_ids: Of each record.
-        occurred: Of each record, seconds since 1970.
-        created: Of each record, seconds since 1970.
-        source_kinds: Of each record.
-        vectors: Of each record, ``(records, dimensions)``; zeros where there is none of the model.
-        has_vector: Of each record.
-        lengths: Of each record, the lexemes of its passages.
-        passages: How many.
-        record: Of each passage, the row of its record.
-        seq: Of each passage, its number in its record.
-        first_message: Of each passage, the number of its message in its source.
-        external_ids: Of each passage, what its message is called elsewhere.
-        place: Of each passage. Those of one record lie as far apart as they were said, up to ``APART``; those of two
-            records lie ``APART``. There are ``places`` in all.
-        message: Of each passage; those of one message have one number. There are ``messages`` in all.
-        numbers: Of each passage its record, place and message, ``(3, passages)``.
-        window_length: Of each place, lexemes in the window of its passage.
-        role: Of each passage, as in ``ROLES``.
-        is_eligible: Of each passage; others stand only in the windows of those.
-        are_eligible: Whether all are.
-        passage_vectors: Of each passage, its own and that of its window, ``(passages, 2, dimensions)``; zeros where it
-            is not eligible.
-        signs: Of the means of each passage's two vectors, once they were taken.
-        lexemes: Of the passages, by place; and, from the row ``places`` on, of the records' titles, summaries and
-            keywords.
+        model: The embedding model of the vectors.
+        horizon: Transactions below it had ended when the layer was read; None if unknown.
+        records: The number of records.
+        record_ids: The id of each record.
+        occurred: When each record happened, in seconds since 1970.
+        created: When each record was stored, in seconds since 1970.
+        source_kinds: The source kind of each record.
+        vectors: The vector of each record, ``(records, dimensions)``; zeros for a record without one of the model.
+        has_vector: Whether each record has a vector.
+        lengths: The number of lexemes in the passages of each record.
+        passages: The number of passages.
+        record: The row of each passage's record.
+        seq: The number of each passage in its record.
+        first_message: The number of each passage's message in its source.
+        external_ids: The external id of each passage's message.
+        place: The place of each passage. Places of one record are as far apart as its passages, up to ``APART``;
+            places of two records are ``APART``. There are ``places`` in all.
+        message: The number of each passage's message in this layer. There are ``messages`` in all.
+        numbers: The record, place and message of each passage, ``(3, passages)``.
+        window_length: The number of lexemes in the window of the passage at each place.
+        role: The role of each passage's author, as in ``ROLES``.
+        is_eligible: Whether each passage may be found; others only count in the windows of those.
+        are_eligible: Whether all passages may be found.
+        passage_vectors: The vector of each passage and that of its window, ``(passages, 2, dimensions)``; zeros for a
+            passage that is not eligible.
+        sign_hashes: Of the mean of each passage's two vectors, once they are computed.
+        lexemes: The lexemes of the passages, by place, and from the row ``places`` on those of the records' titles,
+            summaries and keywords.
     """
 
     def __init__(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None = None) -> None:
         self.model: str | None = row["model"]
         self.horizon: int | None = row["horizon"]
-        self._take_records(row, before)
-        self._take_passages(row, before)
+        self._read_records(row, before)
+        self._read_passages(row, before)
 
     def updated(self, row: Mapping[str, Any]) -> MetadataLayer | None:
-        """This layer with what changed since, of a row that says what is ``present``.
+        """Return this layer with the changes of a row that says what is ``present``.
 
         Returns:
-            None where more changed than the row tells: what was only deleted shows in the numbers of what is left.
+            None if the row does not hold all changes: deletions show only in the counts of what is left.
         """
         changed = {one.tobytes() for one in np.frombuffer(row["records"] or b"", _RECORD)["id"]}
-        present = np.frombuffer(row["present"], _PRESENT)
-        numbers = zip(present["passages"].tolist(), present["shows_file"].tolist(), strict=True)
-        told = dict(zip((one.tobytes() for one in present["id"]), numbers, strict=True))
+        sent = np.frombuffer(row["present"], _PRESENT)
+        numbers = zip(sent["passages"].tolist(), sent["has_file"].tolist(), strict=True)
+        present = dict(zip((one.tobytes() for one in sent["id"]), numbers, strict=True))
         counts = np.bincount(self.record, minlength=self.records)
         stays = np.zeros(self.records, bool)
         for number, one in enumerate(self._records["id"]):
             record = one.tobytes()
-            if record in told and record not in changed:
-                if told.pop(record) != (counts[number], self._records["shows_file"][number]):
+            if record in present and record not in changed:
+                if present.pop(record) != (counts[number], self._has_file[number]):
                     return None
                 stays[number] = True
-        return MetadataLayer(row, (self, stays)) if told.keys() == changed else None
+        return MetadataLayer(row, (self, stays)) if present.keys() == changed else None
 
-    def _take_records(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
+    def _read_records(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
         sent = np.frombuffer(row["records"] or b"", _RECORD)
         columns: Columns = {
             "id": sent["id"],
             "occurred": sent["occurred"].astype(np.float64),
             "created": sent["created"].astype(np.float64),
-            "shows_file": sent["shows_file"].astype(np.intp),
+            "source": sent["source"],
+            "file": sent["file"],
             "source_kinds": np.array(row["source_kinds"] or (), np.str_),
-            "shown": np.array(row["shown"] or (), object),
+            "titles": np.array(row["titles"] or (), object),
+            "summaries": np.array(row["summaries"] or (), object),
             "source_names": np.array(row["source_names"] or (), object),
+            "file_states": np.array(row["file_states"] or (), object),
             "superseded": np.array(row["superseded"] or (), object),
-            "vectors": sent_vectors(row["summaries"], ">f4", len(sent)),
+            "vectors": decode_vectors(row["summary_vectors"], ">f4", len(sent)),
         }
         if before is not None:
             columns = _joined(before[0]._records, before[1], columns)
         self._records: Columns = columns
         self.records = len(columns["id"])
-        self.record_ids = written_ids(columns["id"])
+        self.record_ids = format_ids(columns["id"])
         self.occurred, self.created = columns["occurred"], columns["created"]
         self.source_kinds = columns["source_kinds"]
         self.vectors: Floats = columns["vectors"]
         self.has_vector = np.asarray(self.vectors.any(axis=1))
+        self._has_file = np.asarray(np.frombuffer(columns["file"].tobytes(), np.uint8).reshape(-1, 16).any(axis=1))
         self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
             number: json.loads(spans) for number, spans in enumerate(columns["superseded"]) if spans is not None
         }
 
-    def _take_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
+    def _read_passages(self, row: Mapping[str, Any], before: tuple[MetadataLayer, NDArray[np.bool_]] | None) -> None:
         sent = np.frombuffer(row["passages"] or b"", _PASSAGE)
         is_eligible = sent["is_eligible"].astype(bool)
-        vectors = sent_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
+        vectors = decode_vectors(row["vectors"], ">f2", 2 * int(is_eligible.sum()))
         vectors = vectors.reshape(len(vectors) // 2, 2, vectors.shape[1])
         if len(vectors) < len(sent):
-            told, vectors = vectors, np.zeros((len(sent), *vectors.shape[1:]), np.float32)
-            vectors[is_eligible] = told
+            of_eligible, vectors = vectors, np.zeros((len(sent), *vectors.shape[1:]), np.float32)
+            vectors[is_eligible] = of_eligible
         columns: Columns = {
-            "record": rows_of(sent["record"], self._records["id"]),
+            "record": find_rows(sent["record"], self._records["id"]),
             "seq": sent["seq"].astype(np.intp),
             "first_message": sent["first_message"].astype(np.intp),
             "window_length": sent["window_length"].astype(np.float32),
@@ -167,20 +190,21 @@ class MetadataLayer:
             "external_ids": np.array(row["external_ids"] or (), object),
             "vectors": vectors,
         }
-        first, signs = 0, None
+        first, hashes = 0, None
         if before is not None:
             layer, stays = before
             stay = stays[layer.record]
-            signs = layer.signs.joined(stay, _mixed(columns["vectors"])) if layer.signs is not None else None
+            if layer.sign_hashes is not None:
+                hashes = layer.sign_hashes.joined(stay, _means(columns["vectors"]))
             first = int(stay.sum())
-            columns = _joined(layer._passages | {"record": _moved(stays)[layer.record]}, stay, columns)
-        now = np.arange(len(columns["seq"]))
+            columns = _joined(layer._passages | {"record": _new_rows(stays)[layer.record]}, stay, columns)
+        row_now = np.arange(len(columns["seq"]))
         place = (columns["record"] << 32) + columns["seq"]
         if np.any(place[1:] < place[:-1]):
             order = np.argsort(place, kind="stable")
-            now[order] = now.copy()
+            row_now[order] = row_now.copy()
             columns = {name: column[order] for name, column in columns.items()}
-            signs = signs.reordered(order) if signs is not None else None
+            hashes = hashes.reordered(order) if hashes is not None else None
         self._passages: Columns = columns
         self.seq: Numbers = columns["seq"]
         self.first_message: Numbers = columns["first_message"]
@@ -189,39 +213,41 @@ class MetadataLayer:
         self.are_eligible = bool(self.is_eligible.all())
         self.external_ids = columns["external_ids"]
         self.passage_vectors: Floats = columns["vectors"]
-        self.signs: Signs | None = signs
+        self.sign_hashes: SignHashes | None = hashes
         self._arrange()
-        self._take_lexemes(row, before, self.place[now[first:]], sent["lexemes"])
+        self._read_lexemes(row, before, self.place[row_now[first:]], sent["lexemes"])
 
-    def _take_lexemes(
+    def _read_lexemes(
         self,
         row: Mapping[str, Any],
         before: tuple[MetadataLayer, NDArray[np.bool_]] | None,
         places: Numbers,
         counts: NDArray[Any],
     ) -> None:
-        """Of the passages that were sent, at these places and with so many lexemes each, and of their records."""
+        """Read the lexemes of the row's passages, at these places and with so many lexemes each, and of its records."""
         past, first = None, 0
         if before is not None:
             layer, stays = before
-            records, first = _moved(stays), int(stays.sum())
+            records, first = _new_rows(stays), int(stays.sum())
             staying = layer.place[stays[layer.record]]
             moved = np.full(layer.places, GONE)
             moved[staying] = self.place[: len(staying)]  # those that stay come first
             past = (layer.lexemes, np.concatenate((moved, np.where(stays, self.places + records, GONE))))
-        said = [distinct_lexemes(text) for text in row["record_lexemes"] or ()]
-        of_records = self.places + np.repeat(first + np.arange(len(said)), [len(text.split()) for text in said])
-        count = int(counts.sum())
+        in_records = [decode_distinct_lexemes(text) for text in row["record_lexemes"] or ()]
+        record_rows = self.places + np.repeat(
+            first + np.arange(len(in_records)), [len(text.split()) for text in in_records]
+        )
+        total = int(counts.sum())
         self.lexemes: Postings = Postings(
-            " ".join((plain_lexemes(row["lexemes"] or "", count), *said)),
-            np.concatenate((np.repeat(places, counts), of_records)),
-            np.concatenate((numbers_of(row["frequencies"] or "", count), np.ones_like(of_records))),
+            " ".join((decode_lexemes(row["lexemes"] or "", total), *in_records)),
+            np.concatenate((np.repeat(places, counts), record_rows)),
+            np.concatenate((decode_numbers(row["frequencies"] or "", total), np.ones_like(record_rows))),
             past,
         )
         self.lengths = np.bincount(self.record, self.lexemes.totals(self.places)[self.place], minlength=self.records)
 
     def _arrange(self) -> None:
-        """Columns that follow from others."""
+        """Derive places, messages and author numbers from the columns of the passages."""
         record: Numbers = self._passages["record"]
         begins = np.diff(record, prepend=-1) != 0
         place = np.cumsum(np.where(begins, APART, np.minimum(np.diff(self.seq, prepend=0), APART)))
@@ -237,23 +263,33 @@ class MetadataLayer:
         self._author = np.fromiter(map(numbers.__getitem__, self._passages["authors"]), np.intp, self.passages)
         self._authors = dict(numbers)
 
-    def take_signs(self) -> None:
-        """Take the signs of the vectors, by which a question that is asked again need not be compared with each."""
-        if self.signs is None and self.passages:
-            self.signs = Signs.of(_mixed(self.passage_vectors))
+    def compute_sign_hashes(self) -> None:
+        """Hash the vectors of the passages, so that later questions need not be compared with each of them."""
+        if self.sign_hashes is None and self.passages:
+            self.sign_hashes = SignHashes.of(_means(self.passage_vectors))
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Of each passage, whether its author, in lower case, is one of these."""
+        """Return a mask of the passages whose author, in lower case, is one of these names."""
         return np.isin(self._author, [number for author, number in self._authors.items() if author in names])
 
-    def shown(self, record: int) -> dict[str, Any]:
-        """What a hit says of a record."""
-        shown: dict[str, Any] = json.loads(self._records["shown"][record])
-        shown["source"]["external_id"] = self._records["source_names"][record]
-        return shown
+    def stored_record(self, record: int) -> StoredRecord:
+        """Return the record in a row."""
+        columns = self._records
+        return StoredRecord(
+            self.record_ids[record],
+            columns["titles"][record],
+            columns["summaries"][record],
+            # Exact to the microsecond: in the years that can be stored a float is off by less than half of one.
+            datetime.fromtimestamp(float(self.occurred[record]), UTC),
+            str(self.source_kinds[record]),
+            str(UUID(bytes=columns["source"][record].tobytes())),
+            columns["source_names"][record],
+            str(UUID(bytes=columns["file"][record].tobytes())) if self._has_file[record] else None,
+            columns["file_states"][record],
+        )
 
     def superseded(self, at: float | None) -> list[int]:
-        """The records that others have taken the place of, now or at a moment."""
+        """Return the rows of the records that are superseded, now or at a moment in seconds since 1970."""
         return [
             number
             for number, spans in self._superseded.items()
@@ -265,112 +301,30 @@ class MetadataLayer:
 
     @property
     def size(self) -> int:
-        """Bytes, about."""
-        arrays = (self.vectors, self.passage_vectors)
+        """Approximate size in bytes."""
         return (
-            sum(array.nbytes for array in arrays)
+            self.vectors.nbytes
+            + self.passage_vectors.nbytes
             + self.lexemes.size
-            + sum(map(len, self._records["shown"]))
+            + sum(map(len, self._records["titles"]))
+            + sum(map(len, self._records["summaries"]))
+            + self.records * _BYTES_OF_RECORD
             + self.passages * _BYTES_OF_PASSAGE
         )
 
 
-class LayerCache:
-    """The layers that were used last, up to a number of bytes; threads may share one."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[str, MetadataLayer]] = OrderedDict()
-        self._size = 0
-        self._lock = threading.Lock()
-
-    def get(self, node_id: str, version: str, model: str | None) -> MetadataLayer | None:
-        """The layer of a node, if it is kept as it is in that version, with vectors of that model."""
-        with self._lock:
-            found = self._kept.get(node_id)
-            if found is None or (found[0], found[1].model) != (version, model):
-                return None
-            self._kept.move_to_end(node_id)
-            return found[1]
-
-    def past(self, node_id: str, model: str | None) -> MetadataLayer | None:
-        """The layer of a node in whichever version it is kept, if what changed since can be added to it."""
-        with self._lock:
-            found = self._kept.get(node_id)
-            return found[1] if found is not None and found[1].model == model and found[1].horizon is not None else None
-
-    def put(self, node_id: str, version: str, layer: MetadataLayer, most: int) -> None:
-        """Keep a layer, and of all what fits into ``most`` bytes."""
-        with self._lock:
-            before = self._kept.pop(node_id, None)
-            self._size += layer.size - (before[1].size if before is not None else 0)
-            self._kept[node_id] = (version, layer)
-            while self._size > most:
-                _, (_, oldest) = self._kept.popitem(last=False)
-                self._size -= oldest.size
-
-
-def read_layers(
-    database: Database,
-    cache: LayerCache,
-    most: int,
-    claims: Claims,
-    versions: Mapping[str, str | None],
-    model: str | None,
-    candidates: Callable[[], Mapping[str, Any]] = lambda: _ALL,
-) -> dict[str, MetadataLayer]:
-    """The layers of nodes, from memory where they are kept as they are now, the others in one trip to the database.
-
-    Args:
-        most: Bytes that may be kept; with 0 nothing is, and nothing is taken from what was.
-        versions: Of each node the version that is in force; None where nothing may be kept.
-        model: Whose vectors are in use.
-        candidates: Gives the ``question`` and its ``embedding`` as ``neurigraph.layers`` takes them, for of a node with
-            vector indexes only its candidates are read; called where anything is read.
-
-    Returns:
-        By node. One that vanished since its version was asked for is not among them; one whose user moved to another
-        model since has vectors of that.
-    """
-    found: dict[str, MetadataLayer] = {}
-    missing: dict[str, MetadataLayer | None] = {}
-    for node_id, version in versions.items():
-        layer = cache.get(node_id, version, model) if most and version is not None else None
-        if layer is not None:
-            found[node_id] = layer
-        else:
-            missing[node_id] = cache.past(node_id, model) if most and version is not None else None
-    while missing:
-        parameters = {
-            **candidates(),
-            "nodes": list(missing),
-            "horizons": [past.horizon if past is not None else None for past in missing.values()],
-        }
-        before, missing = missing, {}
-        for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
-            node_id, past = str(row["node_id"]), before[str(row["node_id"])]
-            layer = MetadataLayer(row) if row["present"] is None or past is None else past.updated(row)
-            if layer is None:
-                missing[node_id] = None  # to be read as a whole
-                continue
-            found[node_id] = layer
-            if most and row["version"] is not None:
-                layer.take_signs()
-                cache.put(node_id, row["version"], layer, most)
-    return found
-
-
-def _mixed(vectors: Floats) -> Floats:
-    """``(passages, dimensions)``: of each passage the mean of its own vector and that of its window."""
+def _means(vectors: Floats) -> Floats:
+    """Return ``(passages, dimensions)``: the mean of each passage's own vector and that of its window."""
     return (vectors[:, 0] + vectors[:, 1]) * np.float32(0.5)
 
 
-def _moved(stays: NDArray[np.bool_]) -> Numbers:
-    """Of each row, where it is once those that do not stay are gone, or ``GONE``."""
+def _new_rows(stays: NDArray[np.bool_]) -> Numbers:
+    """Return the new row of each row once those that do not stay are removed, or ``GONE``."""
     return np.where(stays, np.cumsum(stays) - 1, GONE)
 
 
 def _joined(before: Columns, stays: NDArray[np.bool_], added: Columns) -> Columns:
-    """Columns one after another; the narrower vectors are filled up with zeros."""
+    """Return the rows that stay followed by those that are added; narrower vectors are padded with zeros."""
     kept = np.flatnonzero(stays)
     joined: Columns = {}
     for name, column in added.items():

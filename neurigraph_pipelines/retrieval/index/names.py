@@ -1,6 +1,6 @@
-"""Names of nodes as questions say them: as they are, with one letter wrong, or as they begin.
+"""An index of node names that finds them in a question: exact, with one letter wrong, or by their beginning.
 
-Knows names and numbers of nodes; what a name is worth beside other signs is said in ``anchors``.
+``query.node_scores`` weighs a name against other evidence.
 """
 
 from __future__ import annotations
@@ -12,41 +12,41 @@ from collections.abc import Iterator, Sequence
 from neurigraph_pipelines.text.lexemes import name_words
 
 EXACT, NEARLY, BEGUN = 1.0, 0.8, 0.6
-"""What it is worth that a question says a name as it is, with one letter wrong, or how it begins."""
+"""The score of a name that a question holds exactly, with one letter wrong, or by its beginning."""
 
 _KEY_WORDS, _KEY_LENGTH = 6, 100
-"""Names are looked up by their first words."""
+"""Names are looked up by a key: at most so many of their first words, cut to so many characters."""
 
 _MISSPELT = range(5, 41)
-"""Lengths of what may have a letter too few or another one."""
+"""Lengths of keys and phrases that may be misspelt."""
 
 _MISSPELT_WORDS, _MISSPELT_PLACES = 2, 40
-"""Only what has so few words, and stands among the first of a question, is looked up as if it were misspelt."""
+"""Only phrases of at most so many words, among the first so many words of a question, are looked up as misspelt."""
 
 _SHORTEST_BEGINNING, _BEGUN = 4, 16
-"""Letters of a word that may begin a name, and how many names it stands for at most."""
+"""Fewest letters of a word that may begin a name, and most names that it leads to."""
 
 
 class Names:
-    """What nodes are called, found by what a question says.
+    """An index of the names of nodes.
 
     Args:
-        called: Of each node its names, each on a line of its own; None of one that nobody calls by a name.
-        before: What was known before, of which is taken over what is still right: most names stay.
+        names: The names of each node, one a line; None for a node that is not looked up by name.
+        before: An earlier index; its entries are reused, since most names stay the same.
     """
 
-    def __init__(self, called: Sequence[str | None], before: Names | None = None) -> None:
-        self._called = called
+    def __init__(self, names: Sequence[str | None], before: Names | None = None) -> None:
+        self._names = names
         self._words: dict[str, tuple[str, ...]] = {}
         self._nodes: dict[str, list[tuple[str, int]]] = defaultdict(list)
         known = before._words if before is not None else {}
-        for number, names in enumerate(called):
-            if names is not None:
-                self._words[names] = said = known.get(names) or _as_said(names)
-                for name in said:
+        for number, lines in enumerate(names):
+            if lines is not None:
+                self._words[lines] = in_words = known.get(lines) or _in_words(lines)
+                for name in in_words:
                     self._nodes[_key(name)].append((name, number))
         self._keys = sorted(self._nodes)
-        # Keys by themselves without one letter, and which; some may be nobody's any more.
+        # Keys by their form without one letter, and which letter; some keys may be out of use.
         self._gaps: dict[str, tuple[tuple[int, str], ...]] = {}
         self._indexed: set[str] = set()
         if before is not None and len(before._indexed) <= 2 * len(self._nodes):
@@ -56,12 +56,12 @@ class Names:
             for variant, gap in _gaps(key).items():
                 self._gaps[variant] = (*self._gaps.get(variant, ()), (gap, key))
 
-    def are_called(self, called: Sequence[str | None]) -> bool:
-        """Whether these are the names of just such nodes."""
-        return self._called == called
+    def has_names(self, names: Sequence[str | None]) -> bool:
+        """Return whether the index holds exactly these names."""
+        return self._names == names
 
     def named(self, query: str, lexemes: Sequence[str]) -> dict[int, float]:
-        """The nodes that a question names, by number, and how surely: 1 as they are, 0.8 nearly, 0.6 by a beginning."""
+        """Return the score of each node that a question names, by number: ``EXACT``, ``NEARLY`` or ``BEGUN``."""
         scores: dict[int, float] = {}
         for lexeme in lexemes:
             for number in self._begun(lexeme):
@@ -91,9 +91,9 @@ class Names:
             yield number
 
     def _misspelt(self, words: Sequence[str]) -> Iterator[str]:
-        """Keys that differ in one letter from something that is said: one wrong, missing, added or swapped.
+        """Yield keys that differ from a phrase in one letter: wrong, missing, added or swapped.
 
-        Both are compared with a letter left out (deletion neighbourhoods: Garbe's SymSpell, 2012).
+        Both are compared with one letter left out (deletion neighbourhoods: Garbe's SymSpell, 2012).
         """
         for phrase in _phrases(words, _MISSPELT_WORDS, _MISSPELT_PLACES):
             if len(phrase) < _MISSPELT.start - 1 or len(phrase) >= _MISSPELT.stop:
@@ -107,8 +107,8 @@ class Names:
                         yield key
 
 
-def _as_said(names: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(said for name in names.split("\n") if (said := " ".join(name_words(name)))))
+def _in_words(names: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words for name in names.split("\n") if (words := " ".join(name_words(name)))))
 
 
 def _key(name: str) -> str:
@@ -117,7 +117,7 @@ def _key(name: str) -> str:
 
 
 def _phrases(words: Sequence[str], most: int, places: int | None = None) -> Iterator[str]:
-    """Up to so many words that follow each other; where the first must be among so many."""
+    """Yield runs of at most ``most`` words that begin among the first ``places`` words."""
     for start in range(len(words))[:places]:
         phrase = words[start]
         yield phrase
@@ -127,7 +127,7 @@ def _phrases(words: Sequence[str], most: int, places: int | None = None) -> Iter
 
 
 def _gaps(key: str) -> dict[str, int]:
-    """A key without each of its letters in turn, and which was left out; of equal ones the first."""
+    """Return the forms of a key without one letter, with the first letter that gives each form."""
     gaps: dict[str, int] = {}
     if len(key) in _MISSPELT:
         for gap in range(len(key)):

@@ -1,4 +1,4 @@
-"""Where lexemes occur in what a process holds: an inverted index in arrays; what it counts is the ranking's."""
+"""Postings: an inverted index of lexemes in arrays. Scoring belongs to the ranking."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Floats = NDArray[np.float32]
 Numbers = NDArray[np.intp]
 
 GONE = -1
-"""In place of a row: it is no longer there."""
+"""Stands for the row of something that was removed."""
 
 _BYTES_OF_LEXEME = 120
 
 
 class Postings:
-    """Where lexemes occur, and how often.
+    """The rows in which each lexeme occurs, and how often.
 
     Args:
-        lexemes: One after another, with a space between any two.
-        rows: Where each of them occurs, counted from 0.
-        frequencies: How often each occurs there.
-        before: Others to take over, and where each of their rows is now, or ``GONE``.
+        lexemes: All occurrences, separated by spaces.
+        rows: The row of each occurrence, from 0.
+        frequencies: How often the lexeme occurs in that row.
+        before: Postings to take over, with the new row of each of their rows, or ``GONE``.
     """
 
     def __init__(
@@ -44,32 +44,32 @@ class Postings:
             rows = np.concatenate((moved[stays], rows))
             frequencies = np.concatenate((past._occurrences[stays, 1], frequencies))
         counts = np.bincount(codes, minlength=len(numbers))
-        if not counts.all():  # what is said nowhere any more is forgotten
+        if not counts.all():  # drop lexemes that no longer occur
             codes = (np.cumsum(counts > 0) - 1)[codes]
             numbers = {word: number for number, word in enumerate(compress(numbers, counts))}
             counts = counts[counts > 0]
-        # Numbers of two bytes are sorted in a fraction of the time.
+        # Sorting numbers of two bytes takes a fraction of the time.
         order = np.argsort(codes.astype(np.uint16) if len(counts) <= 1 << 16 else codes, kind="stable")
         self._numbers: dict[str, int] = dict(numbers)
         self._starts: Numbers = np.concatenate(([0], np.cumsum(counts)))
         self._occurrences: NDArray[np.int32] = np.stack((rows, frequencies), axis=1).astype(np.int32)[order]
 
     def of(self, lexemes: Iterable[str]) -> list[tuple[int, NDArray[np.int32]]]:
-        """Of each lexeme that occurs: its number among those asked for, and ``(occurrences, 2)``, row and frequency."""
+        """Return, for each lexeme that occurs, its place in ``lexemes`` and ``(occurrences, 2)``: row and frequency."""
         found = []
-        for asked, lexeme in enumerate(lexemes):
+        for place, lexeme in enumerate(lexemes):
             number = self._numbers.get(lexeme)
             if number is not None:
                 begin, end = self._starts.item(number), self._starts.item(number + 1)
-                found.append((asked, self._occurrences[begin:end]))
+                found.append((place, self._occurrences[begin:end]))
         return found
 
     def totals(self, rows: int) -> NDArray[Any]:
-        """Of each of the first rows, how often anything occurs there."""
+        """Return the sum of all frequencies in each of the first ``rows`` rows."""
         row, frequency = self._occurrences.T
         return np.bincount(row, frequency, minlength=rows)[:rows]
 
     @property
     def size(self) -> int:
-        """Bytes, about."""
+        """Approximate size in bytes."""
         return self._occurrences.nbytes + len(self._numbers) * _BYTES_OF_LEXEME

@@ -1,6 +1,6 @@
-"""Columns as the database sends them for many rows at once: in one text, or one string of bytes.
+"""Decoders for columns that the database packs for many rows: one text, or one string of bytes.
 
-What the columns are is the affair of ``layers`` and ``shells``; in which order they come is stated in ``sql/routines``.
+The columns are listed in ``layers`` and ``shells``, their order in ``sql/routines``.
 """
 
 from __future__ import annotations
@@ -14,38 +14,44 @@ from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.text.lexemes import plain, without_marks
 
 
-def sent_vectors(sent: bytes | None, kind: str, count: int) -> Floats:
-    """``(count, dimensions)`` of vectors as they are sent, each after four bytes of head; without zeros at the end."""
-    width = (len(sent) // count - 4) // np.dtype(kind).itemsize if sent else 0
-    numbers = np.frombuffer(sent or b"", np.dtype([("head", "V4"), ("vector", kind, width)]))["vector"]
+def decode_vectors(packed: bytes | None, kind: str, count: int) -> Floats:
+    """Return ``(count, dimensions)`` vectors without their common trailing zeros.
+
+    Args:
+        packed: ``count`` vectors, each with a header of four bytes.
+        kind: The numpy type of their numbers, in network byte order.
+        count: How many there are.
+    """
+    width = (len(packed) // count - 4) // np.dtype(kind).itemsize if packed else 0
+    numbers = np.frombuffer(packed or b"", np.dtype([("head", "V4"), ("vector", kind, width)]))["vector"]
     if not numbers[:, -1:].any():
         used = np.flatnonzero(numbers.view(kind.replace("f", "u")).any(axis=0))
         numbers = numbers[:, : used[-1] + 1 if len(used) else 0]
     return numbers.astype(np.float32)
 
 
-def distinct_lexemes(lexemes: str) -> str:
-    """The lexemes of one record without accents, as questions are asked."""
+def decode_distinct_lexemes(lexemes: str) -> str:
+    """Return the distinct lexemes of one record without accents, the form that questions use."""
     return lexemes if lexemes.isascii() else " ".join(dict.fromkeys(without_marks(lexemes).split()))
 
 
-def plain_lexemes(lexemes: str, count: int) -> str:
-    """``count`` lexemes without accents; one that consists of nothing else stays as it is."""
+def decode_lexemes(lexemes: str, count: int) -> str:
+    """Return ``count`` lexemes without accents; a lexeme that consists only of accents stays unchanged."""
     if lexemes.isascii():
         return lexemes
     unmarked = without_marks(lexemes)
     return unmarked if len(unmarked.split()) == count else " ".join(map(plain, lexemes.split()))
 
 
-def numbers_of(text: str, count: int) -> Numbers:
-    """Numbers that are sent as text, with a space between any two."""
+def decode_numbers(text: str, count: int) -> Numbers:
+    """Return ``count`` numbers that are packed as text, separated by spaces."""
     if len(text) == 2 * count - 1:  # of one digit each
         return (np.frombuffer(text.encode(), np.uint8)[::2] - ord("0")).astype(np.intp)
     return np.fromstring(text, np.intp, sep=" ")
 
 
-def written_ids(ids: NDArray[Any]) -> list[str]:
-    """Ids as they are written."""
+def format_ids(ids: NDArray[Any]) -> list[str]:
+    """Return ids of 16 bytes in the text form of a UUID."""
     text = ids.tobytes().hex()
     return [
         f"{text[at : at + 8]}-{text[at + 8 : at + 12]}-{text[at + 12 : at + 16]}-{text[at + 16 : at + 20]}-"
@@ -54,8 +60,8 @@ def written_ids(ids: NDArray[Any]) -> list[str]:
     ]
 
 
-def rows_of(ids: NDArray[Any], known: NDArray[Any]) -> Numbers:
-    """Where ids stand among those that are known; looked up once for all that follow each other."""
+def find_rows(ids: NDArray[Any], known: NDArray[Any]) -> Numbers:
+    """Return the row of each id among the known ones; each run of equal ids is looked up once."""
     if not len(ids):
         return np.zeros(0, np.intp)
     rows = {one.tobytes(): row for row, one in enumerate(known)}

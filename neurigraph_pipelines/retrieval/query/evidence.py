@@ -1,0 +1,193 @@
+"""Step 2, evidence: everything that says which nodes hold an answer, in one call to the database.
+
+``neurigraph.evidence`` checks the claims and counts words. The shells of the graph come from the cache, or along with
+that call if they changed; names, edges and centroids are scored from them while the database works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.index.shells import Shells
+from neurigraph_pipelines.retrieval.query.context import SearchContext
+from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, lexer_of
+from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
+
+_SHELLS_SHARE = 1 / 8
+"""Shells are cached up to this share of the room for layers, in addition to it."""
+
+_QUERIES = statements("search")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEmbedding:
+    """The embedding of a question.
+
+    Attributes:
+        text: The text that was embedded: the query without the names of speakers.
+        record: The vector to compare with those of records; None if the embedder could not be reached.
+        passage: The vector to compare with those of passages; None likewise.
+    """
+
+    text: str
+    record: Floats | None = None
+    passage: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """What the shells of a graph say about a question.
+
+    Attributes:
+        speakers: The speakers whom the question names, in lower case.
+        embedding: The embedding of the question.
+        is_comparable: Whether that can be compared with the vectors in use.
+    """
+
+    shells: Shells
+    speakers: tuple[str, ...]
+    embedding: QueryEmbedding
+    is_comparable: bool
+    bounds: Bounds
+    scores: NodeScores
+
+    @property
+    def record_vector(self) -> Floats | None:
+        """The vector of the question, if it can be compared with those of records."""
+        return self.embedding.record if self.is_comparable else None
+
+    @property
+    def passage_vector(self) -> Floats | None:
+        """The vector of the question, if it can be compared with those of passages."""
+        return self.embedding.passage if self.is_comparable else None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that says which nodes hold an answer.
+
+    Attributes:
+        occurrences: The number of passages that hold each lexeme of the question.
+        rarities: The inverse document frequency of each lexeme.
+        content: Packed by the database: which nodes hold which lexeme in how many passages.
+        words: Packed by the database: the share of the question's stems that the shells of nodes hold.
+        said_by: The speaker asked for, in the lower case of the database.
+    """
+
+    view: GraphView
+    occurrences: Sequence[int]
+    rarities: NDArray[Any]
+    content: bytes | None = None
+    words: bytes | None = None
+    said_by: str | None = None
+
+
+def gather_evidence(context: SearchContext, parsed: ParsedQuestion) -> Evidence | None:
+    """Ask the database for evidence; None if the caller sees nothing.
+
+    Raises:
+        NotFoundError: The node to search below does not exist or is not visible.
+    """
+    earlier = context.caches.shells.get(context.graph) if context.cache_bytes else None
+    cached = earlier if earlier and earlier.data_version is not None else None
+    view = None
+    if cached and context.embedder.is_remote:  # no connection is held while a remote embedder works
+        view = view_graph(context, parsed, cached)
+    known_version = cached.data_version if cached else None
+    with context.database.asking(
+        context.claims, _QUERIES["evidence"], _parameters(context, parsed, known_version), binary=True
+    ) as rows:
+        if cached and view is None:  # most often nothing has changed: score while the database works
+            view = view_graph(context, parsed, cached)
+        row = next(iter(rows()), None)
+    shells = _shells_in_force(context, earlier, row) if row is not None else None
+    if parsed.question.node_id is not None and (shells is None or shells.number(parsed.question.node_id) is None):
+        raise NotFoundError
+    if row is None or not shells:
+        return None
+    if view is None or view.shells is not shells:  # the shells are new, or changed meanwhile
+        view = view_graph(context, parsed, shells, view.embedding if view else None)
+    return Evidence(
+        view,
+        row["occurrences"],
+        rarities(row["occurrences"], shells.corpus_passages),
+        row["content"],
+        row["words"],
+        row["said_by"],
+    )
+
+
+def view_graph(
+    context: SearchContext, parsed: ParsedQuestion, shells: Shells, embedding: QueryEmbedding | None = None
+) -> GraphView:
+    """Name the speakers, embed the question and score the nodes of a graph.
+
+    Args:
+        embedding: An earlier embedding of the question, which is used if the same text is to be embedded.
+    """
+    query = parsed.question.query
+    named = speakers_named(query, shells.speakers, lexer_of(context.settings.language))
+    text = without_names(query, set().union(*named.values()))
+    if embedding is None or embedding.text != text:
+        embedding = _embed(context.embedder, text)
+    is_comparable = shells.model == context.embedder.model
+    bounds = _bounds(context, parsed, shells)
+    vector = embedding.passage if is_comparable else None
+    scores = score_nodes(shells, query, parsed.lexemes, vector, bounds)
+    return GraphView(shells, tuple(named), embedding, is_comparable, bounds, scores)
+
+
+def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
+    """Return the inverse document frequency of BM25 for lexemes that occur in so many of all passages."""
+    counts = np.array(occurrences, np.float64)
+    return np.log1p((np.maximum(passages - counts, 0) + 0.5) / (counts + 0.5))
+
+
+def _parameters(context: SearchContext, parsed: ParsedQuestion, known_version: str | None) -> dict[str, Any]:
+    return {
+        "lexemes": " ".join(parsed.lexemes),
+        "stems": " ".join(parsed.stems),
+        "speaker": parsed.question.speaker,
+        "dimensions": context.embedder.dimensions,
+        "known_version": known_version,
+    }
+
+
+def _shells_in_force(context: SearchContext, earlier: Shells | None, row: Mapping[str, Any]) -> Shells:
+    """Return the cached shells if they are of the version in force, otherwise those of the row, which are cached."""
+    version = row["data_version"]
+    if earlier is not None and version is not None and earlier.data_version == version:
+        return earlier
+    shells = Shells(row, earlier)
+    context.caches.shells.put(context.graph, shells, int(_SHELLS_SHARE * context.cache_bytes), size=shells.size)
+    return shells
+
+
+def _bounds(context: SearchContext, parsed: ParsedQuestion, shells: Shells) -> Bounds:
+    node_id = parsed.question.node_id
+    return Bounds(
+        shells.number(node_id) if node_id is not None else None,
+        context.settings.retrieval.max_anchors,
+        context.settings.retrieval.max_searched_passages,
+        parsed.question.limit,
+    )
+
+
+def _embed(embedder: Embedder, text: str) -> QueryEmbedding:
+    try:
+        vectors = embedder.embed([text], kind="query")
+    except NeurigraphError:
+        return QueryEmbedding(text)
+    passage = to_passage_vectors(vectors, embedder.prefix_trained)[0].astype(np.float32)
+    return QueryEmbedding(text, to_record_vector(vectors[0]), passage)

@@ -1,0 +1,153 @@
+"""Step 4, load: the metadata layers of the selected nodes, from the cache or in one call to the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from numpy.typing import NDArray
+from pgvector import HalfVector
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.retrieval.index.caches import Cache
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.query.context import SearchContext
+from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
+from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.lexemes import WINDOW
+
+CANDIDATES = 100
+"""Passages that an indexed node contributes by each of its two vectors; by words it contributes five times as many."""
+
+_LOOKED_UP = 4_000
+"""About how many passages of an indexed node are looked up by their words."""
+
+_WHOLE_NODES = {"question": Jsonb(WINDOW), "embedding": None}
+_QUERIES = statements("search")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedNode:
+    """A node to search, with its metadata layer."""
+
+    anchor: Anchor
+    layer: MetadataLayer
+
+
+def load_nodes(
+    context: SearchContext, parsed: ParsedQuestion, evidence: Evidence, anchors: Sequence[Anchor]
+) -> list[LoadedNode] | None:
+    """Load the layers of the selected nodes, in their order; a node that no longer exists is left out.
+
+    Returns:
+        None if the user moved to another embedding model after the evidence was gathered.
+    """
+    model = evidence.view.shells.model
+    layers = read_layers(
+        context.database,
+        context.caches.layers,
+        context.cache_bytes,
+        context.claims,
+        {anchor.node_id: anchor.version for anchor in anchors},
+        model,
+        lambda: _candidates(context, parsed, evidence),
+    )
+    if any(layer.model != model for layer in layers.values()):
+        return None
+    return [LoadedNode(anchor, layers[anchor.node_id]) for anchor in anchors if anchor.node_id in layers]
+
+
+def read_layers(
+    database: Database,
+    cache: Cache[MetadataLayer],
+    capacity: int,
+    claims: Claims,
+    versions: Mapping[str, str | None],
+    model: str | None,
+    candidates: Callable[[], Mapping[str, Any]] = lambda: _WHOLE_NODES,
+) -> dict[str, MetadataLayer]:
+    """Return the layers of nodes, from the cache where it is up to date, the others in one call to the database.
+
+    Args:
+        capacity: Bytes that may be cached; with 0 nothing is, and the cache is not used.
+        versions: The version in force of each node; None if its layer may not be cached.
+        model: The embedding model in use.
+        candidates: Gives ``question`` and ``embedding`` as ``neurigraph.layers`` takes them: of a node with vector
+            indexes only candidates for the question are read. It is called if anything is read.
+
+    Returns:
+        By node. A node that no longer exists is left out; if its user moved to another model, the layer has vectors of
+        that one.
+    """
+    found: dict[str, MetadataLayer] = {}
+    missing: dict[str, MetadataLayer | None] = {}
+    for node_id, version in versions.items():
+        layer = cache.get(node_id, (version, model)) if capacity and version is not None else None
+        if layer is not None:
+            found[node_id] = layer
+        else:
+            missing[node_id] = _outdated(cache, node_id, model) if capacity and version is not None else None
+    while missing:
+        parameters = {
+            **candidates(),
+            "nodes": list(missing),
+            "horizons": [past.horizon if past is not None else None for past in missing.values()],
+        }
+        before, missing = missing, {}
+        for row in database.ask(claims, _QUERIES["layers"], parameters, binary=True):
+            node_id, past = str(row["node_id"]), before[str(row["node_id"])]
+            layer = MetadataLayer(row) if row["present"] is None or past is None else past.updated(row)
+            if layer is None:
+                missing[node_id] = None  # to be read as a whole
+                continue
+            found[node_id] = layer
+            if capacity and row["version"] is not None:
+                layer.compute_sign_hashes()
+                cache.put(node_id, layer, capacity, size=layer.size, version=(row["version"], layer.model))
+    return found
+
+
+def _outdated(cache: Cache[MetadataLayer], node_id: str, model: str | None) -> MetadataLayer | None:
+    """Return a cached layer to which the changes since can be added."""
+    layer = cache.peek(node_id)
+    return layer if layer is not None and layer.model == model and layer.horizon is not None else None
+
+
+def _candidates(context: SearchContext, parsed: ParsedQuestion, evidence: Evidence) -> dict[str, Any]:
+    """Return the question as ``neurigraph.layers`` takes it, to look up candidates in indexed nodes."""
+    question, vector = parsed.question, evidence.view.passage_vector
+    asked = {
+        "stems": parsed.stems,
+        "rare": _rare_lexemes(parsed.lexemes, evidence.occurrences, evidence.rarities),
+        "model": context.embedder.model,
+        "dimensions": context.embedder.dimensions,
+        "limit": question.limit,
+        "at": _text(question.at),
+        "occurred_after": _text(question.occurred_after),
+        "occurred_before": _text(question.occurred_before),
+        "source_kinds": [kind.value for kind in question.source_kinds],
+        "speaker": question.speaker,
+        "candidates": CANDIDATES,
+        **WINDOW,
+    }
+    return {"question": Jsonb(asked), "embedding": HalfVector(vector) if vector is not None else None}
+
+
+def _rare_lexemes(lexemes: Sequence[str], occurrences: Sequence[int], rarities: NDArray[Any]) -> dict[str, float]:
+    """Return the lexemes by which passages can be looked up, the rarest as long as few hold them, with their rarity."""
+    rare, before = {}, 0
+    for passages, lexeme, rarity in sorted(zip(occurrences, lexemes, rarities.tolist(), strict=True)):
+        if passages and before < _LOOKED_UP and passages < 5 * _LOOKED_UP:
+            rare[lexeme] = rarity
+        before += passages
+    return rare
+
+
+def _text(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment is not None else None

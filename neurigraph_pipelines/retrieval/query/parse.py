@@ -1,0 +1,127 @@
+"""Step 1, parse: a question is checked and cleaned, its filters put in UTC, and its words split into lexemes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model import Period, Role
+from neurigraph_pipelines.retrieval.query.question import (
+    MAX_LIMIT,
+    MAX_MESSAGE_LIMIT,
+    MAX_QUERY_CHARACTERS,
+    Question,
+)
+from neurigraph_pipelines.retrieval.query.speakers import role_asked
+from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, event_phrases, time_phrases
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, clean_text, utc
+from neurigraph_pipelines.text.lexemes import Lexer, plain
+
+MAX_QUERY_LEXEMES = 64
+
+lexer_of = cache(Lexer)
+"""Return the lexer of a language."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuestion:
+    """A question whose text can be stored, whose filters are in UTC and whose limits are in range.
+
+    Attributes:
+        stems: The distinct stems of the query, at most ``MAX_QUERY_LEXEMES``.
+        lexemes: The distinct stems without accents, the form in which passages hold them.
+        role: The role that the question is about: the user for "my", the assistant for "your".
+    """
+
+    question: Question
+    stems: tuple[str, ...]
+    lexemes: tuple[str, ...]
+    role: Role | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTimes:
+    """The times that a question names.
+
+    Attributes:
+        periods: Stretches of time that follow from the words alone.
+        event: A phrase such as ``before the move``, whose time only the memories know.
+    """
+
+    periods: tuple[Period, ...]
+    event: EventPhrase | None
+
+
+def parse(question: Question, language: str) -> ParsedQuestion:
+    """Check and clean a question.
+
+    Raises:
+        InvalidInputError: The query is empty or too long, a limit is out of range, or a filter is contradictory, empty
+            or outside the years that can be stored.
+    """
+    checked = _with_checked_filters(question)
+    _require_valid_query(checked)
+    stems = tuple(dict.fromkeys(lexer_of(language).stems(checked.query)))[:MAX_QUERY_LEXEMES]
+    return ParsedQuestion(checked, stems, tuple(dict.fromkeys(map(plain, stems))), role_asked(checked.query))
+
+
+def moment_asked(parsed: ParsedQuestion, asked_at: datetime | None) -> datetime:
+    """Return when a question is asked, in the zone of ``asked_at`` or in UTC.
+
+    Without ``asked_at`` it is the past moment that is asked about, or now.
+
+    Raises:
+        InvalidInputError: It lies outside the years that can be stored.
+    """
+    moment = asked_at or parsed.question.at or datetime.now(UTC)
+    return utc(moment) if moment.tzinfo is None else utc(moment).astimezone(moment.tzinfo)
+
+
+def named_times(parsed: ParsedQuestion, moment: datetime) -> NamedTimes:
+    """Return the times that a question names, unless it gives periods itself.
+
+    Args:
+        moment: When it is asked; relative times count from here, and days begin in its zone.
+    """
+    if parsed.question.periods:
+        return NamedTimes((), None)
+    events = event_phrases(parsed.question.query)
+    return NamedTimes(tuple(time_phrases(parsed.question.query, moment)), events[0] if events else None)
+
+
+def _with_checked_filters(question: Question) -> Question:
+    after, before = (None if t is None else utc(t) for t in (question.occurred_after, question.occurred_before))
+    if after is not None and before is not None and after >= before:
+        raise InvalidInputError("occurred_after does not lie before occurred_before, so nothing is between: swap them")
+    speaker = None if question.speaker is None else _clean(question.speaker)
+    if speaker == "":
+        raise InvalidInputError("the speaker is empty: give a name, or leave the filter out")
+    if speaker is not None and len(speaker) > MAX_NAME_CHARACTERS:
+        raise InvalidInputError(f"the speaker has more than {MAX_NAME_CHARACTERS} characters: give the name as stored")
+    return replace(
+        question,
+        query=_clean(question.query),
+        at=None if question.at is None else utc(question.at),
+        occurred_after=after,
+        occurred_before=before,
+        speaker=speaker,
+    )
+
+
+def _require_valid_query(question: Question) -> None:
+    if not question.query:
+        raise InvalidInputError("the query is empty")
+    if len(question.query) > MAX_QUERY_CHARACTERS:
+        raise InvalidInputError(
+            f"the query has {len(question.query):,} characters and the limit is {MAX_QUERY_CHARACTERS:,}"
+        )
+    if not 1 <= question.limit <= MAX_LIMIT:
+        raise InvalidInputError(f"limit lies between 1 and {MAX_LIMIT}")
+    if not 0 <= question.message_limit <= MAX_MESSAGE_LIMIT:
+        raise InvalidInputError(f"message_limit lies between 0 and {MAX_MESSAGE_LIMIT}")
+
+
+def _clean(text: str) -> str:
+    return clean_text(text, "repair")[0].strip()

@@ -1,0 +1,112 @@
+"""Phase one: a question is answered from metadata layers alone; no file is opened.
+
+Runs the steps for a question as it is given: evidence, select, load, rank. ``search`` adds what people expect of a
+question, such as times in its words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neurigraph_pipelines.graph.locks import retry_not_found
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database, Embedder
+from neurigraph_pipelines.retrieval.query.context import SearchContext
+from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
+from neurigraph_pipelines.retrieval.query.found import Found, as_of_moment, found_messages, found_records
+from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
+from neurigraph_pipelines.retrieval.query.present import present
+from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.query.rank import rank, ranking_query
+from neurigraph_pipelines.retrieval.query.select import select_nodes
+from neurigraph_pipelines.retrieval.query.warming import stage
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.statements import statements
+
+NODES_WARMED = 5
+"""Nodes of the best records whose neighbourhood is staged."""
+
+_QUERIES = statements("search")
+
+
+def phase_one(database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question) -> Answer:
+    """Answer a question from what the claims may see.
+
+    If the embedder cannot be reached, the answer comes from words alone: late is worse than lexical. So it does if the
+    embedder's model is not the one whose vectors the user has in use; vectors of two models are never compared.
+
+    Raises:
+        InvalidInputError: The question is empty or too long, or a limit or filter is not valid.
+        NotFoundError: The node to search below does not exist or is not visible.
+    """
+    return present(find(SearchContext(database, embedder, settings, claims), parse(question, settings.language)))
+
+
+@retry_not_found
+def find(context: SearchContext, parsed: ParsedQuestion) -> Found:
+    """Return the result of phase one, from the cache as long as nothing changed that it depends on.
+
+    Raises:
+        NotFoundError: The node to search below does not exist or is not visible.
+    """
+    settings, answers = context.settings, context.caches.answers
+    if not settings.retrieval.answer_cache_entries:
+        return _run_steps(context, parsed)[0]
+    bounds = (settings.retrieval.max_anchors, settings.retrieval.max_searched_passages, settings.language)
+    key = (context.graph, parsed.question, context.embedder.model, bounds)
+    if answers.peek(key) is not None:
+        (row,) = context.database.ask(context.claims, _QUERIES["data_version"], {})
+        cached: Found | None = answers.get(key, row["version"])
+        if cached is not None:
+            return cached
+    found, version = _run_steps(context, parsed)
+    if version is not None:
+        answers.put(key, found, settings.retrieval.answer_cache_entries, version=version)
+    return found
+
+
+def _run_steps(context: SearchContext, parsed: ParsedQuestion) -> tuple[Found, str | None]:
+    """Return the result, and the data version as long as which it may be cached."""
+    loaded = _gather_and_load(context, parsed)
+    if loaded is None:
+        return Found(), None
+    evidence, nodes = loaded
+    view = evidence.view
+    records, messages = rank(
+        [node.layer for node in nodes], [node.anchor.boost for node in nodes], ranking_query(parsed, evidence)
+    )
+    found = Found(
+        tuple(as_of_moment(context, parsed, found_records(nodes, records))),
+        tuple(found_messages(nodes, messages)),
+        tuple(node.anchor for node in nodes),
+        notes=tuple(_notes(context.embedder.model, evidence)),
+    )
+    found_in = list(dict.fromkeys(one.node for one in found.records))[:NODES_WARMED]
+    found = replace(found, warmed=stage(context, view.shells, found_in))
+    # Only the owner's data has a version: a grant may end with the next question, and nothing says when.
+    return found, view.shells.data_version if view.embedding.record is not None else None
+
+
+def _gather_and_load(context: SearchContext, parsed: ParsedQuestion) -> tuple[Evidence, list[LoadedNode]] | None:
+    """Return the evidence and the selected nodes; None if the caller sees nothing.
+
+    Evidence is gathered again if the user moved to another embedding model before the layers were read.
+    """
+    while (evidence := gather_evidence(context, parsed)) is not None:
+        nodes = load_nodes(context, parsed, evidence, select_nodes(evidence))
+        if nodes is not None:
+            return evidence, nodes
+    return None
+
+
+def _notes(model: str, evidence: Evidence) -> list[str]:
+    in_use = evidence.view.shells.model
+    if evidence.view.embedding.record is None:
+        return ["The embedder could not be reached: this answer comes from words alone."]
+    if in_use not in (None, model):
+        return [
+            f"The vectors in use are of {in_use} and the embedder is {model}: this answer comes from words "
+            "alone until a backfill of record_embeddings has moved all records."
+        ]
+    return []

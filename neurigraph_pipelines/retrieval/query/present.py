@@ -1,0 +1,86 @@
+"""Step 6, present: the result of phase one in the shape of the HTTP API. No other module makes that shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
+from neurigraph_pipelines.retrieval.query.question import Answer
+from neurigraph_pipelines.retrieval.query.select import Anchor
+
+ANCHORS_SHOWN = 10
+
+
+def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
+    """Return a result as plain values that the caller may change.
+
+    Args:
+        periods: The stretches of time that were read from the question's words.
+    """
+    return Answer(
+        [_hit(one) for one in found.records],
+        [_message(one) for one in found.messages],
+        [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]],
+        found.warmed,
+        list(found.notes),
+        [_period(one) for one in periods],
+    )
+
+
+def _hit(found: FoundRecord) -> dict[str, Any]:
+    record = found.record
+    hit: dict[str, Any] = {
+        "record_id": record.record_id,
+        "node_id": found.node.node_id,
+        "node_path": found.node.path,
+        "title": record.title,
+        "summary": record.summary,
+        "score": round(found.score, 6),
+        "occurred_at": _moment(record.occurred_at),
+        "source": {"kind": record.source_kind, "id": record.source_id, "external_id": record.source_name},
+        "file": {"file_id": record.file_id, "state": record.file_state},
+    }
+    if found.parts:
+        hit["explain"] = dict(found.parts)
+    if found.superseded is not None:
+        hit["superseded"] = found.superseded
+    return hit
+
+
+def _message(found: FoundMessage) -> dict[str, Any]:
+    message: dict[str, Any] = {
+        "record_id": found.record_id,
+        "external_id": found.external_id,
+        "seq": found.seq,
+        "score": round(found.score, 6),
+    }
+    if found.parts:
+        message["explain"] = dict(found.parts)
+    return message
+
+
+def _anchor(anchor: Anchor) -> dict[str, Any]:
+    return {
+        "node_id": anchor.node_id,
+        "reason": anchor.reason,
+        "score": round(anchor.score, 4),
+        "node_path": anchor.path,
+    }
+
+
+def _period(period: Period) -> dict[str, Any]:
+    return {
+        "words": period.words,
+        "start": period.start and period.start.isoformat(),
+        "end": period.end and period.end.isoformat(),
+        "certain": period.certain,
+    }
+
+
+def _moment(moment: datetime) -> str:
+    """Return a moment in UTC as Postgres writes it in JSON: fractions of a second without trailing zeros."""
+    text = moment.isoformat()
+    return f"{text[:26].rstrip('0')}+00:00" if moment.microsecond else text

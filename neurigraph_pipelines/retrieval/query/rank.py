@@ -1,0 +1,339 @@
+"""Step 5, rank: the records and messages of the loaded layers in order of their scores.
+
+The one place that says how signals are mixed. Pure functions of arrays; ``signals`` computes the signals.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.retrieval.index.layers import ROLES, MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.query.evidence import Evidence
+from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
+from neurigraph_pipelines.retrieval.query.signals import (
+    LexicalSignals,
+    Rows,
+    both,
+    compare_exactly,
+    compare_passages,
+    lowest_of_best,
+    nearness_to_periods,
+    products,
+    scaled,
+)
+from neurigraph_pipelines.text.lexemes import WINDOW_LENGTH
+
+WEIGHTS = {
+    "window_lexical": 0.47,
+    "dense": 0.29,
+    "window_dense": 0.24,
+    "speaker": 0.15,
+    "user": 0.07,
+    "period": 0.45,
+    "best_passage": 0.55,
+    "segment_lexical": 0.21,
+    "summary_dense": 0.12,
+    "summary_lexical": 0.12,
+    "name": 0.10,
+}
+"""The weights of the signals, each in 0..1; fitted on LoCoMo and QMSum, on a plateau where 30 % more or less of any
+changes little. The first three make a message's score. The next three are added to messages by somebody whom the
+question is about, by the user, or in a time that the question names. A record's score mixes its best message, all of
+its passages together, and its summary; ``name`` is added to the records of a node that the question names."""
+
+NEAR = 0.3
+"""The cosine that scales to 1 if no other is higher: then the nearest is noise, and not what was asked for."""
+
+COMPARED = 300
+"""Of estimated passages so many of the best are compared exactly, and two for each message that is wanted, with the
+nearest by estimate, since the best of each signal scales it. On LoCoMo and QMSum recall is the same as when all are
+compared; of noise less than one in a hundred is missed (ADR 0019)."""
+
+SIGNALS = ("window_lexical", "dense", "window_dense")
+BOOSTS = ("speaker", "user", "period")
+_MIX = np.array([[WEIGHTS[name]] for name in SIGNALS])
+_FULL = np.array([0.0, NEAR, NEAR])
+_FULL_OF_RECORDS = np.array([NEAR, 0.0, 0.0])
+
+
+@dataclass(frozen=True, slots=True)
+class RankingQuery:
+    """A question in the form that the ranking takes; moments are seconds since 1970.
+
+    Attributes:
+        lexemes: Each with its inverse document frequency in all that may be searched.
+        mean_length: The mean number of lexemes in a window.
+        vector: The embedding to compare with those of records; None if it cannot be compared.
+        passage_vector: The embedding to compare with those of passages; None likewise.
+        at: Only records that were stored by then.
+        occurred_after: Only records of then or later.
+        occurred_before: Only records of before.
+        source_kinds: Only these; empty for all.
+        speaker: Only passages by this speaker, in lower case.
+        speakers: The speakers whom the question names, in lower case.
+        role: The role that the question is about.
+        periods: The stretches of time that it names.
+        include_superseded: Also show superseded records.
+        explain: Return the components of the scores.
+    """
+
+    lexemes: dict[str, float]
+    mean_length: float
+    limit: int
+    message_limit: int
+    vector: Floats | None = None
+    passage_vector: Floats | None = None
+    at: float | None = None
+    occurred_after: float | None = None
+    occurred_before: float | None = None
+    source_kinds: tuple[str, ...] = ()
+    speaker: str | None = None
+    speakers: tuple[str, ...] = ()
+    role: Role | None = None
+    periods: tuple[tuple[float, float], ...] = ()
+    include_superseded: bool = False
+    explain: bool = False
+
+
+class Ranked(NamedTuple):
+    """A record or message in the ranking.
+
+    Attributes:
+        node: The number of its layer.
+        row: The row of the record, or of the message's best passage, in that layer.
+        parts: The components of the score, if asked for.
+    """
+
+    node: int
+    row: int
+    score: float
+    parts: dict[str, float | None]
+
+
+def ranking_query(parsed: ParsedQuestion, evidence: Evidence) -> RankingQuery:
+    """Return the question in the form that the ranking takes."""
+    question, view = parsed.question, evidence.view
+    shells = view.shells
+    return RankingQuery(
+        lexemes=dict(zip(parsed.lexemes, evidence.rarities.tolist(), strict=True)),
+        mean_length=max(WINDOW_LENGTH * shells.corpus_lexemes / max(shells.corpus_passages, 1), 1.0),
+        limit=question.limit,
+        message_limit=question.message_limit,
+        vector=view.record_vector,
+        passage_vector=view.passage_vector,
+        at=_seconds(question.at),
+        occurred_after=_seconds(question.occurred_after),
+        occurred_before=_seconds(question.occurred_before),
+        source_kinds=tuple(kind.value for kind in question.source_kinds),
+        speaker=evidence.said_by,
+        speakers=view.speakers,
+        role=parsed.role,
+        periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
+        explain=question.explain,
+        include_superseded=question.include_superseded,
+    )
+
+
+def rank(
+    layers: Sequence[MetadataLayer], boosts: Sequence[float], query: RankingQuery
+) -> tuple[list[Ranked], list[Ranked]]:
+    """Return the best records and the best messages of some layers, best first.
+
+    A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its window,
+    in which messages around it count less with their distance, and those before it more than those after, because an
+    answer is found by its question; the cosine of the message; and the cosine of its window. Bounded boosts are added
+    to that, never filters: for the speaker whom the question is about, for the user's own words, and for the time that
+    it names. A record's score is a mix of its best message, of BM25 of all its passages, and of its summary.
+
+    Args:
+        boosts: How surely the question names the node of each layer, 0 to 1.
+    """
+    return _Ranking(layers, boosts, query).best() if layers else ([], [])
+
+
+class _Ranking:
+    """The ranking of one question.
+
+    Parts that the question does not ask for are skipped, and a mask that leaves everything is None: for a few thousand
+    rows the number of steps takes the time.
+    """
+
+    def __init__(self, layers: Sequence[MetadataLayer], boosts: Sequence[float], query: RankingQuery) -> None:
+        self.layers = layers
+        self.query = query
+        self.rows = Rows(layers)
+        self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in layers])
+        self.period = WEIGHTS["period"] * nearness_to_periods(self.occurred, query.periods) if query.periods else None
+        vector = query.passage_vector if query.passage_vector is not None else np.zeros(0)
+        self.vector: Floats = vector.astype(np.float32)  # empty if nothing can be compared
+        self.known = self._known_records()
+        self.shown = both(self.known, self._not_superseded())
+        known, shown, record = self.known, self.shown, self.rows.record
+        self.eligible = both(self._eligible_passages(), known[record] if known is not None else None)
+        self.ranked = both(self.eligible, shown[record] if shown is not None else None)
+        self.boosts = self._boosts()
+
+    @cached_property
+    def occurred(self) -> NDArray[Any]:
+        return np.concatenate([layer.occurred for layer in self.layers])
+
+    def best(self) -> tuple[list[Ranked], list[Ranked]]:
+        lexical = LexicalSignals(self.rows, self.query.lexemes)
+        found = np.empty((len(SIGNALS), self.rows.passages))
+        found[0] = lexical.windows(self.query.mean_length)
+        estimated = compare_passages(self.rows, self.vector, found[1:])
+        signals, score = self._mixed(found)
+        if estimated:
+            likely = score >= lowest_of_best(score, COMPARED + 2 * self.query.message_limit)
+            likely |= signals[1] >= max(lowest_of_best(signals[1], COMPARED // 3), sys.float_info.min)
+            compare_exactly(self.rows, self.vector, likely, estimated, found[1:])
+            signals, score = self._mixed(found)
+        parts = {}
+        if self.query.explain:
+            none = np.zeros(self.rows.passages)
+            parts = dict(zip(SIGNALS, signals, strict=True)) | dict.fromkeys(BOOSTS, none) | self.boosts
+        return self._best_records(lexical, score), self._best_messages(score, parts)
+
+    def _mixed(self, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the signals of all passages, each in 0..1, and their scores."""
+        signals = scaled(found, self.eligible, _FULL)
+        score: NDArray[Any] = (_MIX * signals).sum(axis=0)
+        for boost in self.boosts.values():
+            score += boost
+        if self.ranked is not None:
+            score[~self.ranked] = -np.inf
+        return signals, score
+
+    def _boosts(self) -> dict[str, NDArray[Any]]:
+        role = np.concatenate([layer.role for layer in self.layers])
+        boosts = {"user": WEIGHTS["user"] * (role == ROLES[Role.USER])}
+        if self.query.speakers or self.query.role is not None:
+            said = self.rows.is_said_by(self.query.speakers)
+            if self.query.role is not None:
+                said |= role == ROLES[self.query.role]
+            boosts["speaker"] = WEIGHTS["speaker"] * said
+        if self.period is not None:
+            boosts["period"] = self.period[self.rows.record]
+        return boosts
+
+    def _best_records(self, lexical: LexicalSignals, passage_score: NDArray[Any]) -> list[Ranked]:
+        rows, query, shown = self.rows, self.query, self.shown
+        passage = np.full(rows.records, -np.inf)
+        np.maximum.at(passage, rows.record, passage_score)
+        if query.speaker is not None:
+            shown = both(shown, np.isfinite(passage))
+        found = np.zeros((3, rows.records))
+        if query.vector is not None:
+            vector = query.vector.astype(np.float32)
+            np.concatenate([products(layer.vectors, vector) for layer in self.layers], out=found[0])
+        found[1] = lexical.summaries()
+        found[2] = lexical.segments(self.known)
+        dense, summary, segment = scaled(found, shown, _FULL_OF_RECORDS)
+        score = (
+            WEIGHTS["best_passage"] * np.maximum(passage, 0.0)
+            + WEIGHTS["segment_lexical"] * segment
+            + WEIGHTS["summary_dense"] * dense
+            + WEIGHTS["summary_lexical"] * summary
+            + self.boost
+        )
+        if self.period is not None:
+            score += (1 - WEIGHTS["best_passage"]) * self.period
+        if shown is not None:
+            score[~shown] = -np.inf
+        order = []
+        for row in np.flatnonzero(score >= lowest_of_best(score, query.limit)).tolist():
+            layer, record = rows.record_of(row)
+            order.append((-float(score[row]), -float(layer.occurred[record]), layer.record_ids[record], row))
+        parts = self._parts_of_records(passage, found) if query.explain else {}
+        return _ranked([row for *_, row in sorted(order)[: query.limit]], rows.first_record, score, parts)
+
+    def _parts_of_records(self, passage: NDArray[Any], found: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Return the components of the scores of all records."""
+        compared = np.concatenate([layer.has_vector for layer in self.layers]) & (self.query.vector is not None)
+        return {
+            "passage": passage,
+            "segment_lexical": found[2],
+            "summary_dense": np.where(compared, found[0], np.nan),
+            "summary_lexical": found[1],
+            "boost": self.boost,
+            "period": self.period if self.period is not None else np.zeros(self.rows.records),
+        }
+
+    def _best_messages(self, score: NDArray[Any], parts: dict[str, NDArray[Any]]) -> list[Ranked]:
+        """Return the best passage of each message; of equals the first."""
+        rows, limit = self.rows, self.query.message_limit
+        best = np.full(rows.messages, -np.inf)
+        np.maximum.at(best, rows.message, score)
+        order = []
+        for row in np.flatnonzero(score >= lowest_of_best(best, limit)).tolist():
+            layer, record = rows.record_of(int(rows.record[row]))
+            order.append((-float(score[row]), layer.record_ids[record], row))
+        passages: dict[int, int] = {}
+        for *_, row in sorted(order):
+            passages.setdefault(int(rows.message[row]), row)
+        return _ranked(list(passages.values())[:limit], rows.first_passage, score, parts)
+
+    def _known_records(self) -> NDArray[Any] | None:
+        """Return a mask of the records that meet the question's conditions; the others do not count in the ranking."""
+        query, known = self.query, None
+        if query.at is not None:
+            known = np.concatenate([layer.created for layer in self.layers]) <= query.at
+        if query.occurred_after is not None:
+            known = both(known, self.occurred >= query.occurred_after)
+        if query.occurred_before is not None:
+            known = both(known, self.occurred < query.occurred_before)
+        if query.source_kinds:
+            kinds = np.concatenate([layer.source_kinds for layer in self.layers])
+            known = both(known, np.isin(kinds, query.source_kinds))
+        return known
+
+    def _not_superseded(self) -> NDArray[Any] | None:
+        """Return a mask of the records to show; superseded ones count in the ranking and are not shown."""
+        if self.query.include_superseded:
+            return None
+        superseded = [
+            first + record
+            for layer, first in zip(self.layers, self.rows.first_record, strict=True)
+            for record in layer.superseded(self.query.at)
+        ]
+        if not superseded:
+            return None
+        shown = np.ones(self.rows.records, bool)
+        shown[superseded] = False
+        return shown
+
+    def _eligible_passages(self) -> NDArray[Any] | None:
+        eligible = None
+        if not all(layer.are_eligible for layer in self.layers):
+            eligible = np.concatenate([layer.is_eligible for layer in self.layers])
+        if self.query.speaker is not None:
+            eligible = both(eligible, self.rows.is_said_by([self.query.speaker]))
+        return eligible
+
+
+def _ranked(
+    numbers: list[int], firsts: Sequence[int], score: NDArray[Any], parts: Mapping[str, NDArray[Any]]
+) -> list[Ranked]:
+    """Return rows by layer, with their scores; a component that is not finite is None."""
+    ranked = []
+    for number in numbers:
+        node = bisect_right(firsts, number) - 1
+        made_of = {name: float(part[number]) if isfinite(part[number]) else None for name, part in parts.items()}
+        ranked.append(Ranked(node, number - firsts[node], float(score[number]), made_of))
+    return ranked
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment is not None else None

@@ -1,0 +1,245 @@
+"""The signals of the ranking: BM25 and cosines of the rows of several layers. ``rank`` mixes them to scores.
+
+Pure functions of arrays.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.index.sign_hash import estimates
+from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
+
+K1, B = 0.9, 0.75
+"""Parameters of BM25 (Robertson and Zaragoza, 2009): saturation of repeated occurrences, and weight of the length."""
+
+FADING = (7.0, 90.0)
+"""Days outside of a period after which a record counts a third as much: half the period's length, within these bounds,
+since a period without a beginning, as in "before the move", would take decades."""
+
+EXACT_PASSAGES = 2_000
+"""Up to so many passages are all compared with a question; of more, the sign hashes are compared first."""
+
+_DAY = 86_400.0
+_STEPS = np.array(list(WINDOW_WEIGHTS))
+_STEP_WEIGHTS = np.array(list(WINDOW_WEIGHTS.values()))
+_NONE = np.zeros((0, 2), np.int32)
+
+
+class Rows:
+    """The records, passages and places of several layers, each numbered one after another.
+
+    Attributes:
+        first_record: The row of each layer's first record; there are ``records`` in all.
+        first_passage: The row of each layer's first passage; there are ``passages`` in all.
+        first_place: The first place of each layer; there are ``places`` in all.
+        messages: The number of messages.
+        record: The row of each passage's record.
+        place: The place of each passage.
+        message: The number of each passage's message.
+    """
+
+    def __init__(self, layers: Sequence[MetadataLayer]) -> None:
+        self.layers = layers
+        self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
+        self.first_record, self.records = _firsts(layer.records for layer in layers)
+        self.first_place, self.places = _firsts(layer.places for layer in layers)
+        first_message, self.messages = _firsts(layer.messages for layer in layers)
+        firsts = np.repeat(
+            [self.first_record, self.first_place, first_message], [layer.passages for layer in layers], axis=1
+        )
+        self.record, self.place, self.message = np.concatenate([layer.numbers for layer in layers], axis=1) + firsts
+
+    def record_of(self, row: int) -> tuple[MetadataLayer, int]:
+        """Return the layer of a record, and its row there."""
+        number = bisect_right(self.first_record, row) - 1
+        return self.layers[number], row - self.first_record[number]
+
+    def is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
+        """Return a mask of the passages whose author, in lower case, is one of these names."""
+        if not names:
+            return np.zeros(self.passages, bool)
+        return np.concatenate([layer.is_said_by(names) for layer in self.layers])
+
+
+class LexicalSignals:
+    """BM25 of the lexemes of a question.
+
+    Few windows hold any lexeme of a question, so only the cells of lexeme and place that do are worked on.
+
+    Args:
+        rarities: The lexemes of the question, each with its inverse document frequency.
+    """
+
+    def __init__(self, rows: Rows, rarities: Mapping[str, float]) -> None:
+        self._rows = rows
+        self._rarity = np.fromiter(rarities.values(), np.float64)
+        slices, occurrences = [], [_NONE]
+        for layer, place, record in zip(rows.layers, rows.first_place, rows.first_record, strict=True):
+            for lexeme, found in layer.lexemes.of(rarities):
+                slices.append((lexeme, layer.places, lexeme * rows.places + place, record - layer.places))
+                occurrences.append(found)
+        row, frequency = np.concatenate(occurrences).T
+        counts = [len(found) for found in occurrences[1:]]
+        lexeme, places, cell, record = np.repeat(np.array(slices, np.intp).reshape(-1, 4), counts, axis=0).T
+        in_summary = row >= places
+        in_passage = ~in_summary
+        # A cell is a lexeme and a place: first all places of the first lexeme, then all of the next.
+        self._in_passages = (row + cell)[in_passage], frequency[in_passage]
+        self._in_summaries = lexeme[in_summary], (row + record)[in_summary]
+
+    def windows(self, mean_length: float) -> NDArray[Any]:
+        """Return BM25 of each passage's window: an occurrence also counts in the windows around its passage."""
+        rows = self._rows
+        cell, frequency = self._in_passages
+        windows = np.bincount(
+            np.subtract.outer(cell, _STEPS).ravel(),
+            np.multiply.outer(frequency, _STEP_WEIGHTS).ravel(),
+            minlength=len(self._rarity) * rows.places,
+        )
+        cell = np.flatnonzero(windows > 0)
+        lexeme, place = np.divmod(cell, rows.places)
+        length = np.concatenate([layer.window_length for layer in rows.layers])[place] / mean_length
+        scores = _bm25(self._rarity[lexeme], windows[cell], length)
+        lexical: NDArray[Any] = np.bincount(place, scores, minlength=rows.places)[rows.place]
+        return lexical
+
+    def segments(self, counted: NDArray[Any] | None) -> NDArray[Any]:
+        """Return BM25 of all passages of each record together.
+
+        Args:
+            counted: The records whose mean length counts; None for all.
+        """
+        rows = self._rows
+        cell, frequency = self._in_passages
+        lexeme, place = np.divmod(cell, rows.places)
+        record = np.zeros(rows.places, np.intp)
+        record[rows.place] = rows.record
+        segments = np.bincount(lexeme * rows.records + record[place], frequency)
+        cell = np.flatnonzero(segments)
+        lexeme, in_record = np.divmod(cell, rows.records)
+        length = np.concatenate([layer.lengths for layer in rows.layers])
+        of_counted = length[counted] if counted is not None else length
+        mean = max(of_counted.sum() / max(len(of_counted), 1), 1.0)
+        scores = _bm25(self._rarity[lexeme], segments[cell], length[in_record] / mean)
+        return np.bincount(in_record, scores, minlength=rows.records)
+
+    def summaries(self) -> NDArray[Any]:
+        """Return the share of the question's rarity in the title, summary and keywords of each record."""
+        lexeme, record = self._in_summaries
+        return np.bincount(record, self._rarity[lexeme] / self._rarity.sum(), minlength=self._rows.records)
+
+
+def compare_passages(rows: Rows, vector: Floats, out: NDArray[Any]) -> list[int]:
+    """Write the cosines of passages and of their windows to ``out``, ``(2, passages)``.
+
+    Of many passages it writes an estimate for both.
+
+    Returns:
+        The numbers of the layers whose cosines are estimates.
+    """
+    out[:] = 0
+    hashed: dict[int, list[int]] = defaultdict(list)
+    for number, (layer, first) in enumerate(zip(rows.layers, rows.first_passage, strict=True)):
+        if not len(vector):
+            continue
+        if layer.sign_hashes is not None and rows.passages > EXACT_PASSAGES:
+            hashed[layer.sign_hashes.dimensions].append(number)
+        else:
+            out[:, first : first + layer.passages] = products(layer.passage_vectors, vector).T
+    for numbers in hashed.values():
+        estimated = estimates([hashes for n in numbers if (hashes := rows.layers[n].sign_hashes)], vector)
+        begin = 0
+        for number in numbers:
+            first, passages = rows.first_passage[number], rows.layers[number].passages
+            out[:, first : first + passages] = estimated[begin : begin + passages]
+            begin += passages
+    return [number for numbers in hashed.values() for number in numbers]
+
+
+def compare_exactly(
+    rows: Rows, vector: Floats, likely: NDArray[np.bool_], estimated: Sequence[int], out: NDArray[Any]
+) -> None:
+    """Replace the estimates of likely passages in ``out``, ``(2, passages)``, by their cosines."""
+    passages = np.flatnonzero(likely)
+    ends = np.searchsorted(passages, [*rows.first_passage, rows.passages]).tolist()
+    for number in estimated:
+        these = passages[ends[number] : ends[number + 1]]
+        if len(these):
+            vectors = rows.layers[number].passage_vectors[these - rows.first_passage[number]]
+            out[:, these] = products(vectors, vector).T
+
+
+def nearness_to_periods(occurred: NDArray[Any], periods: Sequence[tuple[float, float]]) -> NDArray[Any]:
+    """Return 1 within a period, fading with the days between, faster for short periods; one day does not count.
+
+    Args:
+        occurred: Seconds since 1970.
+        periods: Likewise, each with its start and the first moment after it.
+    """
+    nearness = np.zeros(len(occurred))
+    for first, following in periods:
+        days = np.maximum(np.maximum(first - occurred, occurred - following) / _DAY - 1, 0)
+        fading = np.clip((following - first) / (2 * _DAY), *FADING)
+        nearness = np.maximum(nearness, np.exp(-days / fading))
+    return nearness
+
+
+def products(vectors: Floats, vector: Floats) -> NDArray[Any]:
+    """Return the cosines of unit vectors, in the shape in which they stand in a layer."""
+    # One product per row: the threads of a matrix product wait for each other while the machine is busy.
+    cosines: NDArray[Any] = np.vecdot(vectors, vector[: vectors.shape[-1]])
+    return cosines
+
+
+def scaled(found: NDArray[Any], counted: NDArray[Any] | None, full: NDArray[Any]) -> NDArray[Any]:
+    """Scale each row of signals to 0..1.
+
+    Args:
+        found: ``(signals, n)``.
+        counted: What counts; the others get 0. None if all do.
+        full: The least value of each signal that scales to 1; the best of what counts does if it is higher.
+    """
+    signals: NDArray[Any] = np.maximum(found, 0.0)
+    if counted is not None:
+        signals *= counted
+    signals /= np.maximum(signals.max(axis=1, initial=sys.float_info.min), full)[:, None]
+    return signals
+
+
+def lowest_of_best(score: NDArray[Any], count: int) -> float:
+    """Return the lowest of the ``count`` highest scores; it is above -inf, the score of what is left out."""
+    if count == 0:
+        return np.inf
+    lowest = np.partition(score, -count)[-count] if count < len(score) else -np.inf
+    return max(float(lowest), -sys.float_info.max)
+
+
+def both(one: NDArray[Any] | None, other: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Return the intersection of two masks; None is a mask that leaves everything."""
+    if one is None or other is None:
+        return other if one is None else one
+    intersection: NDArray[Any] = one & other
+    return intersection
+
+
+def _firsts(counts: Iterable[int]) -> tuple[list[int], int]:
+    """Return where each of some runs begins when they follow each other, and the length of all."""
+    *firsts, total = accumulate(counts, initial=0)
+    return firsts, total
+
+
+def _bm25(rarity: NDArray[Any], frequency: NDArray[Any], length: NDArray[Any]) -> NDArray[Any]:
+    """Return BM25 of occurrences in texts of such lengths, in multiples of the mean length."""
+    scores: NDArray[Any] = rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
+    return scores

@@ -1,0 +1,76 @@
+"""Predictive warming: search stages the nodes around what it found, and they are prefetched after the answer.
+
+Nodes up to two edges away are staged in the database; prefetching brings their layers into memory. No file is opened.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from psycopg import Error
+
+from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.retrieval.index.shells import Shells
+from neurigraph_pipelines.retrieval.query.context import SearchContext
+from neurigraph_pipelines.retrieval.query.load import read_layers
+from neurigraph_pipelines.retrieval.query.select import Anchor
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.statements import statements
+
+STEPS_WARMED = 2
+"""How many edges from what was found nodes are staged."""
+
+_STAGED_MARKS, _STAGED_SHARE = 5_000, 0.1
+"""Most marks of staged nodes in the cache, and the share of the warming time in which a node is not staged again."""
+
+_QUERIES = statements("search")
+
+
+def stage(context: SearchContext, shells: Shells, targets: Sequence[Anchor]) -> int:
+    """Have the neighbourhood of nodes staged in the background, unless it was a moment ago.
+
+    Returns:
+        How many nodes that are.
+    """
+    caches, seconds = context.caches, context.settings.lifecycle.warming_ttl_minutes * 60
+    period = time.monotonic() // (seconds * _STAGED_SHARE)
+    marks = [(context.claims, shells.data_version, target.number, period) for target in targets]
+    if targets and (shells.data_version is None or not all(map(caches.staged.get, marks))):
+        caches.unfetched.add(context.claims)
+        parameters = {"targets": [target.node_id for target in targets], "seconds": seconds}
+        if context.database.later(context.claims, _QUERIES["stage"], parameters):
+            for mark in marks:
+                caches.staged.put(mark, True, _STAGED_MARKS)
+    return len(shells.around([target.number for target in targets], STEPS_WARMED))
+
+
+def is_prefetch_due(database: Database, claims: Claims) -> bool:
+    """Return whether nodes were staged for these claims in this process and not prefetched since."""
+    return claims in caches_of(database).unfetched
+
+
+def prefetch(database: Database, settings: Settings, claims: Claims) -> int:
+    """Read the layers of the nodes that are staged for these claims into memory.
+
+    It runs after an answer was given and is only a prediction, so its errors are suppressed.
+
+    Returns:
+        How many nodes; 0 if none are staged, or if warming or caching is switched off.
+    """
+    caches = caches_of(database)
+    caches.unfetched.discard(claims)
+    database.wait_for_background()
+    if not settings.lifecycle.warming_nodes or not settings.retrieval.layer_cache_mb:
+        return 0
+    with suppress(Error, NeurigraphError):
+        nodes = database.ask(claims, _QUERIES["staged"], {"most": settings.lifecycle.warming_nodes})
+        if nodes:
+            versions = {node["node_id"]: node["version"] for node in nodes}
+            capacity = settings.retrieval.layer_cache_mb * 1_000_000
+            return len(read_layers(database, caches.layers, capacity, claims, versions, nodes[0]["model"]))
+    return 0

@@ -1,0 +1,143 @@
+"""One HTTP request to an address that the operator configured, with hard limits.
+
+Belongs here: name lookup, connecting, the time limit and the size limit. A request follows no redirect, uses no proxy
+and checks TLS certificates against the system's. Retries and the meaning of a status belong to the callers.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # importing it takes a tenth of a second, which only requests pay
+    import httpx
+
+
+def send(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    seconds: float,
+    content: bytes = b"",
+    max_bytes: int = 0,
+    check_address: Callable[[str], None] = lambda _: None,
+) -> tuple[int, bytes]:
+    """Send one request and read the beginning of the answer.
+
+    The connection goes to an address that ``check_address`` has seen, so a name that resolves differently the second
+    time gains nothing.
+
+    Args:
+        method: Such as GET.
+        url: http or https; a user in it is not sent.
+        headers: Beside Host.
+        seconds: Time limit for everything after the name lookup.
+        content: The body to send.
+        max_bytes: Bytes of the answer's body to read, as they are sent; the rest is not read.
+        check_address: Raises for an IP address that must not be connected to; called with each one of the host.
+
+    Returns:
+        The status, and at most ``max_bytes`` bytes of the body.
+
+    Raises:
+        OSError: The host was not reached, or the answer was not complete in time; the message is the kind of error.
+    """
+    import httpx
+
+    deadline = time.monotonic() + seconds
+    try:
+        target = httpx.URL(url).copy_with(userinfo=b"")
+        addresses = _addresses(target)
+        for address in addresses:
+            check_address(address)
+        for address in addresses[:-1]:
+            with suppress(httpx.ConnectError, httpx.ConnectTimeout):
+                return _exchange(method, target, address, headers, deadline, content, max_bytes)
+        return _exchange(method, target, addresses[-1], headers, deadline, content, max_bytes)
+    except (OSError, httpx.TransportError, httpx.InvalidURL) as error:
+        raise ConnectionError(type(error).__name__) from error
+
+
+def _addresses(url: httpx.URL) -> list[str]:
+    """Return the IP addresses of a host, at least one.
+
+    Raises:
+        OSError: The name is unknown.
+    """
+    port = url.port or {"http": 80, "https": 443}[url.scheme]
+    return list(
+        dict.fromkeys(str(found[4][0]) for found in socket.getaddrinfo(url.host, port, type=socket.SOCK_STREAM))
+    )
+
+
+def _exchange(
+    method: str,
+    url: httpx.URL,
+    address: str,
+    headers: Mapping[str, str],
+    deadline: float,
+    content: bytes,
+    max_bytes: int,
+) -> tuple[int, bytes]:
+    """Use the transport of httpx, because its client logs the whole address, which may contain a secret."""
+    import httpx
+
+    with _cut_off(deadline) as trace, httpx.HTTPTransport(ssl.create_default_context(), trust_env=False) as transport:
+        request = httpx.Request(
+            method,
+            url.copy_with(host=address),
+            content=content,
+            headers={"Host": url.netloc.decode(), "Connection": "close", **headers},
+            extensions={
+                "sni_hostname": url.host,
+                "timeout": httpx.Timeout(max(deadline - time.monotonic(), 0.001)).as_dict(),
+                "trace": trace,
+            },
+        )
+        answer = transport.handle_request(request)
+        with closing(answer):
+            body = bytearray()
+            if max_bytes:
+                for chunk in answer.iter_raw():
+                    body += chunk
+                    if len(body) >= max_bytes:
+                        break
+            return answer.status_code, bytes(body[:max_bytes])
+
+
+@contextmanager
+def _cut_off(deadline: float) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
+    """Shut the connection down at a deadline; yields a trace function for httpx.
+
+    The timeouts of httpx bound each read, so they do not end an answer that arrives byte by byte.
+    """
+    timers: list[threading.Timer] = []
+    sockets: list[socket.socket] = []
+
+    def trace(event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            # A duplicate reaches the connection below TLS, too.
+            duplicate = info["return_value"].get_extra_info("socket").dup()
+            sockets.append(duplicate)
+            timers.append(threading.Timer(max(deadline - time.monotonic(), 0.0), _shut_down, [duplicate]))
+            timers[-1].start()
+
+    try:
+        yield trace
+    finally:
+        for timer in timers:
+            timer.cancel()
+            timer.join()
+        for one in sockets:
+            one.close()
+
+
+def _shut_down(connected: socket.socket) -> None:
+    with suppress(OSError):  # it has ended already
+        connected.shutdown(socket.SHUT_RDWR)
