@@ -116,7 +116,7 @@ class RowsEraser:
         if not nodes:
             return 0
         node_ids = [node.node_id for node in nodes]
-        lock_rows(self._tx, {}, [], doomed={node.node_id: node.schema_name for node in nodes})
+        lock_rows(self._tx, {}, [], to_drop={node.node_id: node.schema_name for node in nodes})
         rows = self._tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
         record_ids = [row["record_id"] for row in rows]
         self._count(_QUERIES["count_of_records"], record_ids=record_ids)
