@@ -53,7 +53,7 @@ LONGEST = (
     "integration/test_cli.py",
     "integration/test_uploads.py",
     "integration/test_object_store_s3.py",
-    "integration/test_answers.py",
+    "integration/test_answer_quality.py",
     "integration/test_benchmarks.py",
     "end_to_end/test_daemon.py",
     "integration/test_api.py",
@@ -61,8 +61,8 @@ LONGEST = (
     "integration/test_object_stores.py",
     "integration/test_cli_lifecycle.py",
     "attacks/test_openapi.py",
-    "integration/test_memory.py",
-    "integration/test_growth.py",
+    "integration/test_worker_memory.py",
+    "integration/test_graph_growth.py",
     "integration/test_lifecycle.py",
 )
 

@@ -35,7 +35,7 @@ def user(installation: Installation) -> User:
     return create_user(installation.database, "bob")[0]
 
 
-def test_a_failure_says_what_failed(installation: Installation, user: User) -> None:
+def test_failure_names_its_step(installation: Installation, user: User) -> None:
     (failure,) = fail(installation, user, "c1")
     assert (failure.user_slug, failure.source_kind, failure.source_external_id) == ("bob", "conversation", "c1")
     assert (failure.first_message, failure.last_message) == (1, 2)
@@ -44,7 +44,7 @@ def test_a_failure_says_what_failed(installation: Installation, user: User) -> N
     assert count_open(installation.database) == 1
 
 
-def test_a_passing_fault_becomes_a_failure_after_the_last_attempt(installation: Installation, user: User) -> None:
+def test_last_attempt_becomes_failure(installation: Installation, user: User) -> None:
     database, settings = installation.database, installation.settings
     end_conversation(installation, user, "c1", "We chose the copper gutters.")
     detect(installation.context)
@@ -73,7 +73,7 @@ def test_a_passing_fault_becomes_a_failure_after_the_last_attempt(installation: 
     assert (failure.attempts, failure.error) == (settings.ingestion.max_attempts, "the provider is down")
 
 
-def test_the_command_line_lists_and_replays(installation: Installation, settings: Settings, user: User) -> None:
+def test_cli_lists_and_replays(installation: Installation, settings: Settings, user: User) -> None:
     first, second = fail(installation, user, "c1", "c2\x1b[31m")
     other, _ = create_user(installation.database, "eve")
     fail(installation, other, "c3")
@@ -108,16 +108,14 @@ def test_the_command_line_lists_and_replays(installation: Installation, settings
         (("failures", "--user", "nobody"), 3),
     ],
 )
-def test_the_command_line_says_what_is_wrong(
-    installation: Installation, settings: Settings, arguments: tuple[str, ...], code: int
-) -> None:
+def test_cli_errors(installation: Installation, settings: Settings, arguments: tuple[str, ...], code: int) -> None:
     done = run_cli(settings, *arguments)
     assert done.returncode == code
     assert done.stderr.startswith("neurigraph: ")
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_the_api_shows_a_user_their_own(installation: Installation) -> None:
+def test_api_lists_own_failures(installation: Installation) -> None:
     bob, bobs_key = create_user(installation.database, "bob")
     eve, eves_key = create_user(installation.database, "eve")
     mine = fail(installation, bob, "c1", "c2", "c3")
@@ -168,7 +166,7 @@ def _environment(settings: Settings, receiver: WebhookReceiver, monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("_environment")
-def test_a_failed_run_is_reported_without_anybodys_words(
+def test_failed_run_report_holds_no_user_text(
     installation: Installation, user: User, receiver: WebhookReceiver
 ) -> None:
     fail(installation, user, "c1")

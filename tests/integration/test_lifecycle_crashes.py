@@ -50,11 +50,11 @@ def prepare(file: StoredFile, step: str) -> None:
     elif step == "stuck":
         with here.database.pipeline() as tx:
             short = here.settings.changed(rehydration_lease_seconds=0.001)
-            transitions.claim(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 @pytest.mark.parametrize(("step", "moment", "occurrence"), MOMENTS)
-def test_a_killed_step_is_taken_or_not_and_nothing_is_lost(
+def test_killed_transition_is_atomic(
     shared_installation: Installation, step: str, moment: str, occurrence: int
 ) -> None:
     here = shared_installation

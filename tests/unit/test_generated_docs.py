@@ -19,14 +19,14 @@ from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR, MAX_NAME_CH
 from tests.conftest import ROOT
 
 
-def test_the_generated_pages_are_up_to_date() -> None:
+def test_generated_pages_are_current() -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("NEURIGRAPH_")}
     command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, env=kept, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_page_of_the_api_states_its_limits() -> None:
+def test_api_page_states_limits() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     limits = page[page.index("## Limits") :]
     defaults = {setting.variable: setting.field.default for setting in list_settings()}
@@ -58,7 +58,7 @@ def test_the_page_of_the_api_states_its_limits() -> None:
         assert row in limits, row
 
 
-def test_the_page_of_the_api_lists_every_operation() -> None:
+def test_api_page_lists_every_operation() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     described = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
     for path, operations in described["paths"].items():
