@@ -313,7 +313,7 @@ def _scatter(folder: Path, count: int) -> None:
 def _saving(bench: Bench, installation: Installation) -> str:
     rows = []
     # Search is not measured here, and embedding every message takes minutes.
-    settings = installation.settings.model_copy(update={"passages": False})
+    settings = installation.settings.changed(passages=False)
     for folder, format_name in FORMATS.items():
         user, _ = create_user(installation.database, folder)
         claims = Claims.of_user(user.user_id)

@@ -112,8 +112,8 @@ def _ask_in_turns(contestants: Sequence[Contestant], questions: Sequence[Asked])
 
 
 def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contestant]:
-    keeping = installation.settings.model_copy(update={"answer_cache_entries": 0})
-    reading = keeping.model_copy(update={"layer_cache_mb": 0})
+    keeping = installation.settings.changed(answer_cache_entries=0)
+    reading = keeping.changed(layer_cache_mb=0)
     embedder = SyntheticEmbedder(graph.questions)
     while build_vector_indexes(installation.context.using(settings=keeping)):
         pass

@@ -59,13 +59,13 @@ def run(bench: Bench) -> Section:
 
 def _exact_and_indexed(installation: Installation, size: int) -> list[str]:
     graph = make_graph(installation, "one", size, 1, questions=ASKED)
-    settings = installation.settings.model_copy(
-        update={"answer_cache_entries": 0, "max_searched_passages": 10 * size, "vector_index_passages": 100}
+    settings = installation.settings.changed(
+        answer_cache_entries=0, max_searched_passages=10 * size, vector_index_passages=100
     )
     kept, kept_ms = _ask_all(installation, settings, graph)
     exact = _compare_all(installation, graph)
     changed_ms = _ask_all(installation, settings, graph, READ_ANEW, partial(_write, installation, graph))[1]
-    read_ms = _ask_all(installation, settings.model_copy(update={"layer_cache_mb": 0}), graph, READ_ANEW)[1]
+    read_ms = _ask_all(installation, settings.changed(layer_cache_mb=0), graph, READ_ANEW)[1]
     started = time.perf_counter()
     build_vector_indexes(installation.context.using(settings=settings))
     building = time.perf_counter() - started
@@ -92,7 +92,7 @@ def _compare_all(installation: Installation, graph: Graph) -> list[set[Message]]
     layer = kept.layers.get(node["node_id"], (node["version"], MODEL))
     assert layer is not None
     signs, layer.sign_hashes = layer.sign_hashes, None
-    settings = installation.settings.model_copy(update={"answer_cache_entries": 0})
+    settings = installation.settings.changed(answer_cache_entries=0)
     try:
         return _ask_all(installation, settings, graph)[0]
     finally:
@@ -138,10 +138,8 @@ def _ask(installation: Installation, settings: Settings, graph: Graph, question:
 
 def _cold_and_warm(installation: Installation, nodes: int) -> str:
     graph = make_graph(installation, "many", 100 * nodes, nodes, questions=2 * nodes)
-    settings = installation.settings.model_copy(
-        update={"answer_cache_entries": 0, "warming_nodes": nodes, "database_pool_size": 1}
-    )
-    cold_settings = settings.model_copy(update={"layer_cache_mb": 0})
+    settings = installation.settings.changed(answer_cache_entries=0, warming_nodes=nodes, database_pool_size=1)
+    cold_settings = settings.changed(layer_cache_mb=0)
     with installation.database.owner() as tx:
         tx.execute(
             "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) SELECT user_id, node_id, 'infinity' "

@@ -173,28 +173,8 @@ def _fill(
     ids = [uuid4() for _ in range(records)]
     with connection.cursor() as cursor:
         with cursor.copy(sql.SQL(f"COPY {{}}.metadata_records ({_RECORD_COLUMNS}) FROM STDIN").format(schema)) as copy:
-            for number, record_id in enumerate(ids):
-                rows = slice(number * MESSAGES_OF_RECORD, (number + 1) * MESSAGES_OF_RECORD)
-                summary = " ".join(word for message in words[rows] for word in message[:5])
-                vector = np.pad(_unit(vectors[rows].mean(axis=0)), (0, 1536 - DIMENSIONS))
-                when = _START + timedelta(hours=number)
-                copy.write_row(
-                    (
-                        record_id,
-                        summary[:60],
-                        summary,
-                        Vector(vector),
-                        MODEL,
-                        "conversation",
-                        "conversation_end",
-                        "conversation",
-                        uuid4(),
-                        1,
-                        MESSAGES_OF_RECORD,
-                        record_id.bytes * 2,
-                        when,
-                    )
-                )
+            for row in _records(ids, vectors, words):
+                copy.write_row(row)
         with cursor.copy(sql.SQL(f"COPY {{}}.passages ({_PASSAGE_COLUMNS}) FROM STDIN").format(schema)) as copy:
             for row in _passages(ids, vectors, around, words):
                 copy.write_row(row)
@@ -213,6 +193,29 @@ def _fill(
         )
     texts.extend(" ".join(message) for message in words)
     return vectors
+
+
+def _records(
+    ids: Sequence[UUID], vectors: NDArray[np.float32], words: Sequence[Sequence[str]]
+) -> Iterator[tuple[Any, ...]]:
+    for number, record_id in enumerate(ids):
+        rows = slice(number * MESSAGES_OF_RECORD, (number + 1) * MESSAGES_OF_RECORD)
+        summary = " ".join(word for message in words[rows] for word in message[:5])
+        yield (
+            record_id,
+            summary[:60],
+            summary,
+            Vector(np.pad(_unit(vectors[rows].mean(axis=0)), (0, 1536 - DIMENSIONS))),
+            MODEL,
+            "conversation",
+            "conversation_end",
+            "conversation",
+            uuid4(),
+            1,
+            MESSAGES_OF_RECORD,
+            record_id.bytes * 2,
+            _START + timedelta(hours=number),
+        )
 
 
 def _passages(

@@ -114,7 +114,7 @@ def _texts(
     for plan in plans:
         try:
             part = triggers.load(context.database, plan.ref, plan.messages)
-            passages = list(writer.passages(part)) if context.settings.passages else []
+            passages = list(writer.passages(part)) if context.settings.ingestion.passages else []
             summary = summarized.summaries[plan.record_id].text
         except Exception as error:  # one bad item must not fail the others
             failures.append(failure_of(plan.ref.trigger_id, STEP, error))
@@ -168,5 +168,8 @@ def transcript_writer(context: Context) -> TranscriptWriter:
     """Return the transcript writer of the settings, which embedding and storing share."""
     settings = context.settings
     return TranscriptWriter(
-        context.tokens, settings.passage_max_tokens, settings.gzip_member_bytes, settings.gzip_level
+        context.tokens,
+        settings.ingestion.passage_max_tokens,
+        settings.objects.gzip_member_bytes,
+        settings.objects.gzip_level,
     )

@@ -150,7 +150,7 @@ def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[Rec
                 "model": context.embedder.model,
                 "user_id": user_id,
                 "limit": limit,
-                "lease_seconds": context.settings.claim_lease_seconds,
+                "lease_seconds": context.settings.ingestion.claim_lease_seconds,
             },
         ).fetchall()
     return [(RecordLocation.of_row(row), row["attempts"]) for row in rows]

@@ -77,7 +77,9 @@ def import_file(
                 reject(RejectedItem(conversation.external_id, str(error)))
                 return None
 
-    items = read_conversations(path, format_name, on_bytes=count_bytes, max_message_bytes=settings.max_message_bytes)
+    items = read_conversations(
+        path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
+    )
     for group in _groups(items, reject):
         try:
             results: list[tuple[bool, AppendResult] | None] = [*add(group)]
@@ -130,7 +132,7 @@ def _acceptable(conversation: NewConversation, settings: Settings, reject: Rejec
     kept: list[NewMessage] = []
     for number, message in enumerate(conversation.messages, start=1):
         try:
-            validate_message(message, settings.unstorable_text, settings.max_message_bytes)
+            validate_message(message, settings.ingestion.unstorable_text, settings.ingestion.max_message_bytes)
         except InvalidInputError as error:
             reject(RejectedItem(f"{conversation.external_id}, message {message.external_id or number}", str(error)))
             continue

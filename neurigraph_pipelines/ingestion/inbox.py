@@ -80,7 +80,7 @@ class Inbox:
         Raises:
             InvalidInputError: An id or title is too long, or contains text that the settings reject.
         """
-        policy = self._settings.unstorable_text
+        policy = self._settings.ingestion.unstorable_text
         external_id = clean_text(external_id, policy)[0] if external_id is not None else str(uuid4())
         if not 1 <= len(external_id) <= MAX_EXTERNAL_ID_LENGTH:
             raise InvalidInputError(f"an external id has 1 to {MAX_EXTERNAL_ID_LENGTH} characters")
@@ -122,7 +122,7 @@ class Inbox:
         source = tx.execute(_QUERIES["lock_source"], {"source_id": source_id, "kind": kind.value}).fetchone()
         if source is None:
             raise NotFoundError
-        policy, limit = self._settings.unstorable_text, self._settings.max_message_bytes
+        policy, limit = self._settings.ingestion.unstorable_text, self._settings.ingestion.max_message_bytes
         checked = [validate_message(message, policy, limit) for message in messages]
         known = tx.execute(
             _QUERIES["known_messages"],

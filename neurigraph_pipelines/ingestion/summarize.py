@@ -20,7 +20,7 @@ def summarize(context: Context, assigned: Assigned, on_done: Progress | None = N
     """Summarise every record of a batch, in parallel; failures are per item."""
 
     def work(_: RecordPlan, part: Segment) -> Summary:
-        return summary_of(context.language_model, part, context.settings.summary_words)
+        return summary_of(context.language_model, part, context.settings.ingestion.summary_words)
 
     return Summarized(*map_records(STEP, work, context, assigned, on_done))
 

@@ -89,9 +89,9 @@ def lease_due(
                 "claimed_by": claimed_by,
                 "user_id": user_id,
                 "trigger_type": trigger_type.value if trigger_type is not None else None,
-                "lease_seconds": context.settings.claim_lease_seconds,
-                "max_segments": context.settings.batch_max_segments,
-                "max_tokens": context.settings.batch_max_tokens,
+                "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+                "max_segments": context.settings.ingestion.batch_max_segments,
+                "max_tokens": context.settings.ingestion.batch_max_tokens,
             },
         )
         rows = tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by}).fetchall()
@@ -108,7 +108,9 @@ def expire(context: Context) -> int:
         The number of these segments.
     """
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["expire_claims"], {"max_attempts": context.settings.max_attempts}).fetchone()
+        row = tx.execute(
+            _QUERIES["expire_claims"], {"max_attempts": context.settings.ingestion.max_attempts}
+        ).fetchone()
     assert row is not None
     expired: int = row["expired"]
     return expired
@@ -128,7 +130,7 @@ def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType 
     """
     expire(context)  # first, or batches of dead runs would block new ones for ever
     batches = open_batches(context.database, claimed_by)
-    while len(batches) < context.settings.batches_in_flight:
+    while len(batches) < context.settings.ingestion.batches_in_flight:
         batch = lease_due(context, claimed_by, trigger_type=trigger_type)
         if batch is None:
             break
@@ -152,11 +154,11 @@ def keep_lease(context: Context, batch_id: UUID) -> Iterator[None]:
     done = threading.Event()
 
     def renew_until_done() -> None:
-        while not done.wait(context.settings.claim_lease_seconds / 3):
+        while not done.wait(context.settings.ingestion.claim_lease_seconds / 3):
             with suppress(NeurigraphError, OperationalError):  # the next renewal may succeed
-                renew(context.database, batch_id, context.settings.claim_lease_seconds)
+                renew(context.database, batch_id, context.settings.ingestion.claim_lease_seconds)
 
-    renew(context.database, batch_id, context.settings.claim_lease_seconds)
+    renew(context.database, batch_id, context.settings.ingestion.claim_lease_seconds)
     thread = threading.Thread(target=renew_until_done, name="lease", daemon=True)
     thread.start()
     try:
@@ -243,7 +245,7 @@ def give_back(context: Context, batch_id: UUID, failure: ItemFailure, attempts: 
                 "trigger_id": failure.trigger_id,
                 "batch_id": batch_id,
                 "final": not failure.transient,
-                "max_attempts": context.settings.max_attempts,
+                "max_attempts": context.settings.ingestion.max_attempts,
                 "delay_seconds": retry_delay(context.settings, attempts, failure.retry_after),
                 "step": failure.step,
                 "error": failure.error[:4_000],
@@ -258,7 +260,7 @@ def retry_delay(settings: Settings, attempts: int, retry_after: float | None = N
     Source: "Exponential Backoff And Jitter", AWS Architecture Blog, 2015 (the "equal jitter" variant).
     """
     doublings = min(max(attempts - 1, 0), _MAX_DOUBLINGS)
-    ceiling = min(settings.retry_base_seconds * 2.0**doublings, MAX_RETRY_DELAY_SECONDS)
+    ceiling = min(settings.ingestion.retry_base_seconds * 2.0**doublings, MAX_RETRY_DELAY_SECONDS)
     return max(ceiling / 2 + random.uniform(0, ceiling / 2), retry_after or 0.0)  # noqa: S311 - spreads load, guards nothing
 
 

@@ -168,9 +168,9 @@ class Uploads:
         size = 0
         for chunk in content:
             size += len(chunk)
-            if size > self._settings.max_upload_bytes:
+            if size > self._settings.uploads.max_upload_bytes:
                 raise InvalidInputError(
-                    f"the file has more than {self._settings.max_upload_bytes:,} bytes: "
+                    f"the file has more than {self._settings.uploads.max_upload_bytes:,} bytes: "
                     "raise NEURIGRAPH_MAX_UPLOAD_BYTES, or split it"
                 )
             head += chunk[: HEAD_BYTES - len(head)]
@@ -229,8 +229,8 @@ class Uploads:
 
     def _lease(self, user_id: UUID | None) -> dict[str, Any] | None:
         """Lease the next due upload, and fail those without attempts left."""
-        max_attempts = self._settings.max_attempts
-        seconds = max(self._settings.claim_lease_seconds, 2 * self._settings.extraction_seconds)
+        max_attempts = self._settings.ingestion.max_attempts
+        seconds = max(self._settings.ingestion.claim_lease_seconds, 2 * self._settings.uploads.extraction_seconds)
         with self._database.pipeline() as tx:
             tx.execute(_QUERIES["give_up"], {"max_attempts": max_attempts, "step": STEP})
             return tx.execute(
@@ -258,7 +258,7 @@ class Uploads:
                 {
                     "source_id": upload["source_id"],
                     "final": final,
-                    "max_attempts": self._settings.max_attempts,
+                    "max_attempts": self._settings.ingestion.max_attempts,
                     "delay_seconds": retry_delay(self._settings, upload["attempts"]),
                     "step": STEP,
                     "error": clean_text(message, "repair")[0][:4_000],

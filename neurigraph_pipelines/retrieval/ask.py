@@ -134,15 +134,15 @@ def ask(
     notes = list(found.notes)
     lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
-    most = settings.ask_passages * (CANDIDATES if reranker else 1)
+    most = settings.ask.passages * (CANDIDATES if reranker else 1)
     passages = [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
         for passage in _read(adapters, settings, claims, found, most, notes)
     ]
     order, rerank_notes = rerank(reranker, question.query, [passage.text for passage in passages])
     notes += rerank_notes
-    passages = [passages[place] for place in order][: settings.ask_passages]
-    evidence = _within([passage.as_evidence() for passage in passages], settings.ask_tokens, adapters.tokens)
+    passages = [passages[place] for place in order][: settings.ask.passages]
+    evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, adapters.tokens)
     statements = _statements(adapters.language_model, question.query, moment, evidence, notes)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
@@ -168,7 +168,7 @@ def _read(
     adapters: Context, settings: Settings, claims: Claims, found: Answer, most: int, notes: list[str]
 ) -> list[_Passage]:
     """Read the best messages of a search, best first; only their bytes are read."""
-    files = settings.ask_files
+    files = settings.ask.files
     hits = {hit["record_id"]: hit for hit in found.hits if hit["file"]["file_id"]}
     if not found.messages:
         return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]

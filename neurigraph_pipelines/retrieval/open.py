@@ -20,7 +20,7 @@ from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.settings import Settings
@@ -152,13 +152,13 @@ def open_messages(
     places = database.ask(
         claims,
         _LINES["open_messages"],
-        {"file_id": file_id, "messages": list(messages), "ttl_seconds": settings.recompress_ttl_minutes * 60},
+        {"file_id": file_id, "messages": list(messages), "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60},
     )
     try:
         return [_message(objects, place, file_id) for place in places]
     except LostObjectError as error:
         (place, *_) = places
-        read_failed(database, FilePlace(place["file_id"], place["node_id"], place["schema_name"]), error)
+        read_failed(database, FileLocation(place["file_id"], place["node_id"], place["schema_name"]), error)
         raise
 
 
@@ -182,7 +182,7 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
     return file_id
 
 
-def _transcript_beside(tx: Transaction, place: FilePlace) -> Manifest:
+def _transcript_beside(tx: Transaction, place: FileLocation) -> Manifest:
     found = tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
     if found is None:
         raise NotFoundError

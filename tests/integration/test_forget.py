@@ -13,7 +13,7 @@ from psycopg import sql
 from neurigraph_pipelines.erasure.forget import Preview, forget, preview
 from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind, objects_of, receipts
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.history import authored
@@ -85,7 +85,7 @@ def sound(here: Installation) -> bool:
     return verify(here.context).findings == [] and audit.orphans == []
 
 
-def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Installation) -> None:
+def test_record_is_erased_without_its_neighbour(installation: Installation) -> None:
     here = installation
     (user, claims), (twin, twins) = new_user(here, "alice"), new_user(here, "twin")
     gone, stays = mark(), mark()
@@ -98,7 +98,7 @@ def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Inst
     with here.database.pipeline() as tx:  # evidence for a node, and what a revision leaves in the history
         told = NodeCandidate(f"Aunt {gone}", ConceptKind.PERSON, ("Family",), 0.4, edges=())
         kept = NodeCandidate("Aunt Paris", ConceptKind.PERSON, ("Family",), 0.4, edges=())
-        remember(tx, user.user_id, [told, kept])
+        add_candidates(tx, user.user_id, [told, kept])
         authored(tx, "tests")
         schema = sql.Identifier(schemas_of(here, user)["Family/Dave"])
         revise = sql.SQL("UPDATE {}.metadata_records SET title = 'Revised' WHERE record_id = %s").format(schema)
@@ -132,7 +132,7 @@ def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Inst
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {doomed}
 
 
-def test_asking_again_gives_the_same_receipt(installation: Installation) -> None:
+def test_repeated_request_gives_same_receipt(installation: Installation) -> None:
     _, claims = new_user(installation)
     converse(installation, claims, "#Family hello", "goodbye")
     (record_id,) = remember_all(installation).values()
@@ -144,7 +144,7 @@ def test_asking_again_gives_the_same_receipt(installation: Installation) -> None
         planned(installation, claims, RECORD, record_id)
 
 
-def test_only_the_owner_forgets(installation: Installation) -> None:
+def test_only_owner_erases(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here)
     _, strangers = new_user(here)
@@ -158,7 +158,7 @@ def test_only_the_owner_forgets(installation: Installation) -> None:
             for attempt in (erase, planned):
                 with pytest.raises(NotFoundError):
                     attempt(here, other, kind, subject_id)
-    with pytest.raises(InvalidInputError, match="forget the user"):
+    with pytest.raises(InvalidInputError, match="erase the user"):
         erase(here, claims, NODE, user.root_node_id)
     assert rows(here, "SELECT FROM neurigraph.erasures") == []
     erase(here, claims, RECORD, record_id)
@@ -166,7 +166,7 @@ def test_only_the_owner_forgets(installation: Installation) -> None:
         assert receipts(tx) == []
 
 
-def test_a_node_goes_with_all_below_it(installation: Installation) -> None:
+def test_node_is_erased_with_subtree(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here, "alice")
     gone, relative, stays = mark(), mark(), mark()
@@ -182,7 +182,7 @@ def test_a_node_goes_with_all_below_it(installation: Installation) -> None:
         told = NodeCandidate("Somebody", ConceptKind.TOPIC, ("Family", gone), 0.4)
         edge = PlannedEdge(("Family", gone), ("Else",), "knows", 0.5)
         linked = NodeCandidate("Else", ConceptKind.TOPIC, (), 0.4, edges=(edge,))
-        remember(tx, user.user_id, [told, linked])
+        add_candidates(tx, user.user_id, [told, linked])
         authored(tx, "tests")
         supersede = "UPDATE {}.metadata_records SET superseded_by = %s WHERE summary LIKE '%%' || %s || '%%'"
         tx.execute(sql.SQL(supersede).format(sql.Identifier(work)), [superseding["record_id"], stays])
@@ -234,13 +234,13 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     converse(here, claims, f"{waiting} has not finished.", ended=False)
     here.uploads.receive(claims, f"{file} later.txt", [f"{upload} is in another file.".encode()])
     with here.database.pipeline() as tx:
-        remember(tx, user.user_id, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
+        add_candidates(tx, user.user_id, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
         tx.execute("UPDATE neurigraph.pipeline_failures SET error = error || %s", [error])
         tx.execute("INSERT INTO neurigraph.dropped_files VALUES (%s, %s, '1', NULL, %s)", [user.user_id, file, error])
     return user, claims, words
 
 
-def test_of_a_user_remains_a_receipt(installation: Installation, crowded: tuple[User, Claims, list[str]]) -> None:
+def test_erased_user_leaves_a_receipt(installation: Installation, crowded: tuple[User, Claims, list[str]]) -> None:
     here, (user, claims, words) = installation, crowded
     bob, bobs = new_user(here, "bob")
     stays = mark()
@@ -284,7 +284,7 @@ def tables_with(here: Installation, user_id: UUID) -> list[str]:
         ]
 
 
-def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation) -> None:
+def test_running_batch_restores_nothing(installation: Installation) -> None:
     here, context = installation, plain_context(installation)
     user, claims = new_user(here)
     gone = mark()
@@ -305,9 +305,7 @@ def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation)
 
 def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UUID, str]]:
     """Store a file that is too long for one record; gives the records in order, with a word of each."""
-    here.settings = here.settings.model_copy(
-        update={"chunk_watch_tokens": 2_000, "chunk_target_tokens": 2_000, "chunk_limit_tokens": 3_500}
-    )
+    here.settings = here.settings.changed(chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500)
     words = [mark() for _ in range(1_000)]
     here.uploads.receive(claims, "tides.txt", ["".join(f"The tide {word}.\n" for word in words).encode()])
     here.uploads.read_due(here.text_extractor)
@@ -324,7 +322,7 @@ def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UU
         yield record["record_id"], next(word for word in words if word in record["summary"])
 
 
-def test_the_original_of_an_upload_stays_for_the_parts_that_remain(installation: Installation) -> None:
+def test_original_stays_for_remaining_parts(installation: Installation) -> None:
     here = installation
     _, claims = new_user(here)
     (first, gone), (second, _), *others = parts_of_a_document(here, claims)
@@ -347,7 +345,7 @@ def test_the_original_of_an_upload_stays_for_the_parts_that_remain(installation:
     assert found_in_database(here, "tides.txt") == []
 
 
-def test_the_original_follows_into_another_node(installation: Installation) -> None:
+def test_original_follows_into_another_node(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here)
     (first, _), (second, _), *_ = parts_of_a_document(here, claims)
@@ -369,7 +367,7 @@ def test_the_original_follows_into_another_node(installation: Installation) -> N
 
 
 @pytest.mark.parametrize("versions", [1, 2])
-def test_nodes_that_an_earlier_version_made(
+def test_old_nodes_are_erased(
     shared_installation: Installation, later_node_ddl: Callable[[], int], versions: int
 ) -> None:
     here = shared_installation
@@ -389,11 +387,9 @@ def test_nodes_that_an_earlier_version_made(
     erase(here, claims, USER, user.user_id)
 
 
-def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation: Installation) -> None:
+def test_running_conversation_continues(installation: Installation) -> None:
     here = installation
-    here.settings = here.settings.model_copy(
-        update={"chunk_watch_tokens": 10, "chunk_target_tokens": 12, "chunk_limit_tokens": 400}
-    )
+    here.settings = here.settings.changed(chunk_watch_tokens=10, chunk_target_tokens=12, chunk_limit_tokens=400)
     _, claims = new_user(here)
     gone = mark()
     title = f"About {gone}"
@@ -410,7 +406,7 @@ def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation:
     assert sound(here)
 
 
-def test_what_left_objects_behind_goes_too(installation: Installation) -> None:
+def test_leftover_objects_are_erased(installation: Installation) -> None:
     """A process that died between an object and its row, in an attempt before the one that stored the record."""
     here = installation
     user, claims = new_user(here, "alice")

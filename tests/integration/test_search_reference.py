@@ -99,7 +99,7 @@ class Reference:
 
 
 @pytest.mark.parametrize("asked", QUESTIONS)
-def test_messages_are_ranked_as_the_formula_says(shared_installation: Installation, asked: str) -> None:
+def test_ranking_follows_formula(shared_installation: Installation, asked: str) -> None:
     here = shared_installation
     user, claims = new_user(here)
     for contents in SAID:
@@ -138,7 +138,7 @@ def test_messages_are_ranked_as_the_formula_says(shared_installation: Installati
     assert [m["score"] for m in answer.messages] == sorted(found.values(), reverse=True)
 
 
-def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_installation: Installation) -> None:
+def test_period_boost_decays(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Boats The boat needs oil.")
@@ -176,7 +176,7 @@ def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_insta
         ("IBRAHIM'S flat", {"i̇brahim"}, "flat"),
     ],
 )
-def test_a_question_is_embedded_without_the_names_of_speakers(query: str, named: set[str], rest: str) -> None:
+def test_speaker_names_are_not_embedded(query: str, named: set[str], rest: str) -> None:
     found = speakers_named(query, ["caroline", "caroline smith", "will", "zoë", "i̇brahim", "", "🦊"], Lexer())
     assert found.keys() == named
     assert without_names(query, set().union(*found.values())) == rest

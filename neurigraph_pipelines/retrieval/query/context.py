@@ -33,4 +33,4 @@ class SearchContext:
     @property
     def cache_bytes(self) -> int:
         """Bytes of metadata layers that may be cached; 0 switches caching off."""
-        return self.settings.layer_cache_mb * 1_000_000
+        return self.settings.retrieval.layer_cache_mb * 1_000_000

@@ -178,8 +178,8 @@ def _bounds(context: SearchContext, parsed: ParsedQuestion, shells: Shells) -> B
     node_id = parsed.question.node_id
     return Bounds(
         shells.number(node_id) if node_id is not None else None,
-        context.settings.max_anchors,
-        context.settings.max_searched_passages,
+        context.settings.retrieval.max_anchors,
+        context.settings.retrieval.max_searched_passages,
         parsed.question.limit,
     )
 

@@ -51,9 +51,9 @@ def find(context: SearchContext, parsed: ParsedQuestion) -> Found:
         NotFoundError: The node to search below does not exist or is not visible.
     """
     settings, answers = context.settings, context.caches.answers
-    if not settings.answer_cache_entries:
+    if not settings.retrieval.answer_cache_entries:
         return _run_steps(context, parsed)[0]
-    bounds = (settings.max_anchors, settings.max_searched_passages, settings.language)
+    bounds = (settings.retrieval.max_anchors, settings.retrieval.max_searched_passages, settings.language)
     key = (context.graph, parsed.question, context.embedder.model, bounds)
     if answers.peek(key) is not None:
         (row,) = context.database.ask(context.claims, _QUERIES["data_version"], {})
@@ -62,7 +62,7 @@ def find(context: SearchContext, parsed: ParsedQuestion) -> Found:
             return cached
     found, version = _run_steps(context, parsed)
     if version is not None:
-        answers.put(key, found, settings.answer_cache_entries, version=version)
+        answers.put(key, found, settings.retrieval.answer_cache_entries, version=version)
     return found
 
 

@@ -43,7 +43,7 @@ def search(
     Args:
         question: Its ``periods`` are read from its words unless it gives some.
         asked_at: Relative times count from here, and days begin in its zone; by default now, in UTC.
-        reranker: Puts the first ``settings.reranker_top_n`` records in order by their titles and summaries. If it
+        reranker: Puts the first ``settings.reranker.top_n`` records in order by their titles and summaries. If it
             fails the order stays, and a note says so.
         run_after: Called with a function and its arguments, which the caller runs once the answer is given: it
             prefetches the nodes that may be asked about next.
@@ -55,7 +55,7 @@ def search(
     context = SearchContext(database, embedder, settings, claims)
     parsed = parse(question, settings.language)
     periods = _named_periods(context, parsed, moment_asked(parsed, asked_at))
-    records_read = settings.reranker_top_n if reranker is not None else 0
+    records_read = settings.reranker.top_n if reranker is not None else 0
     found = find(context, _widened(parsed, records_read, periods))
     if reranker is not None:
         found = _reranked(reranker, parsed, found, records_read)

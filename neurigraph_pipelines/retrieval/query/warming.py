@@ -37,7 +37,7 @@ def stage(context: SearchContext, shells: Shells, targets: Sequence[Anchor]) -> 
     Returns:
         How many nodes that are.
     """
-    caches, seconds = context.caches, context.settings.warming_ttl_minutes * 60
+    caches, seconds = context.caches, context.settings.lifecycle.warming_ttl_minutes * 60
     period = time.monotonic() // (seconds * _STAGED_SHARE)
     marks = [(context.claims, shells.data_version, target.number, period) for target in targets]
     if targets and (shells.data_version is None or not all(map(caches.staged.get, marks))):
@@ -65,12 +65,12 @@ def prefetch(database: Database, settings: Settings, claims: Claims) -> int:
     caches = caches_of(database)
     caches.unfetched.discard(claims)
     database.wait_for_background()
-    if not settings.warming_nodes or not settings.layer_cache_mb:
+    if not settings.lifecycle.warming_nodes or not settings.retrieval.layer_cache_mb:
         return 0
     with suppress(Error, NeurigraphError):
-        nodes = database.ask(claims, _QUERIES["staged"], {"most": settings.warming_nodes})
+        nodes = database.ask(claims, _QUERIES["staged"], {"most": settings.lifecycle.warming_nodes})
         if nodes:
             versions = {node["node_id"]: node["version"] for node in nodes}
-            capacity = settings.layer_cache_mb * 1_000_000
+            capacity = settings.retrieval.layer_cache_mb * 1_000_000
             return len(read_layers(database, caches.layers, capacity, claims, versions, nodes[0]["model"]))
     return 0
