@@ -230,11 +230,11 @@ def test_new_file_is_active(file: StoredFile) -> None:
         "INSERT INTO {table} (file_id, compression_state, {names}) "
         "SELECT gen_random_uuid(), 'dormant', {names} FROM {table}"
     ).format(table=sql.Identifier(file.place.schema_name, "file_manifest"), names=names)
-    with pytest.raises(psycopg.errors.CheckViolation, match="begins active"), file.here.database.pipeline() as tx:
+    with pytest.raises(psycopg.errors.CheckViolation, match="a new file is active"), file.here.database.pipeline() as tx:
         tx.execute(statement)
 
 
-@pytest.mark.parametrize(("state", "complaint"), [("dormant", "says why"), ("active", "says when")])
+@pytest.mark.parametrize(("state", "complaint"), [("dormant", "needs last_failure"), ("active", "needs recompress_after")])
 def test_rehydration_needs_reason_or_time(file: StoredFile, state: str, complaint: str) -> None:
     bring(file, "rehydrating")
     with pytest.raises(psycopg.errors.CheckViolation, match=complaint):
