@@ -1,4 +1,4 @@
-"""Fixtures that every test may use: a real Postgres, fresh databases in it, and whole installations."""
+"""Fixtures for all tests: a Postgres server, new databases in it, and whole installations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mallory hands in files: to be written where they should not be, to grow when unpacked, to read what is not theirs."""
+"""Attacks by files: writing outside their place, growing when unpacked, reading what belongs to others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alice's words are made to be slow to read, to look like others, or to make us call somebody."""
+"""Attacks by text: text that is slow to read, lookalike names, and addresses that cause requests."""
 
 from __future__ import annotations
 

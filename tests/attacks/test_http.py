@@ -1,6 +1,4 @@
-"""Mallory speaks HTTP that no client of ours does: to hide a request in another, to be taken for somebody else, or to
-have an answer do harm in a browser.
-"""
+"""Attacks by malformed HTTP: request smuggling, forged headers, cross-origin pages, slow bodies."""
 
 from __future__ import annotations
 
@@ -196,7 +194,7 @@ def test_forwarded_headers_are_not_trusted(world: World, client: httpx.Client, h
     ],
 )
 def test_alternative_path_spellings(client: httpx.Client, path: str) -> None:
-    """Whoever guards addresses in front of us must be able to rely on one spelling."""
+    """A gateway that guards paths must be able to rely on one spelling."""
     (status,) = raw(client, f"GET {path} HTTP/1.1", "Host: x", "Connection: close", authorization(client))
     assert status.split()[1] in (b"404", b"422")
 

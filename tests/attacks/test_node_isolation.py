@@ -1,4 +1,4 @@
-"""Somebody asks for a node that is not open to them, through every operation, the Python module and raw SQL.
+"""Access to denied nodes through every HTTP operation, the Python module and raw SQL.
 
 What is denied and what is absent must be the same answer, byte for byte, and cost the same work.
 """
@@ -32,7 +32,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
-from tests.support.askers import AskedGraph, Ids, share
+from tests.support.callers import AskedGraph, Ids, share
 from tests.support.counting_relay import counting_relay
 from tests.support.memories import rows
 from tests.support.two_users import World
@@ -114,7 +114,7 @@ def call(client: httpx.Client, graph: AskedGraph, asker: str, operation: str, id
     return request(client, graph, asker, operation, OPERATIONS[operation], ids.texts())
 
 
-def told(text: str, ids: Ids) -> str:
+def masked(text: str, ids: Ids) -> str:
     """An answer without what the asker had sent."""
     for value in ids.texts().values():
         text = text.replace(value, "ID")
@@ -132,7 +132,10 @@ def test_access_over_http(client: httpx.Client, graph: AskedGraph, attempt: str,
     assert denied.status_code in (403, 404) or (
         operation.startswith("GET /v1/grants") and denied.json()["grants"] == []
     )
-    assert (denied.status_code, told(denied.text, hidden)) == (absent.status_code, told(absent.text, nowhere))
+    assert (denied.status_code, masked(denied.text, hidden)) == (
+        absent.status_code,
+        masked(absent.text, nowhere),
+    )
     assert set(denied.headers) == set(absent.headers)
 
 
@@ -151,7 +154,7 @@ def test_join_with_foreign_rows(client: httpx.Client, graph: AskedGraph, operati
     nowhere = hidden.elsewhere()
     denied, absent = (request(client, graph, "bob", operation, body, own | ids.texts()) for ids in (hidden, nowhere))
     assert denied.status_code == 404
-    assert told(denied.text, hidden) == told(absent.text, nowhere)
+    assert masked(denied.text, hidden) == masked(absent.text, nowhere)
 
 
 def test_same_calls_work_when_granted(client: httpx.Client, graph: AskedGraph) -> None:
@@ -233,7 +236,7 @@ def test_access_through_python(graph: AskedGraph, attempt: str) -> None:
         for ids in (hidden, hidden.elsewhere()):
             with pytest.raises((NotFoundError, ForbiddenError)) as refused:
                 ways(graph, claims, ids)[name]()
-            answers.append((type(refused.value), told(str(refused.value), ids)))
+            answers.append((type(refused.value), masked(str(refused.value), ids)))
         assert answers[0] == answers[1], name
 
 

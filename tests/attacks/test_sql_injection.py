@@ -1,4 +1,4 @@
-"""Alice writes SQL wherever a text is taken, over HTTP, and names nodes by it; none of it is ever run."""
+"""SQL in every text field over HTTP and in node names; none of it is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mallory makes or steals what says who is asking: API keys, tokens of others, claims of the database."""
+"""Attacks on authentication: forged, stolen, expired and altered API keys, tokens and database claims."""
 
 from __future__ import annotations
 
@@ -246,11 +246,11 @@ def test_unknown_key_ids_cause_one_fetch(world: World, client: httpx.Client, key
 
 
 def test_refusals_give_no_reason(world: World, client: httpx.Client) -> None:
-    told = {
+    responses = {
         client.get("/v1/tree", headers={"Authorization": f"Bearer {FORGED[name](world)}"}).text
         for name in ("another secret", "expired", "for another service", "no signature", "a changed user")
     }
-    assert len(told) == 1
+    assert len(responses) == 1
 
 
 # API keys

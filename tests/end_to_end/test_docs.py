@@ -1,4 +1,4 @@
-"""Every command that the pages show is run: in order, one shell a page, in a home of its own."""
+"""Run every command of every page of the documentation, in order, one shell and one home folder per page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -21,6 +20,7 @@ from tests.conftest import ROOT
 from tests.support.documents import pdf_of
 from tests.support.embedded_server import new_home
 from tests.support.exports import chatgpt_dialogue, write
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -61,15 +61,15 @@ def free_port() -> int:
 
 
 def await_api(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
+    def ready() -> bool:
         assert process.poll() is None, "the stack ended by itself"
-        assert time.monotonic() < deadline, "the API did not come up"
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
-                return
+                return True
         except (urllib.error.URLError, OSError):
-            time.sleep(0.3)
+            return False
+
+    wait_until(ready, "the API comes up", PATIENCE_SECONDS, interval=0.3)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
@@ -154,13 +154,13 @@ def test_demo_ends_cleanly(tmp_path: Path, session_home: Path) -> None:
 
 
 def left_running(home: Path) -> list[str]:
-    """Processes that belong to an installation: they were told its home, or work in it."""
+    """Return the command lines of processes that name the home folder in their arguments or environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            told = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+            described = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
         except OSError:  # it ended meanwhile
             continue
-        if str(home).encode() in told:
+        if str(home).encode() in described:
             found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found

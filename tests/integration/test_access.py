@@ -1,4 +1,4 @@
-"""Who sees and writes what of a graph: its owner, a persona in the middle of it, third parties."""
+"""Access control: what the owner, a persona and third parties read and write of a graph."""
 
 from __future__ import annotations
 
@@ -197,10 +197,10 @@ def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:
     assert (tree.name, [node.name for node in tree.children], tree.others) == ("Legal", ["Contracts"], [])
     assert (shell["node_path"], shell["parent_node_id"], shell["schema_name"]) == ("Legal", None, None)
     assert (child["node_path"], child["parent_node_id"], child["edges"]) == ("Legal/Contracts", graph.persona_id, [])
-    told = repr(
+    refusals = repr(
         [*tree.links, *(one[name] for one in (shell, child) for name in one if name not in ("keywords", "summary"))]
     )
-    assert not any(name in told for name in ("Work", "Family", "Marketing", "work_", graph.owner.slug))
+    assert not any(name in refusals for name in ("Work", "Family", "Marketing", "work_", graph.owner.slug))
     graph.grant("Family/Dave")
     with graph.installation.database.agent(graph.personas) as tx:
         tree = navigation.tree(tx, graph.owner.user_id)
@@ -309,7 +309,7 @@ def test_absent_equals_denied(quiet: SharedGraph) -> None:
     here = quiet.installation
     record_id, file_id = quiet.record_of("Family/Dave")
     hidden, absent = quiet.node("Family/Dave"), uuid4()
-    told = []
+    refusals = []
     for node, file in ((hidden, file_id), (absent, uuid4())):
         for attempt in (
             lambda node=node: asked(quiet, quiet.personas, "x", node_id=node),
@@ -322,10 +322,10 @@ def test_absent_equals_denied(quiet: SharedGraph) -> None:
         ):
             with pytest.raises(NeurigraphError) as caught:
                 attempt()
-            told.append((type(caught.value), str(caught.value)))
-    half = len(told) // 2
-    assert told[:half] == told[half:]
-    assert {kind for kind, _ in told} == {NotFoundError}
+            refusals.append((type(caught.value), str(caught.value)))
+    half = len(refusals) // 2
+    assert refusals[:half] == refusals[half:]
+    assert {kind for kind, _ in refusals} == {NotFoundError}
     assert record_id
 
 

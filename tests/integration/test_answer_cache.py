@@ -1,4 +1,4 @@
-"""Answers that are kept: the same while nothing changes, and never stale once something has."""
+"""The answer cache: answers stay while nothing changes and are never stale."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_cache_key_holds_question_claims_and_settings(asker: Asker) -> None:
         before = asker.embedder.asked
         ask()
         assert asker.embedder.asked == before + 1
-    assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "who sees nothing is told nothing"
+    assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "claims without nodes find nothing"
     off = asker.here.settings.changed(answer_cache_entries=0)
     for _ in range(2):
         phase_one(asker.here.database, asker.embedder, off, asker.claims, Question("boat", limit=50))

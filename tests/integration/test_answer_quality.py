@@ -1,8 +1,8 @@
-"""Hard questions about the samples: none that names anything, two subjects at once, one sentence of a long meeting.
+"""Hard questions about the samples: unnamed subjects, two subjects at once, one sentence of a long meeting.
 
-The right memory and message must be among the first few, and no further down than in the rankings that are stored in
-``rankings.json`` beside this file. Another ranking is judged by ``benchmarks.quality`` first, which asks many more
-questions; then ``pytest tests/integration/test_answer_quality.py --write-rankings`` writes these anew.
+The right memory and message must be among the first few, and not below their place in ``rankings.json``, beside this
+file. A new ranking is judged by ``benchmarks.quality`` first, which asks many more questions. Then ``pytest
+tests/integration/test_answer_quality.py --write-rankings`` writes the file again.
 """
 
 from __future__ import annotations
@@ -87,16 +87,16 @@ def rankings(memory: Memory, pytestconfig: pytest.Config) -> dict[str, dict[str,
 def test_right_memory_ranks_first(rankings: dict[str, dict[str, list[str]]], question: dict[str, Any]) -> None:
     ranking = rankings[question["question"]]
     stored = json.loads(RANKINGS.read_text(encoding="utf-8"))[question["question"]]
-    told = f"found {ranking}\nstored {stored}"
+    comparison = f"found {ranking}\nstored {stored}"
     records = [e["conversation"] in ranking["records"] for e in question["evidence"]]
     messages = [
         any(f"{e['conversation']}/{message}" in ranking["messages"] for message in e["messages"])
         for e in question["evidence"]
     ]
-    assert any(records), told
-    assert any(messages), told
+    assert any(records), comparison
+    assert any(messages), comparison
     if question["kind"] == "two_branches":
-        assert all(map(or_, records, messages)), told
+        assert all(map(or_, records, messages)), comparison
 
 
 def test_every_hard_question_has_a_stored_ranking() -> None:

@@ -1,4 +1,4 @@
-"""The HTTP face: a real server, a real client, a real database."""
+"""The HTTP API: a real server, client and database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of files over HTTP: opened, waited for, kept awake and sent to sleep; many clients at once."""
+"""Compression states over HTTP: open, wait, touch and compress files, with many clients at once."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def test_concurrent_opens_decompress_once(client: httpx.Client, file: StoredFile
     with ThreadPoolExecutor(CLIENTS) as clients:
         answers = list(clients.map(lambda _: client.post(f"/files/{file.file_id}/open?wait={wait}"), range(CLIENTS)))
     served = [answer for answer in answers if answer.status_code == 200]
-    told = [answer for answer in answers if answer.status_code == 202]
-    assert len(served) + len(told) == CLIENTS
+    deferred = [answer for answer in answers if answer.status_code == 202]
+    assert len(served) + len(deferred) == CLIENTS
     assert {answer.content for answer in served} == {text}
-    assert all(int(answer.headers["retry-after"]) >= 1 for answer in told)
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in deferred)
     if wait:
-        assert not told
+        assert not deferred
     assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed"]
 
 

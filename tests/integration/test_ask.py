@@ -1,4 +1,4 @@
-"""Answers in words: what they rest on, what is read for them, and models that say what they should not."""
+"""Answers in sentences: their citations, the files read for them, and models that answer wrongly."""
 
 from __future__ import annotations
 

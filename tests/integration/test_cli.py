@@ -1,4 +1,4 @@
-"""The command line: real processes, a real home, the embedded server."""
+"""The command line: real processes, a real home folder, the embedded server."""
 
 from __future__ import annotations
 
@@ -272,13 +272,13 @@ def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tm
         assert out == "", arguments
         assert err.startswith("neurigraph: "), arguments
         assert len(err.splitlines()) == 1, err
-    told = run(home_env, "search", "x", "--user", "nobody", "--json", code=3)
-    assert json.loads(told.stderr) == {
+    failed = run(home_env, "search", "x", "--user", "nobody", "--json", code=3)
+    assert json.loads(failed.stderr) == {
         "error": "NotFoundError",
         "message": "there is no user 'nobody'",
         "exit_code": 3,
     }
-    assert told.stdout == ""
+    assert failed.stdout == ""
     assert json.loads(run(home_env, "nonsense", "--json", code=2).stderr)["error"] == "UsageError"
 
 

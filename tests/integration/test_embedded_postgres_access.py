@@ -1,4 +1,4 @@
-"""The embedded server: who gets in, under which account, how it is set up, and what it refuses."""
+"""The embedded server: authentication, operating system account, settings and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An embedder that fails: records are stored as pending, and found by their words at once."""
+"""A failing embedder: records are stored as pending and are found by their words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forgetting while others store, search and open: nobody is hurt, and nothing comes back."""
+"""Erasure while others store, search and open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
-from tests.support.traces_of_words import found_in_database, found_in_objects
+from tests.support.word_traces import found_in_database, found_in_objects
 
 NODES = 6
 

@@ -1,4 +1,4 @@
-"""Graphs whose shape changes while everybody is at work, whose changers are killed, and after any run of changes."""
+"""Graph changes beside other work, killed, and in random sequences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -29,8 +28,9 @@ from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
-from tests.support.database_between import DatabaseBetween
+from tests.support.delegating_database import DatabaseBetween
 from tests.support.graphs import Graph, new_graph
+from tests.support.locks import wait_until_locked
 from tests.support.pausing_change import CHANGES, MOMENTS
 
 # After any run of changes
@@ -176,7 +176,7 @@ def test_moving_object_is_no_orphan(here: Installation) -> None:
         moved = pool.submit(move_records, database, graph.claims, [record], graph.node("Work"))
         assert database.reached.wait(60)
         removed = pool.submit(orphans._remove, here.database, here.objects, key, record)
-        time.sleep(0.3)  # so that it has come to where it must wait
+        wait_until_locked(here, role="neurigraph_pipeline")
         database.go_on.set()
         assert moved.result(60).records == 1
         assert removed.result(60) is False
@@ -204,7 +204,7 @@ def test_killed_change_is_atomic(here: Installation, change: str, moment: str) -
     assert process.stdout.readline() == "paused\n"
     process.kill()
     process.communicate()
-    # Whoever comes next waits until the server has noticed.
+    # The next change waits until the server has noticed.
     rename_node(here.database, graph.claims, graph.node("Work"), "Office")
     rename_node(here.database, graph.claims, graph.node("Office"), "Work")
     graph.check()

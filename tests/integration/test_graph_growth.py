@@ -1,4 +1,4 @@
-"""How a graph grows: segments that become several memories, doubts that add up, names that are learned, shells."""
+"""Graph growth: segments with several records, candidates, learned aliases, node summaries."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def bob(installation: Installation) -> Claims:
 
 
 class Placing(OfflineLanguageModel):
-    """Places as it is told; everything else is the offline model's."""
+    """Places as given; everything else is done by the offline model."""
 
     def __init__(self, place: Callable[[Segment], list[Placement]], concurrency: int = 1) -> None:
         super().__init__(None)

@@ -1,4 +1,4 @@
-"""What goes wrong while a batch is stored: whoever is not to blame is stored, and nothing is there by half."""
+"""Faults while a batch is stored: other segments are stored, and nothing is stored in part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from resources.storage.local import LocalObjectStore
-from tests.support.database_between import DatabaseBetween
+from tests.support.delegating_database import DatabaseBetween
 from tests.support.memories import (
     PlainModel,
     converse,

@@ -1,4 +1,4 @@
-"""What a process keeps of a node and brings up to date is what it would read anew, after any run of writes."""
+"""The layer cache: an updated layer equals one read from the database, after any writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of a file: what leads from one to the next, what does not, and what the log and the shell say of it."""
+"""Compression states of a file: transitions, the state log and the node's shell."""
 
 from __future__ import annotations
 
@@ -370,7 +370,7 @@ def damage(file: StoredFile, key: str) -> None:
 
 
 def test_revert_skips_leased_files(file: StoredFile) -> None:
-    """It holds the node by then, which whoever holds the file may want next."""
+    """It holds the node's lock by then, which the holder of the file's lock may need next."""
     here = file.here
     other = store_file(here, "#Notes Another one.", user=(file.user, file.claims))
     dying = here.settings.changed(rehydration_lease_seconds=0.0)

@@ -1,4 +1,4 @@
-"""Readers, sweepers and crashes in any order and at once: every byte, every entry of the log, every answer stays."""
+"""Readers, sweepers and crashes at the same time: no bytes, log entries or answers are lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store that refuses is no fault of any file: whoever asks is told, and everything stays as it was."""
+"""An object store that refuses: the caller gets the error, and no file changes."""
 
 from __future__ import annotations
 

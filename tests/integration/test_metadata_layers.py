@@ -1,4 +1,4 @@
-"""Metadata layers in memory: only what changed is read again, only what fits is kept, and nobody sees more by it."""
+"""Metadata layers in memory: reloads, cache size and access control."""
 
 from __future__ import annotations
 

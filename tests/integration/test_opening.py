@@ -1,4 +1,4 @@
-"""Phase two: what is opened is word for word what came in, or it is not served."""
+"""Opening files and messages: verbatim content, or an error."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_sql_alone_opens_nothing(opened: Opened) -> None:
 
 
 def test_failed_open_changes_nothing(opened: Opened) -> None:
-    """The connection goes back to its pool without the claims of whoever asked."""
+    """The connection returns to its pool without the caller's claims."""
     database = opened.here.database
     with pytest.raises(psycopg.errors.DivisionByZero):
         database.ask(opened.claims, sql.SQL("SELECT 1 / %(zero)s::integer"), {"zero": 0})
@@ -181,7 +181,7 @@ def test_damaged_working_copy_is_replaced(shared_installation: Installation, dam
 def test_absent_equals_foreign(opened: Opened) -> None:
     here = opened.here
     _, stranger = new_user(here)
-    told = set()
+    refusals = set()
     for claims, file_id, record_id in (
         (stranger, opened.file_id, opened.record_id),
         (stranger, uuid4(), uuid4()),
@@ -194,8 +194,8 @@ def test_absent_equals_foreign(opened: Opened) -> None:
         ):
             with pytest.raises(NotFoundError) as caught:
                 ask()
-            told.add(str(caught.value))
-    assert len(told) == 1
+            refusals.add(str(caught.value))
+    assert len(refusals) == 1
 
 
 @pytest.mark.parametrize("number", [0, -1, 12, 2_147_483_647])

@@ -1,4 +1,4 @@
-"""Predictive warming: two edges out, then stop; only for whoever asked; free when it was wrong."""
+"""Prefetch of neighbouring nodes: two edges out, per caller, without cost when unused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of a model service: which pass, which are final, and that every wait and retry has a bound."""
+"""Faults of a model service: transient and final ones, with bounded waits and retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redaction before anything is stored: what is in the database and the files never had it."""
+"""Redaction before storage: neither the database nor the files hold redacted text."""
 
 from __future__ import annotations
 

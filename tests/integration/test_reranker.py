@@ -1,4 +1,4 @@
-"""Reranking by a server on loopback: both dialects, faults, and a search that does without."""
+"""Reranking by a server on loopback: both dialects, faults, and search without a reranker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole way with objects in S3: remembered, found, opened, put to sleep, audited; through a proxy that counts."""
+"""A whole workflow on S3: store, find, open, compress and audit, through a proxy that counts requests."""
 
 from __future__ import annotations
 

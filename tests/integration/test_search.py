@@ -1,4 +1,4 @@
-"""Phase one: what is found, in which order, and what never is."""
+"""Phase one: which records are found, and in which order."""
 
 from __future__ import annotations
 

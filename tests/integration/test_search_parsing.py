@@ -1,4 +1,4 @@
-"""Searching as people ask: filters that cannot be, times that questions name, events that only the memory can date."""
+"""Search questions: invalid filters, times in the question, events dated by a memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ranking beside a slow and obvious one in Python, over the same passages."""
+"""The ranking equals a slow reference in Python over the same passages."""
 
 from __future__ import annotations
 

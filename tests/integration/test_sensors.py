@@ -1,4 +1,4 @@
-"""The sensors and the job on a real Dagster instance: what each finds, asks runs for, and what the runs store."""
+"""Sensors and the job on a Dagster instance: what each finds, requests and stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files on their whole way: uploaded, read, stored, found and opened; through every door, and hostile ones as well."""
+"""Uploaded files: received, read, stored, found and opened, by every interface, hostile ones included."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from tests.support.api_server import serving
 from tests.support.command_line import PROGRAM, describe, environment, run_cli
 from tests.support.documents import docx_of, pdf_of, png_of
 from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, s3_client
+from tests.support.waiting import wait_for_process, wait_until
 
 FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
 MEGABYTE = 1 << 20
@@ -270,20 +271,19 @@ def test_killed_reader_is_replaced(settings: Settings, installation: Installatio
     upload_id = upload(installation, bob, "endless.pdf", endless)
     limits = {"NEURIGRAPH_CLAIM_LEASE_SECONDS": "5", "NEURIGRAPH_EXTRACTION_SECONDS": "4"}
     process = subprocess.Popen([PROGRAM, "ingest"], env=environment(settings, **limits))
-    while attempts(installation, upload_id) == 0:
-        assert process.poll() is None
-        time.sleep(0.1)
+    wait_for_process(lambda: attempts(installation, upload_id), process)
     process.kill()
     process.wait()
     assert installation.uploads.read_due(installation.text_extractor) == []  # nobody else gets it yet
     assert installation.uploads.status(bob, upload_id)["state"] == "received"
     installation.settings = settings.changed(max_attempts=1)
     del installation.uploads
-    deadline = time.monotonic() + 30
-    while installation.uploads.status(bob, upload_id)["state"] == "received":
-        assert time.monotonic() < deadline
+
+    def given_up() -> bool:
         assert installation.uploads.read_due(installation.text_extractor) == []
-        time.sleep(0.5)
+        return bool(installation.uploads.status(bob, upload_id)["state"] != "received")
+
+    wait_until(given_up, "the lease of the dead process has expired", interval=0.1)
     status = installation.uploads.status(bob, upload_id)
     assert (status["state"], status["error"]) == ("failed", "the process that read it died")
 

@@ -1,4 +1,4 @@
-"""What does not fit is found, named, and made good where that needs no guess; what is left over is removed."""
+"""Verification: findings, repairs, and removal of leftovers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports by HTTP: a real receiver that fails, stalls and misleads."""
+"""Reports by HTTP to a receiver that fails, stalls and redirects."""
 
 from __future__ import annotations
 

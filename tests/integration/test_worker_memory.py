@@ -1,4 +1,4 @@
-"""The longest segment there is passes through a real worker in less than a gigabyte of memory."""
+"""The longest possible segment passes through a real worker in less than a gigabyte of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that put and delete objects beside each other, in folders that the others prune all the time."""
+"""Threads that put and delete objects at the same time, in folders that the others prune."""
 
 from __future__ import annotations
 

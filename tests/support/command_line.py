@@ -1,4 +1,4 @@
-"""The command line as a process of its own, on the installation of a test."""
+"""The command line as a process on the installation of a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted of a user's corpus, and the same from the passages themselves."""
+"""Corpus statistics as stored, and the same computed from the passages."""
 
 from __future__ import annotations
 

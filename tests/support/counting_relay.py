@@ -1,4 +1,4 @@
-"""A relay on loopback that counts the bytes with which a server answers: how much it was asked."""
+"""A TCP relay on loopback that counts the bytes a server sends."""
 
 from __future__ import annotations
 

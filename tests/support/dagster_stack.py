@@ -1,4 +1,4 @@
-"""A running Dagster in tests: what its pages say, which processes it consists of, and another daemon beside it.
+"""A running Dagster: GraphQL queries, its processes, and a second daemon.
 
 Processes are found in ``/proc``, so this is for Linux.
 """
@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.stack.processes import LocalStack
+from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 180.0
 PROJECT = Path(__file__).parents[2]
@@ -108,11 +108,8 @@ def another_daemon(dagster_home: Path, environment: Mapping[str, str], log: Path
 
 
 def await_true(condition: Callable[[], object], what: str) -> None:
-    """Wait until it holds."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not in time: {what}"
-        time.sleep(0.1)
+    """Wait for something that Dagster's processes do; the interval leaves them the processor."""
+    wait_until(condition, what, PATIENCE_SECONDS, interval=0.1)
 
 
 def _children(parent: int) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Files of other programs, as small as they can be."""
+"""Minimal files of other programs: PDF, DOCX, PNG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user with something in every table that an export has, and ways to export and restore it."""
+"""A user with a row in every exported table, and functions to export and restore it."""
 
 from __future__ import annotations
 

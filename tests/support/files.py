@@ -1,4 +1,4 @@
-"""Stored files in tests: where their rows stand, what befell them, and clocks that are set."""
+"""Stored files: their rows, their state history, and functions to set their clocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs in tests whose shape changes: short ways to their nodes and records, and a look at whether all fits."""
+"""Graphs whose shape changes: access to nodes and records, and a check of consistency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making memories in tests: plain-spoken models behind the ports, and short ways to users and conversations.
+"""Users, conversations and plain models for tests.
 
 The models are whole implementations that work by simple rules: what they are to decide stands in the messages
 themselves.
@@ -42,6 +42,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.model_rules import embed_text
+from tests.support.waiting import wait_until
 
 START = datetime(2025, 3, 1, 9, tzinfo=UTC)
 _TAG = re.compile(r"#(\S+)")
@@ -192,6 +193,13 @@ def converse(
 def ingest(context: Context, user: User | None = None) -> list[BatchResult]:
     """Store what has ended until nothing is due, of one user or of all."""
     return list(run_due(context, "test", user.user_id if user is not None else None))
+
+
+def wait_for_expired_leases(installation: Installation, user: User) -> None:
+    """Wait until no lease on a segment of a user is live."""
+    query = """SELECT FROM neurigraph.storage_triggers
+    WHERE user_id = %s AND state = 'claimed' AND claimed_until >= clock_timestamp()"""
+    wait_until(lambda: not rows(installation, query, user.user_id), "the leases expire")
 
 
 def stored(results: Sequence[BatchResult]) -> list[Committed]:

@@ -1,4 +1,4 @@
-"""A model provider on loopback: speaks the OpenAI protocol, reranks as Cohere and Voyage do, and fails on command.
+"""A model provider on loopback: OpenAI's protocol, reranking as of Cohere and Voyage, and faults on command.
 
 Belongs here: the protocol, faults, and counting. The rules that its answers follow are in ``model_rules``.
 Start it in a test with ``ModelProvider()`` as a context manager, or by itself with ``python -m

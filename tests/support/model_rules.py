@@ -1,4 +1,4 @@
-"""The rules by which the provider on loopback answers: deterministic, and sensible enough to search by.
+"""The deterministic rules by which the provider on loopback answers.
 
 Belongs here: bag-of-words vectors, and summaries, keywords, placements and answers made from a transcript's own lines.
 Not here: the protocol (``model_provider``).
@@ -99,8 +99,8 @@ def _summary(lines: list[_Line]) -> dict[str, Any]:
 def _statements(question: str, passages: list[_Line]) -> dict[str, Any]:
     """The passages that share a word with the question, each under its number."""
     asked = set(_WORD.findall(question.partition(": ")[2].lower())) - _STOP_WORDS
-    told = [line for line in passages if asked.intersection(_WORD.findall(line.text.lower()))]
-    return {"statements": [{"text": line.text[:200], "passages": [line.seq]} for line in told]}
+    matching = [line for line in passages if asked.intersection(_WORD.findall(line.text.lower()))]
+    return {"statements": [{"text": line.text[:200], "passages": [line.seq]} for line in matching]}
 
 
 def _merged(parts: str) -> dict[str, Any]:

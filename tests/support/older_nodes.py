@@ -1,4 +1,4 @@
-"""Nodes as an earlier version left them: what each step of ``sql/node`` added is taken away again."""
+"""Nodes of earlier versions: undo the steps of ``sql/node``."""
 
 from __future__ import annotations
 

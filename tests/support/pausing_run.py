@@ -1,8 +1,8 @@
-"""A run that stores a batch and stops for ever at a chosen moment, for whoever wants to kill it there; or that dies.
+"""A run that stores a batch and stops at a chosen moment, for tests to kill; or that dies by itself.
 
 Run as ``python -m tests.support.pausing_run URL SECRET OBJECTS USER_ID MOMENT OCCURRENCE``; prints ``paused`` when it
-gets there. With the moment ``never`` it goes to its end, unless a text says DEADLY: it takes the process with it, as
-the kernel does when memory runs out. The context are the real ones behind wrappers that implement the same ports.
+gets there. With the moment ``never`` it runs to its end, unless a text says DEADLY: that kills the process, as the
+kernel does when memory runs out. The adapters are the real ones behind wrappers that implement the same ports.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 from resources.storage.local import LocalObjectStore
 from resources.tokens.tokenizer import EstimatedCounter
-from tests.support.database_between import DatabaseBetween
+from tests.support.delegating_database import DatabaseBetween
 from tests.support.memories import PlainModel, WordEmbedder
 
 MOMENTS = (
@@ -151,7 +151,7 @@ def main() -> None:
         embedder=PausingEmbedder(moments),
         tokens=EstimatedCounter(),
     )
-    for _ in run_due(Context(parts), "doomed", UUID(user_id)):
+    for _ in run_due(Context(parts), "to be killed", UUID(user_id)):
         pass
 
 

@@ -1,4 +1,4 @@
-"""An HTTP proxy between a client and a server of S3 that breaks what it is told to, and keeps a log of what passed.
+"""An HTTP proxy before an S3 server that injects faults and logs requests.
 
 Requests go on as they came, the name of the host included, since their signatures cover it.
 """
@@ -169,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_WR)
 
     def _note(self, status: int, sent: int) -> None:
-        """Before anything is sent: whoever has the answer finds it in the log."""
+        """Log before sending, so that a client with a response finds it in the log."""
         self.server.log.append(Exchange(self.command, self.path, self.headers.get("Range"), status, sent))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from boto3.session import Session
 from moto.server import ThreadedMotoServer
 
 from resources.storage.s3_bucket import S3Access, S3Bucket
+from tests.support.waiting import wait_for_process
 
 ACCESS_KEY_ID, SECRET_ACCESS_KEY = "tests", "the secret of the tests"  # the same for every server
 _RCLONE = str(Path(sys.executable).parent / "rclone")
@@ -48,11 +48,7 @@ def rclone_server(folder: Path) -> Iterator[str]:
     command = [_RCLONE, "serve", "s3", "--config", "", "--addr", address, keys, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            deadline = time.monotonic() + _PATIENCE_SECONDS
-            while not _answers(address):
-                assert process.poll() is None, "rclone ended by itself"
-                assert time.monotonic() < deadline, "rclone did not come up"
-                time.sleep(0.05)
+            wait_for_process(lambda: _answers(address), process, _PATIENCE_SECONDS)
             yield f"http://{address}"
         finally:
             process.terminate()

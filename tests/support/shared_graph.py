@@ -1,4 +1,4 @@
-"""A graph of which others than its owner see a part: a persona in the middle of it, and third parties."""
+"""A graph shared with a persona and third parties."""
 
 from __future__ import annotations
 

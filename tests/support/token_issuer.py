@@ -1,4 +1,4 @@
-"""Somebody who signs tokens: keys of its own, and a real server that names the public ones."""
+"""A token issuer: its keys, and a real server with the public ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jwt.algorithms import RSAAlgorithm
 
 AUDIENCE = "neurigraph"
 ISSUER = "https://issuer.example"
-TOKEN_SECRET = "shared with whoever signs, and long enough for any algorithm that is tried with it"
+TOKEN_SECRET = "a secret shared with the signer, and long enough for any algorithm that is tried with it"
 
 
 class TokenIssuer:

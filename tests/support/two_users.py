@@ -1,4 +1,4 @@
-"""Two users with memories, and a way to ask as the role of the faces with claims of our choice."""
+"""Two users with memories, and connections as the agent's role with chosen claims."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""Vectors in tests: conversations that are stored, embedders that differ, and a look at what the tables hold."""
+"""Stored conversations, embedders that differ, and the vectors in the tables."""
 
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 from uuid import UUID
 
@@ -126,15 +124,6 @@ def models_of(installation: Installation, user_id: UUID) -> tuple[str | None, st
         ).fetchone()
     assert row is not None
     return row["embedding_model"], row["embedding_next_model"]
-
-
-def wait_until(reached: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 60.0) -> None:
-    """Wait for something that a process does."""
-    deadline = time.monotonic() + seconds
-    while not reached():
-        assert process.poll() is None, "the process ended before"
-        assert time.monotonic() < deadline, "not reached in time"
-        time.sleep(0.01)
 
 
 def _words(text: str) -> list[str]:

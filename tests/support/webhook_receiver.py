@@ -1,4 +1,4 @@
-"""A receiver of webhooks on loopback, one raw connection at a time in threads of its own; it misbehaves on command."""
+"""A webhook receiver on loopback that misbehaves on command; one thread per connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of nodes in what is asked: as they are, nearly, or begun."""
+"""Node names in questions: exact, misspelt and by prefix."""
 
 from __future__ import annotations
 
@@ -221,10 +221,10 @@ def test_reused_index_equals_new_index(data: st.DataObject) -> None:
     for its in lists:
         names = Names(its, names)
     assert names is not None
-    anew = Names(lists[-1])
+    rebuilt = Names(lists[-1])
     for query in data.draw(st.lists(edited(lists[-1] + lists[0]), min_size=1, max_size=4)):
         lexemes = query.lower().split()
-        assert names.named(query, lexemes) == anew.named(query, lexemes)
+        assert names.named(query, lexemes) == rebuilt.named(query, lexemes)
     assert names.has_names(lists[-1])
     assert names.has_names(lists[0]) is (lists[0] == lists[-1])
 

@@ -1,4 +1,4 @@
-"""Objects in a folder, beyond what every store does: links, permissions, full disks, kills, races."""
+"""The folder object store: links, permissions, full disks, kills, races."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service's headers say about its limits, and that all threads keep to it."""
+"""Rate limits from a service's headers, kept over all threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What redaction finds, what it leaves alone, and that it finds nothing twice."""
+"""Redaction: what it finds, what it leaves, and that it is idempotent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Token counters: how near the estimate comes, what hostile texts cost, which counter is chosen."""
+"""Token counters: accuracy of the estimate, cost of hostile texts, choice of the counter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a word can still be found: in any table of the database, as Postgres writes it out, and in any object."""
+"""Search for a word in every table of the database and every object."""
 
 from __future__ import annotations
 

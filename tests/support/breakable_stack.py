@@ -1,4 +1,4 @@
-"""Everything that `neurigraph up` starts, with what the proofs of reliability need to break it.
+"""The stack that `neurigraph up` starts, with a provider and a disk that tests can break.
 
 The object store lies on a small disk of its own, the models are a provider on loopback, and claims run out quickly.
 """
@@ -26,7 +26,7 @@ from tests.support.dagster_stack import await_true, worker_of
 from tests.support.embedded_server import new_home
 from tests.support.memories import converse, new_user, rows
 from tests.support.model_provider import ModelProvider
-from tests.support.wholeness import unstored_messages, whole_records
+from tests.support.record_checks import unstored_messages, whole_records
 
 ALONE = 1_600
 """Words with which a conversation is a batch of its own: two of them exceed ``BATCH_MAX_TOKENS``."""
@@ -49,7 +49,7 @@ _SETTINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ProvingGround:
+class BreakableStack:
     """A running stack that stores what is said, and the parts of it that can be broken."""
 
     installation: Installation
@@ -101,7 +101,7 @@ class ProvingGround:
 
 
 @contextmanager
-def proving_ground(folder: Path, disk: Path | None) -> Iterator[ProvingGround]:
+def breakable_stack(folder: Path, disk: Path | None) -> Iterator[BreakableStack]:
     """Start everything in ``folder``; objects go to ``disk``, or to the home folder."""
     with ModelProvider() as provider, new_home(folder) as home, pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith(("NEURIGRAPH_", "OPENAI_"))]:
@@ -114,7 +114,7 @@ def proving_ground(folder: Path, disk: Path | None) -> Iterator[ProvingGround]:
         with Installation() as installation:
             installation.migrate()
             with LocalStack(installation, with_api=False) as stack:
-                yield ProvingGround(installation, provider, stack)
+                yield BreakableStack(installation, provider, stack)
 
 
 class SmallDisk:
@@ -135,7 +135,7 @@ class SmallDisk:
             return False
 
     def unmount(self) -> None:
-        """Whoever still uses it notices nothing."""
+        """Unmount lazily: processes that still use it are not disturbed."""
         subprocess.run(["umount", "--lazy", str(self.folder)], capture_output=True, check=True)
 
     def fill(self) -> None:

@@ -1,4 +1,4 @@
-"""A graph of which others may see a part: a persona, third parties with grants of every kind, and another user."""
+"""A graph with callers of all kinds: the owner, a persona, third parties with grants, and another user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what is stored is whole and there once: read in one snapshot, so that it may be asked while others write."""
+"""Checks that stored records are complete and unique, in one snapshot, safe beside writers."""
 
 from __future__ import annotations
 

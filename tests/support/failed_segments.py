@@ -1,4 +1,4 @@
-"""Segments that failed for good, as the pipeline leaves them."""
+"""Segments with a failure, as the pipeline leaves them."""
 
 from __future__ import annotations
 

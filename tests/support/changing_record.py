@@ -1,4 +1,4 @@
-"""Memories that change: one that was stored, short ways to change and read it, and a clock that jumps."""
+"""A stored record, functions to change and read it, and a clock that jumps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that do the same at the same moment."""
+"""Processes that start the same work at the same moment."""
 
 from __future__ import annotations
 
