@@ -15,7 +15,7 @@ from tests.support.two_users import World
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """What there is of one node; each is a way to ask for it."""
+    """The ids and names of one node; each can be asked for."""
 
     node: UUID
     record: UUID
@@ -23,17 +23,17 @@ class Ids:
     source: UUID
 
     def texts(self) -> dict[str, str]:
-        """By name, as they are written."""
+        """Return the ids by name, as text."""
         return {field.name: str(getattr(self, field.name)) for field in fields(self)}
 
     def elsewhere(self) -> Ids:
-        """As many ids of nothing."""
+        """Return the same set with ids that do not exist."""
         return Ids(*(uuid4() for _ in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Somebody with a key."""
+    """A caller with an API key."""
 
     claims: Claims
     key: str
@@ -41,7 +41,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class AskedGraph:
-    """Alice's graph, Bob's, and who else asks.
+    """The graphs of Alice and Bob, and all callers.
 
     Attributes:
         nodes: Of Alice by path, with what lies in them; Bob's as ``bob``.

@@ -54,7 +54,7 @@ class Holder:
 
 @contextlib.contextmanager
 def new_home(folder: Path) -> Iterator[Path]:
-    """A home that does not exist yet; whatever runs in it ends with the block."""
+    """Yield a home folder that does not exist yet; its server is deleted at the end of the block."""
     yield folder / "home"
     EmbeddedPostgres(folder / "home").delete()
 

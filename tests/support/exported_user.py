@@ -30,7 +30,7 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Source:
-    """A user with something in every table that an export has, and the export."""
+    """A user with a row in every exported table, and the export."""
 
     here: Installation
     user: User
@@ -58,7 +58,7 @@ def restore(there: Installation, path: Path, slug: str) -> Restored:
 
 
 def exported_user(here: Installation, folder: Path) -> Source:
-    """Make one, with its exports in a folder."""
+    """Create the user, with its exports in a folder."""
     user, claims = new_user(here, "exporter")
     context = plain_context(here)
     converse(here, claims, "#Family/Dave Dave sails from the harbour.", "@Ana:sister How nice, Ünïcødé 🚲.", hours=1)

@@ -16,7 +16,7 @@ from tests.support.process_memory import resident
 
 
 def ingestion_job() -> dg.JobDefinition:
-    """The job as a code server has it."""
+    """Return the job as a code server loads it."""
     from neurigraph_pipelines.definitions import defs
 
     return defs.resolve_job_def("ingestion_job")

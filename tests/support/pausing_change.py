@@ -25,7 +25,7 @@ MOMENTS = ("transaction open", "transaction committed")
 
 
 class PausingDatabase(DatabaseBetween):
-    """Pauses in transactions of the owner."""
+    """A database that pauses in transactions of the owner."""
 
     def __init__(self, inner: Database, moments: Moments) -> None:
         super().__init__(inner)

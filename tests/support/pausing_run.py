@@ -52,7 +52,7 @@ LEASE_SECONDS = 0.5
 
 
 class Moments:
-    """Counts what happens, and stops for ever when the chosen moment has come."""
+    """Counts events and stops at the chosen one."""
 
     def __init__(self, moment: str, occurrence: int) -> None:
         self._chosen = (moment, occurrence)
@@ -116,7 +116,7 @@ class PausingStore:
 
 
 class PausingDatabase(DatabaseBetween):
-    """Pauses in transactions of the pipeline and the owner that write to a table."""
+    """A database that pauses in transactions of the pipeline and the owner that write to a table."""
 
     def __init__(self, inner: Database, moments: Moments, table: str) -> None:
         super().__init__(inner)

@@ -27,7 +27,7 @@ _REGISTRIES = ("record_index", "file_index", "delta_log", "compression_state_log
 
 
 def whole_records(installation: Installation, user: User) -> int:
-    """How many records of conversations there are; each must be whole, hold its messages alone, and be indexed."""
+    """Count a user's conversation records; assert that each is complete, exclusive and indexed."""
     with installation.database.pipeline() as tx:
         tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         nodes = _rows(
@@ -47,7 +47,7 @@ def whole_records(installation: Installation, user: User) -> int:
 
 
 def unstored_messages(installation: Installation, user: User) -> int:
-    """How many messages no record holds."""
+    """Count the messages that no record holds."""
     (row,) = rows(
         installation,
         "SELECT coalesce(sum(last_message), 0)::int AS n FROM neurigraph.sources WHERE user_id = %s",
@@ -66,7 +66,7 @@ def unstored_messages(installation: Installation, user: User) -> int:
 
 
 def orphans(installation: Installation, users: Sequence[User]) -> set[str]:
-    """Durable objects and working copies of users that no record names, and names without their object."""
+    """Return objects of users that no record names, and named objects that do not exist."""
     named: set[str] = set()
     for user in users:
         for schema in schemas_of(installation, user).values():
@@ -78,7 +78,7 @@ def orphans(installation: Installation, users: Sequence[User]) -> set[str]:
 
 
 class Reader(threading.Thread):
-    """Searches, opens and looks into the tables all the while; what it finds must be whole at any moment.
+    """A thread that searches, opens and checks the tables; all it finds must be complete.
 
     A context manager: the first thing that was not fails the block. A database that does not answer is none of them.
 
@@ -110,7 +110,7 @@ class Reader(threading.Thread):
         assert self.looks > 0
 
     def run(self) -> None:
-        """Look again and again."""
+        """Check repeatedly until the block ends."""
         while not self._done.wait(0.5):
             try:
                 for user in self._users:
@@ -132,7 +132,7 @@ class Reader(threading.Thread):
 
 
 def _whole_records_of(tx: Transaction, objects: ObjectStore, schema: str, counted: int) -> list[dict[str, Any]]:
-    """Those of one node, which counts them too."""
+    """Return the records of one node; assert that each is complete and the node's count right."""
     records = _rows(tx, "SELECT * FROM {schema}.metadata_records", schema=schema)
     for record in records:
         whole = "WHERE record_id = %s"

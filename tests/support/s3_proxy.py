@@ -39,7 +39,7 @@ _HOP_BY_HOP = {"connection", "expect", "keep-alive", "transfer-encoding"}
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What passed: ``sent_bytes`` are those of the answer's body, ``status`` is 0 where there was no answer."""
+    """One logged exchange; ``sent_bytes`` counts the response body, ``status`` is 0 without a response."""
 
     method: str
     target: str
@@ -85,7 +85,7 @@ class S3Proxy(ThreadingHTTPServer):
         return [exchange for exchange in self.log if exchange.method == method]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is nothing to print."""
+        """Print nothing for disconnecting clients."""
 
 
 @contextmanager

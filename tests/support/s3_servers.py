@@ -28,7 +28,7 @@ _PATIENCE_SECONDS = 30
 
 @contextmanager
 def moto_server() -> Iterator[str]:
-    """A server in this process; gives its address."""
+    """Run moto in this process; yield its address."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:
@@ -40,7 +40,7 @@ def moto_server() -> Iterator[str]:
 
 @contextmanager
 def rclone_server(folder: Path) -> Iterator[str]:
-    """A server in a process of its own whose buckets are folders of ``folder``; gives its address."""
+    """Run rclone in its own process, with the folders of ``folder`` as buckets; yield its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -55,7 +55,7 @@ def rclone_server(folder: Path) -> Iterator[str]:
 
 
 def new_bucket(address: str) -> str:
-    """A bucket with nothing in it; gives its name."""
+    """Create an empty bucket; return its name."""
     name = f"test-{uuid4().hex}"
     with s3_client(address) as client:
         client.create_bucket(Bucket=name)
@@ -80,7 +80,7 @@ def s3_client(address: str) -> Iterator[Any]:
 
 @contextmanager
 def opened_bucket(address: str, url: str, **access: Any) -> Iterator[S3Bucket]:
-    """A bucket as the stores use it; ``access`` differs from what works."""
+    """Open a bucket as the stores do; ``access`` overrides the working settings."""
     bucket = S3Bucket(url, S3Access(address, "us-east-1", **{**_KEYS, **access}))
     try:
         yield bucket

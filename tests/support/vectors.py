@@ -81,7 +81,7 @@ def store(installation: Installation, context: Context) -> list[Committed]:
 
 
 def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Answer:
-    """A question of the user's, with all components of the scores."""
+    """Search as the user, with all score components."""
     question = Question(query, explain=True)
     return phase_one(installation.database, embedder, installation.settings, Claims.of_user(user.user_id), question)
 
@@ -108,7 +108,7 @@ def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:
 
 
 def one(installation: Installation, query: str, *parameters: object) -> Any:
-    """The single value that a query of the pipeline gives."""
+    """Return the single value of a query as the pipeline role."""
     with installation.database.pipeline() as tx:
         row = tx.execute(query.encode(), parameters).fetchone()
     assert row is not None
@@ -117,7 +117,7 @@ def one(installation: Installation, query: str, *parameters: object) -> Any:
 
 
 def models_of(installation: Installation, user_id: UUID) -> tuple[str | None, str | None]:
-    """The model in use and the one a user is moving to."""
+    """Return the model in use and the next model of a user."""
     with installation.database.pipeline() as tx:
         row = tx.execute(
             "SELECT embedding_model, embedding_next_model FROM neurigraph.users WHERE user_id = %s", [user_id]
