@@ -32,7 +32,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
-from tests.support.callers import CallersGraph, Ids, share
+from tests.support.callers import CallerGraph, Ids, share
 from tests.support.counting_relay import counting_relay
 from tests.support.memories import rows
 from tests.support.two_users import World
@@ -90,18 +90,18 @@ OPERATIONS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def graph(world: World) -> CallersGraph:
+def graph(world: World) -> CallerGraph:
     return share(world)
 
 
 @pytest.fixture(scope="module")
-def client(graph: CallersGraph) -> Iterator[httpx.Client]:
+def client(graph: CallerGraph) -> Iterator[httpx.Client]:
     with serving(graph.installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
         yield made
 
 
 def request(
-    client: httpx.Client, graph: CallersGraph, asker: str, operation: str, body: Any, names: dict[str, str]
+    client: httpx.Client, graph: CallerGraph, asker: str, operation: str, body: Any, names: dict[str, str]
 ) -> httpx.Response:
     """Ask, with ids in place of their names."""
     method, path = operation.split()
@@ -110,7 +110,7 @@ def request(
     return client.request(method, path.format(**names), json=sent if body is not None else None, headers=headers)
 
 
-def call(client: httpx.Client, graph: CallersGraph, asker: str, operation: str, ids: Ids) -> httpx.Response:
+def call(client: httpx.Client, graph: CallerGraph, asker: str, operation: str, ids: Ids) -> httpx.Response:
     return request(client, graph, asker, operation, OPERATIONS[operation], ids.texts())
 
 
@@ -123,7 +123,7 @@ def masked(text: str, ids: Ids) -> str:
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_access_over_http(client: httpx.Client, graph: CallersGraph, attempt: str, operation: str) -> None:
+def test_access_over_http(client: httpx.Client, graph: CallerGraph, attempt: str, operation: str) -> None:
     asker, target = ATTEMPTS[attempt]
     hidden = graph.nodes[target]
     nowhere = hidden.elsewhere()
@@ -148,9 +148,7 @@ def test_access_over_http(client: httpx.Client, graph: CallersGraph, attempt: st
         ("POST /v1/nodes/{own_node}/merge", {"into_node_id": "{node}"}),
     ],
 )
-def test_join_with_foreign_rows(
-    client: httpx.Client, graph: CallersGraph, operation: str, body: dict[str, str]
-) -> None:
+def test_join_with_foreign_rows(client: httpx.Client, graph: CallerGraph, operation: str, body: dict[str, str]) -> None:
     own = {f"own_{name}": value for name, value in graph.nodes["bob"].texts().items()}
     hidden = graph.nodes["Family/Ana"]
     nowhere = hidden.elsewhere()
@@ -159,7 +157,7 @@ def test_join_with_foreign_rows(
     assert masked(denied.text, hidden) == masked(absent.text, nowhere)
 
 
-def test_same_calls_work_when_granted(client: httpx.Client, graph: CallersGraph) -> None:
+def test_same_calls_work_when_granted(client: httpx.Client, graph: CallerGraph) -> None:
     """Else nothing would be shown by the tests before. Third parties read of memories only what they are now."""
     for asker, target in (("alice", "Family/Ana"), ("granted", "Family/Ana"), ("persona", "Assistant/Notes")):
         for operation in OPERATIONS:
@@ -170,7 +168,7 @@ def test_same_calls_work_when_granted(client: httpx.Client, graph: CallersGraph)
 
 
 @pytest.mark.parametrize("asker", ["persona", "granted", "above", "revoked", "expired", "nothing", "bob"])
-def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallersGraph, asker: str) -> None:
+def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, asker: str) -> None:
     """In answers that are given: trees, shells, hits, anchors, suggestions, counts, statistics."""
     opened = {"persona": ("Assistant",), "granted": ("Family/Ana",), "above": ("Family",), "bob": ("bob",)}.get(
         asker, ()
@@ -197,7 +195,7 @@ def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallersGraph, as
 # The Python module
 
 
-def ways(graph: CallersGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], Any]]:
+def ways(graph: CallerGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], Any]]:
     here = graph.installation
     database, objects, settings = here.database, here.objects, here.settings
 
@@ -230,7 +228,7 @@ def ways(graph: CallersGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[]
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_access_through_python(graph: CallersGraph, attempt: str) -> None:
+def test_access_through_python(graph: CallerGraph, attempt: str) -> None:
     asker, target = ATTEMPTS[attempt]
     claims, hidden = graph.askers[asker].claims, graph.nodes[target]
     for name in ways(graph, claims, hidden):
@@ -260,7 +258,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_access_with_raw_sql(world: World, graph: CallersGraph, attempt: str) -> None:
+def test_access_with_raw_sql(world: World, graph: CallerGraph, attempt: str) -> None:
     asker, target = ATTEMPTS[attempt]
     ids = graph.nodes[target]
     (node,) = rows(graph.installation, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", ids.node)
@@ -297,7 +295,7 @@ def test_access_with_raw_sql(world: World, graph: CallersGraph, attempt: str) ->
         "UPDATE neurigraph.graph_index SET last_accessed_at = now() RETURNING 1",
     ],
 )
-def test_owner_tables_are_closed(world: World, graph: CallersGraph, asker: str, statement: str) -> None:
+def test_owner_tables_are_closed(world: World, graph: CallerGraph, asker: str, statement: str) -> None:
     with (
         world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection,
         suppress(psycopg.errors.InsufficientPrivilege),
@@ -306,7 +304,7 @@ def test_owner_tables_are_closed(world: World, graph: CallersGraph, asker: str, 
         assert done.rowcount == 0
 
 
-def test_grant_revoked_during_a_transaction(world: World, graph: CallersGraph) -> None:
+def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) -> None:
     """It is closed with the next statement."""
     alice, database = graph.askers["alice"].claims, graph.installation.database
     subject = sharing.Subject(SubjectType.THIRD_PARTY, "for a moment")
@@ -340,7 +338,7 @@ def test_grant_revoked_during_a_transaction(world: World, graph: CallersGraph) -
     ],
 )
 def test_owner_operations_are_refused(
-    client: httpx.Client, world: World, graph: CallersGraph, asker: str, operation: str, body: Any
+    client: httpx.Client, world: World, graph: CallerGraph, asker: str, operation: str, body: Any
 ) -> None:
     """Even with what they may read."""
     own = {"persona": "Assistant/Notes", "granted": "Family/Ana", "above": "Family", "nothing": "Family"}[asker]
@@ -354,7 +352,7 @@ def test_owner_operations_are_refused(
 
 
 @pytest.mark.parametrize("attempt", ["a persona for its sibling", "another user"])
-def test_denied_and_absent_cost_the_same(world: World, graph: CallersGraph, attempt: str) -> None:
+def test_denied_and_absent_cost_the_same(world: World, graph: CallerGraph, attempt: str) -> None:
     """The database has as much to answer, to the byte: what it is asked for, and how often. No clock is trusted."""
     asker, target = ATTEMPTS[attempt]
     url = graph.installation.administrator_url
