@@ -103,7 +103,7 @@ def client(graph: CallerGraph) -> Iterator[httpx.Client]:
 def request(
     client: httpx.Client, graph: CallerGraph, asker: str, operation: str, body: Any, names: dict[str, str]
 ) -> httpx.Response:
-    """Ask, with ids in place of their names."""
+    """Send an operation with its placeholders replaced by ids."""
     method, path = operation.split()
     sent = {field: value.format(**names) if isinstance(value, str) else value for field, value in (body or {}).items()}
     headers = {"Authorization": f"Bearer {graph.askers[asker].key}"}
@@ -115,7 +115,7 @@ def call(client: httpx.Client, graph: CallerGraph, asker: str, operation: str, i
 
 
 def masked(text: str, ids: Ids) -> str:
-    """An answer without what the asker had sent."""
+    """Return a response text with the caller's own ids removed."""
     for value in ids.texts().values():
         text = text.replace(value, "ID")
     return text
@@ -158,7 +158,7 @@ def test_join_with_foreign_rows(client: httpx.Client, graph: CallerGraph, operat
 
 
 def test_same_calls_work_when_granted(client: httpx.Client, graph: CallerGraph) -> None:
-    """Else nothing would be shown by the tests before. Third parties read of memories only what they are now."""
+    """The control for the tests above. Third parties read only the current state of records."""
     for asker, target in (("alice", "Family/Ana"), ("granted", "Family/Ana"), ("persona", "Assistant/Notes")):
         for operation in OPERATIONS:
             if operation.startswith(("GET /v1/nodes", "GET /v1/records", "GET /v1/files", "POST /v1/search")):
@@ -169,7 +169,7 @@ def test_same_calls_work_when_granted(client: httpx.Client, graph: CallerGraph) 
 
 @pytest.mark.parametrize("asker", ["persona", "granted", "above", "revoked", "expired", "nothing", "bob"])
 def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, asker: str) -> None:
-    """In answers that are given: trees, shells, hits, anchors, suggestions, counts, statistics."""
+    """Covers trees, shells, hits, anchors, suggestions, counts and statistics of allowed answers."""
     opened = {"persona": ("Assistant",), "granted": ("Family/Ana",), "above": ("Family",), "bob": ("bob",)}.get(
         asker, ()
     )
@@ -305,7 +305,7 @@ def test_owner_tables_are_closed(world: World, graph: CallerGraph, asker: str, s
 
 
 def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) -> None:
-    """It is closed with the next statement."""
+    """The node is closed from the next statement on."""
     alice, database = graph.askers["alice"].claims, graph.installation.database
     subject = sharing.Subject(SubjectType.THIRD_PARTY, "for a moment")
     made, _ = sharing.grant(database, alice, subject, graph.nodes["Family/Ana"].node)
@@ -340,7 +340,7 @@ def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) ->
 def test_owner_operations_are_refused(
     client: httpx.Client, world: World, graph: CallerGraph, asker: str, operation: str, body: Any
 ) -> None:
-    """Even with what they may read."""
+    """Holds for readable nodes too."""
     own = {"persona": "Assistant/Notes", "granted": "Family/Ana", "above": "Family", "nothing": "Family"}[asker]
     names = {**graph.nodes[own].texts(), "user": str(world.alice.user_id)}
     answer = request(client, graph, asker, operation, body, names)
@@ -353,7 +353,7 @@ def test_owner_operations_are_refused(
 
 @pytest.mark.parametrize("attempt", ["a persona for its sibling", "another user"])
 def test_denied_and_absent_cost_the_same(world: World, graph: CallerGraph, attempt: str) -> None:
-    """The database has as much to answer, to the byte: what it is asked for, and how often. No clock is trusted."""
+    """Compare the number of database requests and their response bytes; no clock is used."""
     asker, target = ATTEMPTS[attempt]
     url = graph.installation.administrator_url
     parts = conninfo_to_dict(url)

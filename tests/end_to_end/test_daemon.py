@@ -36,7 +36,7 @@ MESSAGES = (
 
 @pytest.fixture
 def embedded(monkeypatch: pytest.MonkeyPatch, session_home: Path, tmp_path: Path) -> Iterator[Installation]:
-    """An installation as a newcomer has it, on an embedded server of its own; children read the same environment."""
+    """A default installation on its own embedded server, set by environment variables for child processes."""
     with new_home(tmp_path) as home:
         home.mkdir()
         (home / "models").symlink_to(session_home / "models")
@@ -110,7 +110,7 @@ def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> 
 
 
 def _assert_the_ui_tells(stack: LocalStack) -> str:
-    """One successful run of five steps, each with counts, tokens, seconds and a table of items."""
+    """Assert one successful run of five steps with counts, tokens, seconds and items; return its id."""
 
     def look() -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = graphql(stack, _RUNS)["runsOrError"]["results"]
@@ -132,7 +132,7 @@ def _assert_the_ui_tells(stack: LocalStack) -> str:
 
 
 def _assert_a_person_sees(stack: LocalStack, run_id: str, profile: Path) -> None:
-    """The page of the run, in a real browser where there is one."""
+    """Check the run's page in a real browser, if one is installed."""
     chromium = shutil.which("chromium")
     if chromium is None:
         return

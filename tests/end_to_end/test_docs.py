@@ -34,7 +34,7 @@ _API_PORT = "8400"
 
 
 def commands(page: str) -> list[str]:
-    """The lines of a page's console blocks that begin with a prompt, without their comments."""
+    """Return the commands of a page's console blocks, without comments."""
     lines = [line for block in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8")) for line in block.splitlines()]
     return [re.sub(r"\s+# .*$", "", line[2:]) for line in lines if line.startswith("$ ")]
 
@@ -89,7 +89,7 @@ def test_page_commands_work(page: str, tmp_path: Path, session_home: Path) -> No
 
 
 def readers_folder(tmp_path: Path) -> Path:
-    """The project's folder as a reader has it, with exports of their own beside it."""
+    """Create a reader's project folder, with exports in it."""
     folder = tmp_path / "neurigraph"
     folder.mkdir()
     for name in ("samples", "docs", ".venv"):
@@ -102,7 +102,7 @@ def readers_folder(tmp_path: Path) -> Path:
 
 
 def run_in_one_shell(shown: list[str], folder: Path, env: dict[str, str], port: int) -> None:
-    """Run commands one after the other; the first that fails ends it. Where memories are kept is ours to say."""
+    """Run commands in one shell and stop at the first failure; the test sets the home folder."""
     lines = [line for line in shown if not line.startswith("export NEURIGRAPH_HOME=") and "bin/activate" not in line]
     script = "set -euo pipefail\n" + "\n".join(lines).replace(f":{_API_PORT}/", f":{port}/")
     done = subprocess.run(

@@ -41,7 +41,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 @pytest.fixture(scope="module")
 def quiet(shared_installation: Installation) -> SharedGraph:
-    """One that tests only look at: nothing of it is granted to anybody."""
+    """A read-only graph without grants."""
     return new_shared_graph(shared_installation)
 
 
@@ -222,7 +222,7 @@ def test_search_finds_only_open_nodes(quiet: SharedGraph) -> None:
 
 
 def test_foreign_memories_change_no_answer(graph: SharedGraph) -> None:
-    """Not the scores, nor what is named, nor how many nodes are staged: whatever is said beside the persona."""
+    """Scores, names and the number of staged nodes are independent of hidden records."""
     queries = ("Acme contract of Dave", "Zanzibar lawyers", "Marketing", "Ottilie and the floor")
     before = [asked(graph, graph.personas, query, limit=50) for query in queries]
     converse(
@@ -252,7 +252,7 @@ def test_hidden_names_displace_no_open_name(graph: SharedGraph) -> None:
 
 
 def test_responses_omit_hidden_nodes(graph: SharedGraph) -> None:
-    """Not even for the process that asks: names, aliases, edges, parents, and what content and shells hold."""
+    """Rows sent to the process hold no hidden names, aliases, edges, parents or content."""
     with graph.installation.database.owner() as tx:
         tx.execute(
             "UPDATE neurigraph.graph_index SET aliases = ARRAY['known as ' || node_name] WHERE user_id = %s",

@@ -20,7 +20,7 @@ from tests.support.memories import WordEmbedder, converse, ingest, new_user, pla
 
 
 class CountingEmbedder(WordEmbedder):
-    """Says how often it was asked: a kept answer asks nobody."""
+    """An embedder that counts calls; a cached answer makes none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Asker:
         return phase_one(self.here.database, self.embedder, self.here.settings, claims or self.claims, asked)
 
     def kept(self) -> bool:
-        """Whether the answer comes from memory this time."""
+        """Return whether the answer comes from the cache."""
         before = self.embedder.asked
         self.ask()
         return self.embedder.asked == before
@@ -148,13 +148,13 @@ def test_unrelated_change_keeps_answer(asker: Asker, change: Callable[[Asker], N
 
 
 def undone(asker: Asker) -> None:
-    """A change that its writer takes back."""
+    """A change that is rolled back."""
     with asker.here.database.owner() as tx, tx.transaction(force_rollback=True):
         tx.execute("UPDATE neurigraph.graph_index SET node_summary = 'x' WHERE user_id = %s", [asker.user.user_id])
 
 
 def test_committed_change_shows(asker: Asker) -> None:
-    """Two writers at once: the one that began first ends last, and its change shows all the same."""
+    """The writer that began first commits last, and its change shows."""
     titles = [in_title(asker, "begun first"), in_title(asker, "begun second")]
     (early, first), (late, second) = titles
     with early.here.database.owner() as one:

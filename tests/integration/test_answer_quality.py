@@ -40,7 +40,7 @@ LEAST_KEPT = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One user's memory, asked in short."""
+    """One user's memory with short search functions."""
 
     here: Installation
     claims: Claims
@@ -65,7 +65,7 @@ def memory(shared_installation: Installation) -> Memory:
 
 @pytest.fixture(scope="module")
 def rankings(memory: Memory, pytestconfig: pytest.Config) -> dict[str, dict[str, list[str]]]:
-    """What each question found now: sources of records, and messages as ``source/id``, best first."""
+    """Return what each question finds: sources of records, and messages as ``source/id``, best first."""
     found = {}
     for question in ANSWERABLE:
         answer = memory.find(question["question"])

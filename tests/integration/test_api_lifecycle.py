@@ -45,7 +45,7 @@ def client(base: str, file: StoredFile) -> Iterator[httpx.Client]:
 
 
 def claim(file: StoredFile) -> None:
-    """What a worker does that is slow, or dies right after."""
+    """Lease the file as a slow or dying worker does."""
     with file.here.database.pipeline() as tx:
         assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 

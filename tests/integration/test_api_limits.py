@@ -41,14 +41,14 @@ def limited(installation: Installation, **settings: Any) -> Iterator[httpx.Clien
 
 @contextmanager
 def connected(client: httpx.Client) -> Iterator[socket.socket]:
-    """A connection on which no client of ours keeps to the protocol."""
+    """A raw connection for malformed requests."""
     address = urlsplit(str(client.base_url))
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
         yield connection
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Everything that comes until the server hangs up."""
+    """Read until the server closes the connection."""
     received = b""
     with suppress(ConnectionResetError):
         while piece := connection.recv(65_536):

@@ -25,7 +25,7 @@ NOW = datetime(2025, 4, 1, tzinfo=UTC)
 
 
 class SayingModel(PlainModel):
-    """Says what it was made with, and remembers what it was given."""
+    """A model with fixed answers that records its input."""
 
     def __init__(self, *statements: Statement, fault: Exception | None = None) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class CountingObjects:
 
 
 class Memory:
-    """One user's memory, asked in short."""
+    """One user's memory with short search functions."""
 
     def __init__(self, here: Installation, *conversations: tuple[str, ...]) -> None:
         self.here = here

@@ -76,7 +76,7 @@ LOCKED = sql.SQL("SELECT 7 AS seven FROM pg_advisory_xact_lock(7)")
 
 @contextmanager
 def holding(installation: Installation, statement: str) -> Iterator[Connection]:
-    """A transaction of somebody else who has a lock."""
+    """A transaction of another session that holds a lock."""
     with psycopg.connect(installation.administrator_url) as somebody:
         somebody.execute(statement)
         yield somebody

@@ -79,7 +79,7 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 
 
 def tick(instance: dg.DagsterInstance) -> dg.SensorResult:
-    """One look of the sensor, with the resources of the code location."""
+    """Run one sensor tick with the code location's resources."""
     with dg.build_sensor_context(instance=instance, resources={"installation": InstallationResource()}) as context:
         data = conversation_end_sensor.evaluate_tick(context)
     return dg.SensorResult(

@@ -183,7 +183,7 @@ def test_search_uses_old_model_until_complete(installation: Installation, user: 
 def test_search_during_cleanup_reads_both_columns(
     installation: Installation, user: User, administrator_of: psycopg.Connection
 ) -> None:
-    """A process is killed right after the switch, at the first record that it would tidy up."""
+    """Kill a process right after the switch, at the first record of the cleanup."""
     with held_up(administrator_of, "OLD.embedding_next_model IS NOT NULL AND NEW.embedding_next_model IS NULL"):
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.embedding_process", "reembed", NEW.model],

@@ -60,7 +60,7 @@ def mark() -> str:
 
 
 def remember_all(here: Installation) -> dict[str, UUID]:
-    """Store what waits; gives the records by their titles."""
+    """Store due segments; return the records by title."""
     return {record.title: record.record_id for record in stored(ingest(plain_context(here)))}
 
 
@@ -217,7 +217,7 @@ def test_node_is_erased_with_subtree(installation: Installation) -> None:
 
 @pytest.fixture
 def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
-    """A user of whom there is something everywhere, each with a word of its own."""
+    """A user with data in every place, each with its own word."""
     here = installation
     words = [mark() for _ in range(11)]
     slug, message, title, author, failed, error, waiting, file, upload, candidate, node = words

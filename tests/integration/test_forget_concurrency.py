@@ -27,7 +27,7 @@ NODES = 6
 
 @contextmanager
 def all_the_while(*works: Callable[[], object]) -> Iterator[None]:
-    """Do these again and again in threads; what goes wrong there fails the block."""
+    """Repeat the actions in threads; an error fails the block."""
     over = threading.Event()
 
     def repeat(work: Callable[[], object]) -> int:

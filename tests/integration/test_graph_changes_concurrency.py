@@ -49,7 +49,7 @@ STEP = st.tuples(st.sampled_from(["move", "rename", "place", "merge", "split"]),
 
 
 def step(graph: Graph, change: str, one: int, other: int, more: int) -> None:
-    """One change of what the numbers choose, unless the graph does not allow it."""
+    """Make one change chosen by the numbers, if the graph allows it."""
     database, claims, nodes = graph.here.database, graph.claims, sorted(graph.paths)
     node_id, other_id = nodes[one % len(nodes)], nodes[other % len(nodes)]
     records = sorted(graph.records)
@@ -86,7 +86,7 @@ def test_any_sequence_keeps_graph_consistent(here: Installation, steps: list[tup
 
 @contextmanager
 def at_work(*jobs: Callable[[], object]) -> Iterator[None]:
-    """Do these again and again, each in a thread of its own, until the block is done; the first error fails it."""
+    """Repeat each action in its own thread until the block ends; the first error fails it."""
     done = threading.Event()
     errors: list[BaseException] = []
 

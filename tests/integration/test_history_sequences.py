@@ -39,7 +39,7 @@ keywords = st.none() | st.lists(words, max_size=3)
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """The server's clock is so much ahead of what it would be."""
+    """Shift the server's clock ahead."""
 
     by: timedelta
 
@@ -96,7 +96,7 @@ class Story:
         self.authors = [self.memory.deltas[0].authored_by]
 
     def state(self) -> dict[str, Any]:
-        """What the memory is now, read from its row."""
+        """Return the current state of the record from its row."""
         row = self.memory.row()
         return {
             field: str(row[field]) if "_id" in field or field == "superseded_by" else row[field] for field in FIELDS

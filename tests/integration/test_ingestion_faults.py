@@ -45,7 +45,7 @@ def triggers_of(here: Installation, user: User) -> list[dict[str, object]]:
 
 
 def traces(here: Installation, user: User) -> dict[str, int]:
-    """All that a record leaves anywhere."""
+    """Return everything stored for a record."""
     counts = {
         table: rows(
             here,
@@ -66,7 +66,7 @@ def traces(here: Installation, user: User) -> dict[str, int]:
 
 
 def due_again(here: Installation, user: User) -> None:
-    """Let the time pass until the next attempt."""
+    """Make the next attempt due."""
     with here.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now() WHERE user_id = %s", [user.user_id])
 
@@ -316,7 +316,7 @@ def test_batches_in_opposite_order_do_not_deadlock(here: Installation, context: 
 
 
 class Interrupted(PlainModel):
-    """A person presses Ctrl-C."""
+    """A model that raises KeyboardInterrupt, as Ctrl-C does."""
 
     def summarize(self, segment: Segment, words: int) -> Summary:
         raise KeyboardInterrupt

@@ -43,7 +43,7 @@ def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
 
 
 def claim(file: StoredFile) -> None:
-    """What a worker does that dies right after."""
+    """Lease the file as a worker that dies right after."""
     with file.here.database.pipeline() as tx:
         assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 

@@ -69,7 +69,7 @@ class Ran:
 
 
 def claim(file: StoredFile) -> None:
-    """What a worker does that dies right after."""
+    """Lease the file as a worker that dies right after."""
     with file.here.database.pipeline() as tx:
         transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
         lapsed = "tstzrange(now() - interval '1 hour', now())"

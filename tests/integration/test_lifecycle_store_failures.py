@@ -34,7 +34,7 @@ WAYS: dict[str, Way] = {
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    """A store of which we have the wrong secret."""
+    """A store opened with a wrong secret."""
     with (
         rclone_server(tmp_path_factory.mktemp("buckets")) as address,
         opened_bucket(address, f"s3://{new_bucket(address)}", secret_access_key="wrong") as bucket,
@@ -48,7 +48,7 @@ def file(shared_installation: Installation) -> StoredFile:
 
 
 def known(file: StoredFile) -> tuple[object, ...]:
-    """All that a refusal must not change."""
+    """Return everything that a refusal must not change."""
     clocks = {"last_accessed_at", "recompress_after"}
     return ({name: value for name, value in file.row.items() if name not in clocks}, file.events, all_keys(file.here))
 

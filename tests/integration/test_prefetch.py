@@ -23,7 +23,7 @@ CHAIN = ("One", "Two", "Three", "Four", "Five")
 
 @pytest.fixture
 def claims(shared_installation: Installation) -> Claims:
-    """Somebody whose nodes hang together in a row."""
+    """A user whose nodes form a chain of edges."""
     here = shared_installation
     user, claims = new_user(here)
     for text in ("#One first", *(f"#{name} next @{before}:after" for before, name in pairwise(CHAIN))):
@@ -38,7 +38,7 @@ def ask(here: Installation, claims: Claims, text: str) -> int:
 
 
 def staged(here: Installation, claims: Claims) -> set[str]:
-    """Once all is done that answers left behind."""
+    """Return the staged nodes once background work is done."""
     here.database.wait_for_background()
     return staged_by_now(here, claims)
 

@@ -27,7 +27,7 @@ SAMPLES = ROOT / "samples"
 
 
 class Memory:
-    """One user's memory, asked in short."""
+    """One user's memory with short search functions."""
 
     def __init__(self, installation: Installation, user: User, claims: Claims) -> None:
         self.installation, self.user, self.claims = installation, user, claims

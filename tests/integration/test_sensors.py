@@ -54,7 +54,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
 
 
 def tick(instance: dg.DagsterInstance, name: str) -> list[dg.RunRequest]:
-    """One look of a sensor."""
+    """Run one sensor tick."""
     resources = {"installation": InstallationResource()}
     with dg.build_sensor_context(instance=instance, definitions=defs, resources=resources) as context:
         looked = defs.resolve_sensor_def(name).evaluate_tick(context)

@@ -58,7 +58,7 @@ def upload(installation: Installation, claims: Claims, name: str, content: bytes
 
 
 def store(installation: Installation) -> list[str]:
-    """Read and store all that waits; gives the titles of the records."""
+    """Read and store all waiting uploads; return the titles of the records."""
     installation.uploads.read_due(installation.text_extractor)
     results = list(run_due(installation.context, "tests"))
     assert [returned for result in results for returned in result.returned] == []
@@ -266,7 +266,7 @@ def attempts(installation: Installation, upload_id: UUID) -> int:
 
 
 def test_killed_reader_is_replaced(settings: Settings, installation: Installation, bob: Claims) -> None:
-    """Its claim runs out by itself; after the last attempt the upload has failed, and waits for a person."""
+    """Its lease expires; after the last attempt the upload has failed and waits for a person."""
     endless = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
     upload_id = upload(installation, bob, "endless.pdf", endless)
     limits = {"NEURIGRAPH_CLAIM_LEASE_SECONDS": "5", "NEURIGRAPH_EXTRACTION_SECONDS": "4"}

@@ -17,7 +17,7 @@ assert len(HUGE) > 300
 
 
 def score(query: str, *names: str, lexemes: Sequence[str] = ()) -> float | None:
-    """Of one node that bears these names."""
+    """Return the names of one node."""
     return Names(["\n".join(names)]).named(query, lexemes).get(0)
 
 
@@ -215,7 +215,7 @@ def edited(draw: st.DrawFn, names: Sequence[str | None]) -> str:
 
 @given(st.data())
 def test_reused_index_equals_new_index(data: st.DataObject) -> None:
-    """Whatever came before, and before that: what is nobody's any more, and what was taken up again."""
+    """Names that were removed and added again, over several versions."""
     lists = data.draw(st.lists(called, min_size=2, max_size=4))
     names = None
     for its in lists:

@@ -120,7 +120,7 @@ def test_redaction_is_idempotent(text: str) -> None:
     ],
 )
 def test_hostile_text_is_linear(unit: str) -> None:
-    """Half a megabyte of each; anything worse than linear would take hours."""
+    """Half a megabyte of each pattern; worse than linear time would take hours."""
     text, _ = ALL.redact(unit * (500_000 // len(unit)))
     assert text
 
