@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import (
     LostObjectError,
     NeurigraphError,
@@ -35,7 +36,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
 )
 from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
-from neurigraph_pipelines.ports import Database, ObjectStore
+from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
@@ -56,9 +57,7 @@ class StuckFile:
     since: datetime
 
 
-def open_whole(
-    database: Database, objects: ObjectStore, settings: Settings, place: FilePlace, wait: float = 0.0
-) -> tuple[Manifest, VerifiedBytes]:
+def open_whole(context: Context, place: FilePlace, wait: float = 0.0) -> tuple[Manifest, VerifiedBytes]:
     """The content of a file; resets its clocks, and rehydrates it when it sleeps.
 
     Args:
@@ -75,19 +74,17 @@ def open_whole(
     """
     patience = _Patience(wait)
     while True:
-        with database.pipeline() as tx:
-            manifest = transitions.touch(tx, settings, place)
+        with context.database.pipeline() as tx:
+            manifest = transitions.touch(tx, context.settings, place)
         if manifest["compression_state"] == CompressionState.ACTIVE:
-            return manifest, _read(database, objects, place, manifest)
-        woken = rehydrate(database, objects, settings, place, CompressionCause.RETRIEVAL)
+            return manifest, _read(context, place, manifest)
+        woken = rehydrate(context, place, CompressionCause.RETRIEVAL)
         if woken is not None:
-            return woken, _read(database, objects, place, woken)
+            return woken, _read(context, place, woken)
         patience.pause(place.file_id, manifest["size_bytes"])
 
 
-def rehydrate(
-    database: Database, objects: ObjectStore, settings: Settings, place: FilePlace, cause: CompressionCause
-) -> Manifest | None:
+def rehydrate(context: Context, place: FilePlace, cause: CompressionCause) -> Manifest | None:
     """Take a file from dormant to active, if nobody else is at it.
 
     Returns:
@@ -98,6 +95,7 @@ def rehydrate(
         StorageError: The object store refused, or has no room for the working copy.
         TransientError: The object store did not answer.
     """
+    database, objects, settings = context.database, context.objects, context.settings
     holder = uuid4()
     with database.pipeline() as tx:
         claimed = transitions.claim(tx, settings, place, holder, cause)
@@ -154,30 +152,30 @@ def read_failed(database: Database, place: FilePlace, error: LostObjectError) ->
         transitions.note_failure(tx, place.schema, place.file_id, str(error), CompressionCause.RETRIEVAL)
 
 
-def _read(database: Database, objects: ObjectStore, place: FilePlace, manifest: Manifest) -> VerifiedBytes:
+def _read(context: Context, place: FilePlace, manifest: Manifest) -> VerifiedBytes:
     """An active file: from its working copy, else from the durable object, which makes the copy good again."""
     if has_working_copy(manifest):
-        content = working_content(objects, manifest)
+        content = working_content(context.objects, manifest)
         if content is not None:
             return content
     try:
-        content = durable_content(objects, manifest)
+        content = durable_content(context.objects, manifest)
     except LostObjectError as error:
-        read_failed(database, place, error)
+        read_failed(context.database, place, error)
         raise
     if has_working_copy(manifest):
-        _heal(database, objects, place, content)
+        _heal(context, place, content)
     return content
 
 
-def _heal(database: Database, objects: ObjectStore, place: FilePlace, content: VerifiedBytes) -> None:
+def _heal(context: Context, place: FilePlace, content: VerifiedBytes) -> None:
     """Write the working copy again, unless the file has gone to sleep meanwhile; the reader is served either way."""
-    with database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         manifest = transitions.lock(tx, place)
         if manifest["compression_state"] != CompressionState.ACTIVE:
             return
         try:
-            objects.put(active_key(manifest["storage_path"]), content.chunks())
+            context.objects.put(active_key(manifest["storage_path"]), content.chunks())
         except (StorageError, TransientError) as error:
             _log.warning("the working copy of file %s could not be made good: %s", place.file_id, error)
 

@@ -131,7 +131,9 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
     assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
-    answer = phase_one(here.database, plain_context(here).embedder, here.settings, claims, Question(f"{gone} {stays}"))
+    answer = phase_one(
+        here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}")
+    )
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {doomed}
 
 
@@ -330,7 +332,7 @@ def test_original_stays_for_remaining_parts(installation: Installation) -> None:
     _, claims = new_user(here)
     (first, gone), (second, _), *others = parts_of_a_document(here, claims)
     original = file_of_record(here.database, claims, first)
-    content = open_file(here.database, here.objects, here.settings, claims, original).content
+    content = open_file(here.acting_for(claims), original).content
 
     receipt = erase(here, claims, RECORD, first)
 
@@ -338,7 +340,7 @@ def test_original_stays_for_remaining_parts(installation: Installation) -> None:
     assert len(receipt.kept["sources"]) == 1
     assert found_in_database(here, gone) == []
     assert file_of_record(here.database, claims, second) == original
-    assert open_file(here.database, here.objects, here.settings, claims, original).content == content
+    assert open_file(here.acting_for(claims), original).content == content
     assert sound(here)
     for record_id, _ in others:
         assert erase(here, claims, RECORD, record_id).kept["originals"] == [original]
@@ -361,10 +363,10 @@ def test_original_follows_into_another_node(installation: Installation) -> None:
             [place["node_id"], made.node_id, first],
         )
     original = file_of_record(here.database, claims, first)
-    content = open_file(here.database, here.objects, here.settings, claims, original).content
+    content = open_file(here.acting_for(claims), original).content
     erase(here, claims, RECORD, first)
     assert file_of_record(here.database, claims, second) == original
-    assert open_file(here.database, here.objects, here.settings, claims, original).content == content
+    assert open_file(here.acting_for(claims), original).content == content
     found = audit_objects(here.context, dry_run=True)
     assert found.orphans == []
 

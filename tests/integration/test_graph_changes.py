@@ -43,7 +43,7 @@ def graph(here: Installation) -> Graph:
 def content_of(graph: Graph, record_id: UUID) -> bytes:
     here = graph.here
     file_id = file_of_record(here.database, graph.claims, record_id)
-    return open_file(here.database, here.objects, here.settings, graph.claims, file_id).content
+    return open_file(here.acting_for(graph.claims), file_id).content
 
 
 def located(graph: Graph, file_id: UUID) -> FilePlace:

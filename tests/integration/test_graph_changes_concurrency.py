@@ -122,7 +122,7 @@ def test_concurrent_changes_do_not_deadlock(installation: Installation) -> None:
 
     def open_one() -> None:
         file_id = file_of_record(here.database, graph.claims, random.choice(records))
-        open_file(here.database, here.objects, here.settings, graph.claims, file_id, wait=30)
+        open_file(here.acting_for(graph.claims), file_id, wait=30)
         control.touch(here.acting_for(graph.claims), file_id)
 
     def upkeep() -> None:

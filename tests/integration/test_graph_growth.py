@@ -129,14 +129,10 @@ def test_topic_change_gives_two_memories(installation: Installation, bob: Claims
     assert first["path"].startswith("bob/Business")
     assert second["path"].startswith("bob/Hobbies")
     assert first["title"] != second["title"]
-    answer = phase_one(
-        installation.database, installation.embedder, installation.settings, bob, Question("spinner bait")
-    )
+    answer = phase_one(installation.acting_for(bob), Question("spinner bait"))
     assert answer.hits[0]["record_id"] == str(second["record_id"])
     assert answer.messages[0]["external_id"] == "monday-8"
-    every = phase_one(
-        installation.database, installation.embedder, installation.settings, bob, Question("launch fishing trout Dave")
-    )
+    every = phase_one(installation.acting_for(bob), Question("launch fishing trout Dave"))
     assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
 
 
@@ -317,7 +313,7 @@ def test_stated_alias_is_learned(installation: Installation, bob: Claims, tmp_pa
     (annabel,) = (node for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON)
     assert annabel.path == ("Family", "Annabel")
     assert annabel.aliases == ("Annie",)
-    answer = phase_one(installation.database, installation.embedder, installation.settings, bob, Question("And Annie?"))
+    answer = phase_one(installation.acting_for(bob), Question("And Annie?"))
     assert (answer.anchors[0]["node_path"], answer.anchors[0]["reason"]) == ("bob/Family/Annabel", "name")
     tell(installation, bob, tmp_path, {"third": [(who, text.replace("Annabel", "Annie")) for who, text in sister]}, 2)
     store(installation)
