@@ -16,7 +16,7 @@ import pytest
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph import navigation
-from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, candidates_of, promote_candidates, remember
+from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, add_candidates, candidates_of, promote_candidates
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
 from neurigraph_pipelines.graph.shell import MAX_ALIASES, MAX_NODE_KEYWORDS, Addition, update_shells
 from neurigraph_pipelines.ingestion import batch, triggers
@@ -271,11 +271,11 @@ def test_candidates_are_bounded(installation: Installation, bob: Claims) -> None
     hostile = ["'; DROP TABLE users; --", "名" * 120, "🎣 Ann", "a" * 120]
     deep = tuple("層" * 120 for _ in range(MAX_LAYER_DEPTH))
     with installation.database.pipeline() as tx:
-        remember(tx, bob.user_id, [candidate_of(name, parent=deep) for name in hostile])
+        add_candidates(tx, bob.user_id, [candidate_of(name, parent=deep) for name in hostile])
         for round_ in range(5):
             one = candidate_of("Marta", edges=8)
             edges = tuple(replace(edge, relation=f"{edge.relation} {round_}") for edge in one.edges)
-            remember(tx, bob.user_id, [replace(one, edges=edges)])
+            add_candidates(tx, bob.user_id, [replace(one, edges=edges)])
     with installation.database.pipeline() as tx:
         found = candidates_of(tx, bob.user_id)
         assert {one.name for one in found} == {*hostile, "Marta"}
@@ -289,7 +289,7 @@ def test_candidates_are_bounded(installation: Installation, bob: Claims) -> None
 def test_candidates_are_private(installation: Installation, bob: Claims) -> None:
     eve = Claims.of_user(create_user(installation.database, "eve")[0].user_id)
     with installation.database.pipeline() as tx:
-        remember(tx, bob.user_id, [candidate_of("Marta")])
+        add_candidates(tx, bob.user_id, [candidate_of("Marta")])
     counts = []
     for claims in (bob, eve, None):
         with installation.database.agent(claims) as tx:

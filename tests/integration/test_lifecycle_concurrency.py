@@ -84,7 +84,7 @@ class LivesOfFiles(RuleBasedStateMachine):
     def claim_and_die(self, n: int) -> None:
         dying = self.here.settings.changed(rehydration_lease_seconds=0.01)
         with self.here.database.pipeline() as tx:
-            transitions.claim(tx, dying, self.files[n].place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, dying, self.files[n].place, uuid4(), CompressionCause.RETRIEVAL)
 
     def revert(self, _: int) -> None:
         revert_stuck(self.here.database, user_id=self.user_id)
@@ -186,6 +186,6 @@ def test_answers_are_independent_of_file_state(installation: Installation) -> No
         with here.database.agent(claims) as tx:
             place = transitions.locate(tx, file["file_id"])
         with here.database.pipeline() as tx:
-            assert transitions.claim(tx, here.settings, place, uuid4(), CompressionCause.RETRIEVAL)
+            assert transitions.begin_rehydration(tx, here.settings, place, uuid4(), CompressionCause.RETRIEVAL)
     assert answers() == (before, {"dormant", "rehydrating"})
     assert not list(here.objects.keys("active/")), "no question woke a file"

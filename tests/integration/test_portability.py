@@ -185,7 +185,7 @@ def test_erased_user_is_restored_after_cleanup(source: Source, installation: Ins
     with installation.database.owner() as tx:  # as a forgetting leaves it that was cut off
         done = tx.execute(journal, [source.file.key, receipt.erasure_id])
         assert done.rowcount == 1
-    with pytest.raises(ConflictError, match="still being forgotten"):
+    with pytest.raises(ConflictError, match="still being erased"):
         restore(installation, source.zipped, "exporter")
     with installation.database.owner() as tx:
         tx.execute(journal, [None, receipt.erasure_id])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neurigraph_pipelines.errors import TransientError
-from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
@@ -87,7 +87,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
             [user.user_id],
         )
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
-        remember(tx, user.user_id, [candidate])
+        add_candidates(tx, user.user_id, [candidate])
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
     phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()
