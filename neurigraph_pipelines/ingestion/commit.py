@@ -17,7 +17,7 @@ from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.graph.candidates import promote_candidates, remember
+from neurigraph_pipelines.graph.candidates import add_candidates, promote_candidates
 from neurigraph_pipelines.graph.edges import write_edges
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
@@ -234,7 +234,7 @@ class _AtomicZone:
             *promote_candidates(
                 tx, ref.user_id, [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
             ),
-            *remember(tx, ref.user_id, [candidate for filing in filings for candidate in filing.candidates]),
+            *add_candidates(tx, ref.user_id, [candidate for filing in filings for candidate in filing.candidates]),
         ]
         write_edges(tx, ref.user_id, ref.user_slug, edges)
         aliases = [alias for filing in filings for alias in filing.aliases]

@@ -197,7 +197,7 @@ def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, ask
 
 def ways(graph: CallerGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], Any]]:
     here = graph.installation
-    database, objects, settings = here.database, here.objects, here.settings
+    database = here.database
 
     def asked(read: Callable[..., Any], value: UUID) -> Any:
         with database.agent(claims) as tx:
@@ -210,12 +210,12 @@ def ways(graph: CallerGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[],
         "file state": lambda: control.file_state(database, claims, ids.file),
         "touch": lambda: control.touch(here.acting_for(claims), ids.file),
         "compress": lambda: control.compress(here.acting_for(claims), ids.file),
-        "open": lambda: open_file(database, objects, settings, claims, ids.file),
-        "open a message": lambda: open_message(database, objects, settings, claims, ids.file, 1),
+        "open": lambda: open_file(here.acting_for(claims), ids.file),
+        "open a message": lambda: open_message(here.acting_for(claims), ids.file, 1),
         "file of a record": lambda: file_of_record(database, claims, ids.record),
         "record": lambda: history.record_at(database, claims, ids.record),
         "history": lambda: history.history(database, claims, ids.record),
-        "search": lambda: phase_one(database, here.embedder, settings, claims, Question("Ana", node_id=ids.node)),
+        "search": lambda: phase_one(here.acting_for(claims), Question("Ana", node_id=ids.node)),
         "revise": lambda: revision.revise(here.acting_for(claims), ids.record, revision.Revision(title="Mine")),
         "supersede": lambda: revision.supersede(database, claims, ids.record, None),
         "rename": lambda: reshaping.rename_node(database, claims, ids.node, "Mine"),

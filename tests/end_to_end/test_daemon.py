@@ -93,10 +93,7 @@ def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> 
         end_conversation(embedded, user, "boathouse")
         await_stored(embedded, stack, 1)
         answer = phase_one(
-            embedded.database,
-            embedded.embedder,
-            embedded.settings,
-            Claims.of_user(user.user_id),
+            embedded.acting_for(Claims.of_user(user.user_id)),
             Question("Which gutters does the boathouse get?"),
         )
         assert answer.hits[0]["source"]["external_id"] == "boathouse"

@@ -63,7 +63,7 @@ def seen(graph: SharedGraph, claims: Claims) -> set[str]:
 
 def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Answer:
     here = graph.installation
-    return phase_one(here.database, WordEmbedder(), here.settings, claims, Question(query, explain=True, **more))
+    return phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query, explain=True, **more))
 
 
 OWN = {"Work/Legal", "Work/Legal/Contracts"}
@@ -316,7 +316,7 @@ def test_absent_equals_denied(quiet: SharedGraph) -> None:
             lambda file=file: control.file_state(here.database, quiet.personas, file),
             lambda file=file: control.touch(here.acting_for(quiet.personas), file),
             lambda file=file: control.compress(here.acting_for(quiet.personas), file),
-            lambda file=file: open_file(here.database, here.objects, here.settings, quiet.personas, file),
+            lambda file=file: open_file(here.acting_for(quiet.personas), file),
             lambda node=node: control.node_state(here.database, quiet.personas, node),
             lambda node=node: provision_node(here.database, quiet.personas, node, "Mine"),
         ):

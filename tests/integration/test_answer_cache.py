@@ -42,7 +42,7 @@ class Asker:
 
     def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Answer:
         asked = Question(text, limit=50, **more)
-        return phase_one(self.here.database, self.embedder, self.here.settings, claims or self.claims, asked)
+        return phase_one(self.here.acting_for(claims or self.claims).using(embedder=self.embedder), asked)
 
     def kept(self) -> bool:
         """Return whether the answer comes from the cache."""
@@ -82,7 +82,9 @@ def test_cache_key_holds_question_claims_and_settings(asker: Asker) -> None:
     assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "claims without nodes find nothing"
     off = asker.here.settings.changed(answer_cache_entries=0)
     for _ in range(2):
-        phase_one(asker.here.database, asker.embedder, off, asker.claims, Question("boat", limit=50))
+        phase_one(
+            asker.here.acting_for(asker.claims).using(embedder=asker.embedder, settings=off), Question("boat", limit=50)
+        )
     assert asker.embedder.asked == 7
 
 

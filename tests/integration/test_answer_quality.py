@@ -47,10 +47,10 @@ class Memory:
 
     def find(self, query: str) -> Answer:
         here = self.here
-        return search(here.database, here.embedder, here.settings, self.claims, Question(query), asked_at=ASKED_AT)
+        return search(here.acting_for(self.claims), Question(query), asked_at=ASKED_AT)
 
     def ask(self, query: str) -> Reply:
-        return ask(self.here.context, self.here.settings, self.claims, Question(query), asked_at=ASKED_AT)
+        return ask(self.here.context.acting_for(self.claims), Question(query), asked_at=ASKED_AT)
 
 
 @pytest.fixture(scope="module")

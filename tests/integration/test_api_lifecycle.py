@@ -47,7 +47,7 @@ def client(base: str, file: StoredFile) -> Iterator[httpx.Client]:
 def claim(file: StoredFile) -> None:
     """Lease the file as a slow or dying worker does."""
     with file.here.database.pipeline() as tx:
-        assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 def test_file_states_over_http(client: httpx.Client, file: StoredFile) -> None:

@@ -99,7 +99,11 @@ class Memory:
             objects=objects or self.here.objects,
         )
         settings = self.here.settings.changed(**limits or {})
-        return ask(context, settings, self.claims, Question(query, **more), asked_at=NOW, reranker=reranker)
+        return ask(
+            context.using(settings=settings, reranker=reranker).acting_for(self.claims),
+            Question(query, **more),
+            asked_at=NOW,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +254,7 @@ def test_summaries_answer_without_messages(installation: Installation) -> None:
     converse(here, claims, "#Boats The boat leaks.")
     ingest(plain_context(here).using(settings=here.settings.changed(passages=False)), user)
     context = plain_context(here)
-    reply = ask(context, here.settings, claims, Question("boat"), asked_at=NOW)
+    reply = ask(context.acting_for(claims), Question("boat"), asked_at=NOW)
     (cited,) = reply.citations
     assert (cited.seq, cited.text) == (None, "#Boats The boat leaks.")
     assert reply.found

@@ -201,7 +201,7 @@ def test_nothing_to_do_is_reported(here: Installation, instance: dg.DagsterInsta
     result = tick(instance)
     assert result.run_requests == []
     assert result.skip_reason is not None
-    assert result.skip_reason.skip_message == "nothing of this kind is due"
+    assert result.skip_reason.skip_message == "no segment of this kind is due"
 
 
 def test_sensor_requests_runs_until_done(

@@ -14,7 +14,7 @@ from neurigraph_pipelines.erasure.forget import Preview, forget, preview
 from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind, objects_of, receipts
 from neurigraph_pipelines.erasure.rows import nodes_below
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.history import authored
@@ -101,7 +101,7 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     with here.database.pipeline() as tx:  # evidence for a node, and what a revision leaves in the history
         planned_node = NodeCandidate(f"Aunt {gone}", ConceptKind.PERSON, ("Family",), 0.4, edges=())
         kept = NodeCandidate("Aunt Paris", ConceptKind.PERSON, ("Family",), 0.4, edges=())
-        remember(tx, user.user_id, [planned_node, kept])
+        add_candidates(tx, user.user_id, [planned_node, kept])
         authored(tx, "tests")
         schema = sql.Identifier(schemas_of(here, user)["Family/Dave"])
         revise = sql.SQL("UPDATE {}.metadata_records SET title = 'Revised' WHERE record_id = %s").format(schema)
@@ -131,7 +131,9 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
     assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
-    answer = phase_one(here.database, plain_context(here).embedder, here.settings, claims, Question(f"{gone} {stays}"))
+    answer = phase_one(
+        here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}")
+    )
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {to_erase}
 
 
@@ -161,7 +163,7 @@ def test_only_owner_erases(installation: Installation) -> None:
             for attempt in (erase, planned):
                 with pytest.raises(NotFoundError):
                     attempt(here, other, kind, subject_id)
-    with pytest.raises(InvalidInputError, match="forget the user"):
+    with pytest.raises(InvalidInputError, match="erase the user"):
         erase(here, claims, NODE, user.root_node_id)
     assert rows(here, "SELECT FROM neurigraph.erasures") == []
     erase(here, claims, RECORD, record_id)
@@ -185,7 +187,7 @@ def test_node_is_erased_with_subtree(installation: Installation) -> None:
         planned_node = NodeCandidate("Somebody", ConceptKind.TOPIC, ("Family", gone), 0.4)
         edge = PlannedEdge(("Family", gone), ("Else",), "knows", 0.5)
         linked = NodeCandidate("Else", ConceptKind.TOPIC, (), 0.4, edges=(edge,))
-        remember(tx, user.user_id, [planned_node, linked])
+        add_candidates(tx, user.user_id, [planned_node, linked])
         authored(tx, "tests")
         supersede = "UPDATE {}.metadata_records SET superseded_by = %s WHERE summary LIKE '%%' || %s || '%%'"
         tx.execute(sql.SQL(supersede).format(sql.Identifier(work)), [superseding["record_id"], stays])
@@ -237,7 +239,7 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     converse(here, claims, f"{waiting} has not finished.", ended=False)
     here.uploads.receive(claims, f"{file} later.txt", [f"{upload} is in another file.".encode()])
     with here.database.pipeline() as tx:
-        remember(tx, user.user_id, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
+        add_candidates(tx, user.user_id, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
         tx.execute("UPDATE neurigraph.pipeline_failures SET error = error || %s", [error])
         tx.execute("INSERT INTO neurigraph.dropped_files VALUES (%s, %s, '1', NULL, %s)", [user.user_id, file, error])
     return user, claims, words
@@ -330,7 +332,7 @@ def test_original_stays_for_remaining_parts(installation: Installation) -> None:
     _, claims = new_user(here)
     (first, gone), (second, _), *others = parts_of_a_document(here, claims)
     original = file_of_record(here.database, claims, first)
-    content = open_file(here.database, here.objects, here.settings, claims, original).content
+    content = open_file(here.acting_for(claims), original).content
 
     receipt = erase(here, claims, RECORD, first)
 
@@ -338,7 +340,7 @@ def test_original_stays_for_remaining_parts(installation: Installation) -> None:
     assert len(receipt.kept["sources"]) == 1
     assert found_in_database(here, gone) == []
     assert file_of_record(here.database, claims, second) == original
-    assert open_file(here.database, here.objects, here.settings, claims, original).content == content
+    assert open_file(here.acting_for(claims), original).content == content
     assert sound(here)
     for record_id, _ in others:
         assert erase(here, claims, RECORD, record_id).kept["originals"] == [original]
@@ -361,10 +363,10 @@ def test_original_follows_into_another_node(installation: Installation) -> None:
             [place["node_id"], made.node_id, first],
         )
     original = file_of_record(here.database, claims, first)
-    content = open_file(here.database, here.objects, here.settings, claims, original).content
+    content = open_file(here.acting_for(claims), original).content
     erase(here, claims, RECORD, first)
     assert file_of_record(here.database, claims, second) == original
-    assert open_file(here.database, here.objects, here.settings, claims, original).content == content
+    assert open_file(here.acting_for(claims), original).content == content
     found = audit_objects(here.context, dry_run=True)
     assert found.orphans == []
 

@@ -61,10 +61,10 @@ def test_erasure_beside_other_work(installation: Installation) -> None:
 
     def ask() -> None:
         try:
-            found = phase_one(here.database, context.embedder, here.settings, claims, Question("hello mill"))
+            found = phase_one(here.acting_for(claims).using(embedder=context.embedder), Question("hello mill"))
             for hit in found.hits:
                 file_id = file_of_record(here.database, claims, hit["record_id"])
-                assert open_file(here.database, here.objects, here.settings, claims, file_id).content
+                assert open_file(here.acting_for(claims), file_id).content
         except (NotFoundError, LostObjectError):  # it went at this moment
             pass
 

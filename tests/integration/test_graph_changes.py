@@ -17,8 +17,8 @@ from neurigraph_pipelines.errors import (
     RehydratingError,
     TransientError,
 )
-from neurigraph_pipelines.graph.candidates import remember
-from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
+from neurigraph_pipelines.graph.candidates import add_candidates
+from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.provisioning import resolve_path
@@ -26,7 +26,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_
 from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.lifecycle import control, transitions
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
 from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
@@ -43,10 +43,10 @@ def graph(here: Installation) -> Graph:
 def content_of(graph: Graph, record_id: UUID) -> bytes:
     here = graph.here
     file_id = file_of_record(here.database, graph.claims, record_id)
-    return open_file(here.database, here.objects, here.settings, graph.claims, file_id).content
+    return open_file(here.acting_for(graph.claims), file_id).content
 
 
-def located(graph: Graph, file_id: UUID) -> FilePlace:
+def located(graph: Graph, file_id: UUID) -> FileLocation:
     with graph.here.database.agent(graph.claims) as tx:
         return locate(tx, file_id)
 
@@ -139,7 +139,7 @@ def test_rehydrating_file_is_not_moved(graph: Graph) -> None:
     graph.remember("#Work Numbers of May.")
     control.compress(here.acting_for(graph.claims), file.file_id)
     with here.database.pipeline() as tx:
-        transitions.claim(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     refused(
         RehydratingError,
         lambda: move_records(here.database, graph.claims, [file.row["record_id"]], graph.node("Work")),
@@ -199,7 +199,7 @@ def test_invalid_name_is_refused(graph: Graph, name: str) -> None:
     refused(
         InvalidInputError,
         lambda: rename_node(graph.here.database, graph.claims, node_id, name),
-        lambda: split_node(graph.here.database, graph.claims, node_id, name, Chosen(keyword="testing")),
+        lambda: split_node(graph.here.database, graph.claims, node_id, name, RecordFilter(keyword="testing")),
     )
 
 
@@ -226,7 +226,7 @@ def test_sibling_names_are_unique(graph: Graph) -> None:
     with pytest.raises(ConflictError, match="'Tom'"):
         move_node(here.database, claims, graph.node("Work/Tom"), graph.node("Family"))
     with pytest.raises(ConflictError, match="'tom'"):
-        split_node(here.database, claims, graph.node("Family/Ana"), "tom", Chosen(keyword="testing"), beside=True)
+        split_node(here.database, claims, graph.node("Family/Ana"), "tom", RecordFilter(keyword="testing"), beside=True)
     rename_node(here.database, claims, graph.node("Family/Tom"), "TOM")
     assert graph.shell("Family/Tom")["aliases"] == []
     graph.check()
@@ -256,7 +256,7 @@ def test_impossible_changes_are_refused(graph: Graph) -> None:
     here, claims = graph.here, graph.claims
     a, e, deep, root = (graph.node(path) for path in ("A", "A/B/C/D/E", "Work/Deep", ""))
     before = graph.paths
-    keyword = Chosen(keyword="testing")
+    keyword = RecordFilter(keyword="testing")
     forbidden: list[tuple[Callable[[], object], str]] = [
         (lambda: move_node(here.database, claims, a, deep), "layer 7"),
         (lambda: merge_nodes(here.database, claims, a, deep), "layer 6"),
@@ -357,20 +357,20 @@ def test_split_creates_node(graph: Graph) -> None:
         "#Family Walnut fell on Tuesday.", "#Family The Boat leaks.", "#Family The Cello sings."
     )
     here, claims, family = graph.here, graph.claims, graph.node("Family")
-    done = split_node(here.database, claims, family, "Trees", Chosen(keyword="walnut"), dry_run=True)
+    done = split_node(here.database, claims, family, "Trees", RecordFilter(keyword="walnut"), dry_run=True)
     assert (done.records, done.node_id, done.node_path) == (1, None, f"{graph.user.slug}/Family/Trees")
     assert "Family/Trees" not in graph.paths.values()
-    split_node(here.database, claims, family, "Trees", Chosen(keyword="walnut"))
-    split_node(here.database, claims, family, "Boats", Chosen([boat]), beside=True)
+    split_node(here.database, claims, family, "Trees", RecordFilter(keyword="walnut"))
+    split_node(here.database, claims, family, "Boats", RecordFilter([boat]), beside=True)
     later = START + timedelta(days=365)
     with pytest.raises(InvalidInputError, match="nothing was split off"):
-        split_node(here.database, claims, family, "Later", Chosen(occurred_after=later))
+        split_node(here.database, claims, family, "Later", RecordFilter(occurred_after=later))
     with pytest.raises(InvalidInputError, match="say which"):
-        split_node(here.database, claims, family, "All", Chosen())
+        split_node(here.database, claims, family, "All", RecordFilter())
     with pytest.raises(NotFoundError):
-        split_node(here.database, claims, family, "Boats", Chosen([boat]))
+        split_node(here.database, claims, family, "Boats", RecordFilter([boat]))
     assert [graph.records[record] for record in (walnut, boat, cello)] == ["Family/Trees", "Boats", "Family"]
-    split_node(here.database, claims, family, "Music", Chosen(occurred_before=later))
+    split_node(here.database, claims, family, "Music", RecordFilter(occurred_before=later))
     assert graph.records[cello] == "Family/Music"
     assert graph.find("walnut")[walnut] == "Family/Trees"
     graph.check()
@@ -386,7 +386,7 @@ def test_candidate_follows_its_parent(graph: Graph) -> None:
         edge = PlannedEdge(("Family", "Dave"), ("Work",), "likes")
         doubt = NodeCandidate("Boats", ConceptKind.TOPIC, path, 0.3, edges=(edge,))
         with here.database.pipeline() as tx:
-            remember(tx, user_id, [doubt])
+            add_candidates(tx, user_id, [doubt])
     rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
 
     def waiting() -> list[dict[str, Any]]:

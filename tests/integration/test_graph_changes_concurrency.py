@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, RehydratingError
-from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
+from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.navigation import tree
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.lifecycle import control, orphans
-from neurigraph_pipelines.lifecycle.dormancy import sweep_awake, sweep_expired
+from neurigraph_pipelines.lifecycle.dormancy import sweep_active, sweep_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.storage_report import storage_report
 from neurigraph_pipelines.lifecycle.verification import verify
@@ -64,7 +64,7 @@ def step(graph: Graph, change: str, one: int, other: int, more: int) -> None:
         elif change == "merge":
             merge_nodes(database, claims, node_id, other_id)
         else:
-            split_node(database, claims, node_id, name, Chosen(keyword="testing"), beside=bool(more % 2))
+            split_node(database, claims, node_id, name, RecordFilter(keyword="testing"), beside=bool(more % 2))
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -122,11 +122,11 @@ def test_concurrent_changes_do_not_deadlock(installation: Installation) -> None:
 
     def open_one() -> None:
         file_id = file_of_record(here.database, graph.claims, random.choice(records))
-        open_file(here.database, here.objects, here.settings, graph.claims, file_id, wait=30)
+        open_file(here.acting_for(graph.claims), file_id, wait=30)
         control.touch(here.acting_for(graph.claims), file_id)
 
     def upkeep() -> None:
-        sweep_awake(here.context, user_id=graph.user.user_id)
+        sweep_active(here.context, user_id=graph.user.user_id)
         sweep_expired(here.context)
         revert_stuck(here.database)
         list(storage_report(here.database))

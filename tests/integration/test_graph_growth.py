@@ -16,7 +16,7 @@ import pytest
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph import navigation
-from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, candidates_of, promote_candidates, remember
+from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, add_candidates, candidates_of, promote_candidates
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
 from neurigraph_pipelines.graph.shell import MAX_ALIASES, MAX_NODE_KEYWORDS, Addition, update_shells
 from neurigraph_pipelines.ingestion import batch, triggers
@@ -129,14 +129,10 @@ def test_topic_change_gives_two_memories(installation: Installation, bob: Claims
     assert first["path"].startswith("bob/Business")
     assert second["path"].startswith("bob/Hobbies")
     assert first["title"] != second["title"]
-    answer = phase_one(
-        installation.database, installation.embedder, installation.settings, bob, Question("spinner bait")
-    )
+    answer = phase_one(installation.acting_for(bob), Question("spinner bait"))
     assert answer.hits[0]["record_id"] == str(second["record_id"])
     assert answer.messages[0]["external_id"] == "monday-8"
-    every = phase_one(
-        installation.database, installation.embedder, installation.settings, bob, Question("launch fishing trout Dave")
-    )
+    every = phase_one(installation.acting_for(bob), Question("launch fishing trout Dave"))
     assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
 
 
@@ -275,11 +271,11 @@ def test_candidates_are_bounded(installation: Installation, bob: Claims) -> None
     hostile = ["'; DROP TABLE users; --", "名" * 120, "🎣 Ann", "a" * 120]
     deep = tuple("層" * 120 for _ in range(MAX_LAYER_DEPTH))
     with installation.database.pipeline() as tx:
-        remember(tx, bob.user_id, [candidate_of(name, parent=deep) for name in hostile])
+        add_candidates(tx, bob.user_id, [candidate_of(name, parent=deep) for name in hostile])
         for round_ in range(5):
             one = candidate_of("Marta", edges=8)
             edges = tuple(replace(edge, relation=f"{edge.relation} {round_}") for edge in one.edges)
-            remember(tx, bob.user_id, [replace(one, edges=edges)])
+            add_candidates(tx, bob.user_id, [replace(one, edges=edges)])
     with installation.database.pipeline() as tx:
         found = candidates_of(tx, bob.user_id)
         assert {one.name for one in found} == {*hostile, "Marta"}
@@ -293,7 +289,7 @@ def test_candidates_are_bounded(installation: Installation, bob: Claims) -> None
 def test_candidates_are_private(installation: Installation, bob: Claims) -> None:
     eve = Claims.of_user(create_user(installation.database, "eve")[0].user_id)
     with installation.database.pipeline() as tx:
-        remember(tx, bob.user_id, [candidate_of("Marta")])
+        add_candidates(tx, bob.user_id, [candidate_of("Marta")])
     counts = []
     for claims in (bob, eve, None):
         with installation.database.agent(claims) as tx:
@@ -317,7 +313,7 @@ def test_stated_alias_is_learned(installation: Installation, bob: Claims, tmp_pa
     (annabel,) = (node for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON)
     assert annabel.path == ("Family", "Annabel")
     assert annabel.aliases == ("Annie",)
-    answer = phase_one(installation.database, installation.embedder, installation.settings, bob, Question("And Annie?"))
+    answer = phase_one(installation.acting_for(bob), Question("And Annie?"))
     assert (answer.anchors[0]["node_path"], answer.anchors[0]["reason"]) == ("bob/Family/Annabel", "name")
     tell(installation, bob, tmp_path, {"third": [(who, text.replace("Annabel", "Annie")) for who, text in sister]}, 2)
     store(installation)

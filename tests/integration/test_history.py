@@ -54,7 +54,7 @@ def memory(remember: Remember) -> Memory:
 
 
 def ask(memory: Memory, question: Question) -> Answer:
-    return phase_one(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
+    return phase_one(memory.here.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def found(memory: Memory, question: Question) -> list[str]:

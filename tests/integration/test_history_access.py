@@ -95,7 +95,7 @@ def test_hidden_origin_and_successor_are_omitted(shelf: Shelf) -> None:
         assert text not in str([(delta.before, delta.after) for delta in (supersession, move)])
     assert owners.at(move.w - MICROSECOND)["node_path"].endswith("Work/Marketing")
     question = Question("campaign")
-    answer = phase_one(personas.here.database, personas.embedder, personas.here.settings, graph.personas, question)
+    answer = phase_one(personas.here.acting_for(graph.personas).using(embedder=personas.embedder), question)
     assert str(personas.record_id) not in {hit["record_id"] for hit in answer.hits}
 
 
@@ -118,6 +118,6 @@ def test_third_party_sees_no_history(shelf: Shelf) -> None:
         theirs.revise(Revision(title="mine"))
     question = Question("campaign", at=delta.w - MICROSECOND)
     for claims, word in ((shelf.graph.owners, "Zanzibar"), (theirs.claims, "It begins in May.")):
-        answer = phase_one(theirs.here.database, theirs.embedder, theirs.here.settings, claims, question)
+        answer = phase_one(theirs.here.acting_for(claims).using(embedder=theirs.embedder), question)
         assert any(word in hit["summary"] for hit in answer.hits)
     assert "Zanzibar" not in str(answer.hits)

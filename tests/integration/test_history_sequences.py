@@ -182,7 +182,7 @@ def test_concurrent_changes_lose_nothing(here: Installation, context: Context) -
 
     def searches() -> int:
         while not stop.is_set():
-            phase_one(here.database, story.context.embedder, here.settings, owner, Question("desk"))
+            phase_one(here.acting_for(owner).using(embedder=story.context.embedder), Question("desk"))
             assert memory.at()["record_id"] == str(memory.record_id)
         return 0
 

@@ -71,7 +71,7 @@ def test_killed_run_is_repeated_once(shared_installation: Installation, moment: 
     assert {edge["n"] for edge in edges} == {1}
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
         file_id = file_of_record(here.database, claims, row["record_id"])
-        assert open_file(here.database, here.objects, here.settings, claims, file_id)
+        assert open_file(here.acting_for(claims), file_id)
 
 
 def test_killed_run_keeps_lease_until_expiry(shared_installation: Installation) -> None:

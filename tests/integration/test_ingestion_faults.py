@@ -265,7 +265,7 @@ def test_cut_connection_at_commit_stores_once(
     assert (found["record_index"], found["metadata_records"], found["delta_log"], found["passages"]) == (2, 2, 2, 2)
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
         file_id = file_of_record(here.database, claims, row["record_id"])
-        assert open_file(here.database, here.objects, here.settings, claims, file_id).content
+        assert open_file(here.acting_for(claims), file_id).content
 
 
 class Overtaken(PlainModel):

@@ -45,7 +45,7 @@ def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
 def claim(file: StoredFile) -> None:
     """Lease the file as a worker that dies right after."""
     with file.here.database.pipeline() as tx:
-        assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 # The way round
@@ -265,9 +265,9 @@ def test_second_opener_waits_or_retries(file: StoredFile) -> None:
     compress(file)
     holder = uuid4()
     with file.here.database.pipeline() as tx:
-        manifest = transitions.claim(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
+        manifest = transitions.begin_rehydration(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
     assert manifest is not None
-    with pytest.raises(RehydratingError, match="ask again") as caught:
+    with pytest.raises(RehydratingError, match="try again") as caught:
         file.open()
     assert 0 < caught.value.retry_after_seconds < 10
     with pytest.raises(RehydratingError):
@@ -288,7 +288,7 @@ def test_lost_lease_changes_nothing(file: StoredFile) -> None:
     here, holder = file.here, uuid4()
     retrieval = CompressionCause.RETRIEVAL
     with here.database.pipeline() as tx:
-        transitions.claim(tx, here.settings, file.place, holder, retrieval)
+        transitions.begin_rehydration(tx, here.settings, file.place, holder, retrieval)
     lapse(file)
     file.open()
     with here.database.pipeline() as tx:
@@ -377,7 +377,7 @@ def test_revert_skips_leased_files(file: StoredFile) -> None:
     for each in (file, other):
         compress(each)
         with here.database.pipeline() as tx:
-            transitions.claim(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
     first, last = sorted((file, other), key=lambda each: each.file_id)
     with ThreadPoolExecutor(1) as pool, here.database.pipeline() as holder:
         transitions.lock(holder, last.place)
@@ -466,9 +466,7 @@ def test_foreign_files_are_absent(file: StoredFile) -> None:
 def test_message_read_keeps_file_dormant(file: StoredFile) -> None:
     compress(file)
     here = file.here
-    assert (
-        open_message(here.database, here.objects, here.settings, file.claims, file.file_id, 1).text == "#Notes Hello."
-    )
+    assert open_message(here.acting_for(file.claims), file.file_id, 1).text == "#Notes Hello."
     assert file.events == ["decompressed", "compressed"]
 
 

@@ -71,7 +71,7 @@ class Ran:
 def claim(file: StoredFile) -> None:
     """Lease the file as a worker that dies right after."""
     with file.here.database.pipeline() as tx:
-        transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
         lapsed = "tstzrange(now() - interval '1 hour', now())"
         tx.execute(f'UPDATE "{file.place.schema_name}".file_manifest SET lease = {lapsed}')
 

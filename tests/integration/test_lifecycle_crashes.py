@@ -51,7 +51,7 @@ def prepare(file: StoredFile, step: str) -> None:
     elif step == "stuck":
         with here.database.pipeline() as tx:
             short = here.settings.changed(rehydration_lease_seconds=0.001)
-            transitions.claim(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 @pytest.mark.parametrize(("step", "moment", "occurrence"), MOMENTS)

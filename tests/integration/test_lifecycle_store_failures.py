@@ -21,8 +21,8 @@ from tests.support.s3_servers import new_bucket, opened_bucket, rclone_server
 Way = Callable[[StoredFile, ObjectStore], object]
 
 WAYS: dict[str, Way] = {
-    "open": lambda f, objects: open_file(f.here.database, objects, f.here.settings, f.claims, f.file_id),
-    "message": lambda f, objects: open_message(f.here.database, objects, f.here.settings, f.claims, f.file_id, 1),
+    "open": lambda f, objects: open_file(f.here.acting_for(f.claims).using(objects=objects), f.file_id),
+    "message": lambda f, objects: open_message(f.here.acting_for(f.claims).using(objects=objects), f.file_id, 1),
     "audit": lambda f, objects: audit_objects(f.here.context.using(objects=objects)),
     "verify": lambda f, objects: verify(f.here.context.using(objects=objects), user_id=f.user.user_id, repair=True),
     "look": lambda f, objects: verify(

@@ -52,11 +52,11 @@ class Opened:
         return self.here.home / "objects" / self.key
 
     def whole(self) -> bytes:
-        return open_file(self.here.database, self.here.objects, self.here.settings, self.claims, self.file_id).content
+        return open_file(self.here.acting_for(self.claims), self.file_id).content
 
     def message(self, number: int) -> str:
         here = self.here
-        return open_message(here.database, here.objects, here.settings, self.claims, self.file_id, number).text
+        return open_message(here.acting_for(self.claims), self.file_id, number).text
 
 
 @pytest.fixture
@@ -188,8 +188,8 @@ def test_absent_equals_foreign(opened: Opened) -> None:
         (opened.claims, uuid4(), uuid4()),
     ):
         for ask in (
-            lambda c=claims, f=file_id: open_file(here.database, here.objects, here.settings, c, f),
-            lambda c=claims, f=file_id: open_message(here.database, here.objects, here.settings, c, f, 1),
+            lambda c=claims, f=file_id: open_file(here.acting_for(c), f),
+            lambda c=claims, f=file_id: open_message(here.acting_for(c), f, 1),
             lambda c=claims, r=record_id: file_of_record(here.database, c, r),
         ):
             with pytest.raises(NotFoundError) as caught:
@@ -208,4 +208,4 @@ def test_absent_message_is_not_found(opened: Opened, number: int) -> None:
 def test_other_roles_open_nothing(opened: Opened, role: str) -> None:
     claims = Claims("someone", role, opened.user.user_id)
     with pytest.raises(NotFoundError):
-        open_file(opened.here.database, opened.here.objects, opened.here.settings, claims, opened.file_id)
+        open_file(opened.here.acting_for(claims), opened.file_id)

@@ -123,7 +123,7 @@ def test_old_nodes_are_upgraded(shared_installation: Installation, installation:
     ingest(plain_context(shared_installation), user)
     question = Question("Who sails?")
     embedder = WordEmbedder()
-    before = phase_one(shared_installation.database, embedder, shared_installation.settings, claims, question)
+    before = phase_one(shared_installation.acting_for(claims).using(embedder=embedder), question)
     nodes = rows(
         shared_installation,
         "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s ORDER BY layer_depth",
@@ -136,7 +136,7 @@ def test_old_nodes_are_upgraded(shared_installation: Installation, installation:
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
     assert versions == [{"version": len(numbered("node"))}]
-    assert phase_one(installation.database, embedder, installation.settings, claims, question) == before
+    assert phase_one(installation.acting_for(claims).using(embedder=embedder), question) == before
     assert not verify(installation.context).findings
 
 
@@ -185,7 +185,7 @@ def test_erased_user_is_restored_after_cleanup(source: Source, installation: Ins
     with installation.database.owner() as tx:  # as a forgetting leaves it that was cut off
         done = tx.execute(journal, [source.file.key, receipt.erasure_id])
         assert done.rowcount == 1
-    with pytest.raises(ConflictError, match="still being forgotten"):
+    with pytest.raises(ConflictError, match="still being erased"):
         restore(installation, source.zipped, "exporter")
     with installation.database.owner() as tx:
         tx.execute(journal, [None, receipt.erasure_id])

@@ -59,7 +59,7 @@ class Shared:
 
     def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return phase_one(self.here.database, WordEmbedder(), self.here.settings, claims, question)
+        return phase_one(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims).hits}
@@ -106,17 +106,17 @@ def test_grantee_does_not_see_private_record(world: Shared) -> None:
     assert SECRET_WORD not in answer
     assert secret not in answer
     file_id = file_of_record(here.database, world.owner, world.private_id)
-    assert SECRET_WORD.encode() in open_file(here.database, here.objects, here.settings, world.owner, file_id).content
-    assert open_message(here.database, here.objects, here.settings, world.owner, file_id, 1).text
+    assert SECRET_WORD.encode() in open_file(here.acting_for(world.owner), file_id).content
+    assert open_message(here.acting_for(world.owner), file_id, 1).text
     for denied in (
         lambda: file_of_record(here.database, world.friend, world.private_id),
-        lambda: open_file(here.database, here.objects, here.settings, world.friend, file_id),
-        lambda: open_message(here.database, here.objects, here.settings, world.friend, file_id, 1),
+        lambda: open_file(here.acting_for(world.friend), file_id),
+        lambda: open_message(here.acting_for(world.friend), file_id, 1),
     ):
         with pytest.raises(NotFoundError):
             denied()
     shared_file = file_of_record(here.database, world.friend, world.shared_id)
-    assert open_message(here.database, here.objects, here.settings, world.friend, shared_file, 1).text
+    assert open_message(here.acting_for(world.friend), shared_file, 1).text
 
 
 def test_tables_and_counts_hide_private_records(world: Shared) -> None:

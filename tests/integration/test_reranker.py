@@ -136,7 +136,10 @@ class Memory:
     def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Answer:
         settings = self.here.settings.changed(reranker_top_n=most)
         question = Question("the boat", **more)
-        return search(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
+        return search(
+            self.here.acting_for(self.claims).using(embedder=WordEmbedder(), settings=settings, reranker=reranker),
+            question,
+        )
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,7 @@ def test_new_summary_keeps_history(graph: Graph, run: Callable[..., Resummarized
     np.testing.assert_allclose(row["embedding"].to_numpy(), embedded, atol=1e-6)
     assert (row["embedding_model"], row["embedding_pending"]) == ("words", False)
     question = Question("user zeppelin", explain=True)
-    answer = phase_one(graph.here.database, writing.embedder, graph.here.settings, graph.claims, question)
+    answer = phase_one(graph.here.acting_for(graph.claims).using(embedder=writing.embedder), question)
     assert answer.hits[0]["summary"] == now["summary"]
     asked = to_record_vector(writing.embedder.embed([question.query])[0])
     assert answer.hits[0]["explain"]["summary_dense"] == pytest.approx(float(asked @ embedded), abs=0.01)

@@ -147,10 +147,7 @@ def test_real_meeting_is_stored_and_found(
     (request,) = tick(instance, "event_boundary_sensor")
     assert run(instance, request).success
     answer = phase_one(
-        installation.database,
-        installation.embedder,
-        installation.settings,
-        claims,
+        installation.acting_for(claims),
         Question("How much should the remote control cost to make, and what is its selling price?"),
     )
     assert {hit["source"]["external_id"] for hit in answer.hits} == {"ES2002a"}

@@ -67,12 +67,12 @@ def store(installation: Installation) -> list[str]:
 
 
 def found(installation: Installation, claims: Claims, query: str) -> Any:
-    return phase_one(installation.database, installation.embedder, installation.settings, claims, Question(query))
+    return phase_one(installation.acting_for(claims), Question(query))
 
 
 def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
     file_id = file_of_record(installation.database, claims, record_id)
-    return open_file(installation.database, installation.objects, installation.settings, claims, file_id, **how)
+    return open_file(installation.acting_for(claims), file_id, **how)
 
 
 def staged(installation: Installation) -> list[str]:
@@ -98,7 +98,7 @@ def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims)
     text = opened(installation, bob, hit["record_id"], as_text=True)
     lines = [json.loads(line) for line in text.content.splitlines()]
     assert [line["external_id"] for line in lines] == ["file", "page-1", "page-2"]
-    page = open_message(installation.database, installation.objects, installation.settings, bob, file.file_id, 3)
+    page = open_message(installation.acting_for(bob), file.file_id, 3)
     assert page.text.strip() == "The ferry returns at dusk, if the captain is sober."
 
 
@@ -121,7 +121,7 @@ def test_originals_by_kind(installation: Installation, bob: Claims) -> None:
     for name, upload_id in ids.items():
         status = installation.uploads.status(bob, upload_id)
         assert status["state"] == "stored", status
-        file = open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"])
+        file = open_file(installation.acting_for(bob), status["file_id"])
         assert file.content == contents[name]
         assert (file.media_type, file.size_bytes) == (status["media_type"], len(contents[name]))
         kinds[name] = manifest(installation, status["file_id"])
@@ -236,10 +236,7 @@ def test_file_names(installation: Installation, bob: Claims, given: str, kept: s
     assert installation.uploads.status(bob, upload_id)["file_name"] == kept
     assert len(store(installation)) == 1
     status = installation.uploads.status(bob, upload_id)
-    assert (
-        open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"]).file_name
-        == kept
-    )
+    assert open_file(installation.acting_for(bob), status["file_id"]).file_name == kept
 
 
 def test_hostile_file_fails_alone(installation: Installation, bob: Claims) -> None:
@@ -356,10 +353,7 @@ def test_long_document_has_segments(settings: Settings, installation: Installati
     assert {segment["trigger_type"] for segment in segments} == {"event_boundary"}
     status = installation.uploads.status(bob, upload_id)
     assert status["state"] == "stored"
-    assert (
-        open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"]).content
-        == text
-    )
+    assert open_file(installation.acting_for(bob), status["file_id"]).content == text
 
 
 def test_large_upload_memory(installation: Installation, bob: Claims) -> None:
@@ -379,7 +373,7 @@ def test_large_upload_memory(installation: Installation, bob: Claims) -> None:
     stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert (stored - before) * 1_024 < size // 2
     status = installation.uploads.status(bob, upload_id)
-    file = open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"])
+    file = open_file(installation.acting_for(bob), status["file_id"])
     digest = hashlib.sha256()
     for chunk in file.chunks():
         digest.update(chunk)

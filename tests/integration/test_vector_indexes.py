@@ -43,7 +43,7 @@ def settings(shared_installation: Installation) -> Settings:
 def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Answer:
     embedder = SyntheticEmbedder(graph.questions)
     question = Question(graph.questions[number].text, limit=10, message_limit=10, **more)
-    return phase_one(here.database, embedder, settings, graph.claims, question)
+    return phase_one(here.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
 
 
 def found(answer: Answer) -> set[tuple[str, int]]:

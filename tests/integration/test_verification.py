@@ -212,7 +212,7 @@ def test_new_object_is_not_removed(file: StoredFile) -> None:
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 other.execute(statements("lifecycle")["lock_objects"], {"record_id": record_id})
     assert key in audit(here).orphans
-    with pytest.raises(AbsentObjectError, match="written again"), here.database.pipeline() as tx:
+    with pytest.raises(AbsentObjectError, match="writes it again"), here.database.pipeline() as tx:
         guard_objects(tx, here.objects, record_id, [key])
 
 

@@ -55,7 +55,7 @@ def main() -> None:
     if step == "compress":
         control.compress(context, file_id)
     elif step == "open":
-        open_file(database, objects, settings, claims, file_id)
+        open_file(context, file_id)
     elif step == "stuck":
         revert_stuck(database, user_id=user_id)
     else:

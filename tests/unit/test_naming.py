@@ -12,8 +12,8 @@ from neurigraph_pipelines.graph.naming import (
     MAX_IDENTIFIER_BYTES,
     MAX_NAME_LENGTH,
     display_name,
+    is_presentable,
     name_key,
-    presentable,
     schema_name,
     slug,
 )
@@ -69,12 +69,12 @@ def test_keys_are_bounded_and_stable(name: str) -> None:
     ],
 )
 def test_junk_is_no_name(name: str) -> None:
-    assert not presentable(name)
+    assert not is_presentable(name)
 
 
 @pytest.mark.parametrize("name", ["Dave", "O'Brien", "C#", "Zoë Müller-Lüdenscheidt", "小明", "Q3 2024 budget", "AT&T"])
 def test_valid_names(name: str) -> None:
-    assert presentable(name)
+    assert is_presentable(name)
 
 
 @pytest.mark.parametrize(

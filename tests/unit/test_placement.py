@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import ProviderError, TransientError
-from neurigraph_pipelines.graph.entities import grown
+from neurigraph_pipelines.graph.entities import with_filings
 from neurigraph_pipelines.ingestion.assign import assign_batch, file_segment
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
@@ -378,7 +378,7 @@ def remembered(
     candidates = [NodeCandidate(name, kind, (parent,), confidence) for confidence in confidences]
     nodes = outline("Business", "Hobbies")
     for candidate in candidates:
-        nodes = grown(nodes, [Filing((), 1, 1, candidates=(candidate,))])
+        nodes = with_filings(nodes, [Filing((), 1, 1, candidates=(candidate,))])
     return nodes
 
 
@@ -388,7 +388,7 @@ def test_repeated_doubts_become_a_node(doubt: float, segments: int) -> None:
     for number in range(1, segments + 1):
         filing = one(placed(topic("Business"), topic("Products", doubt)), nodes)
         assert bool(filing.new_nodes) == (number == segments)
-        nodes = grown(nodes, [filing])
+        nodes = with_filings(nodes, [filing])
     assert nodes.candidates == ()
     assert nodes.nodes[-1].path == ("Business", "Products")
 
@@ -459,7 +459,7 @@ def test_stated_name_is_learned_anywhere() -> None:
     for names in (("Dave", "Davy"), ("Davy", "Dave")):
         filing = one(replace(placed(topic("Hobbies")), aliases=(Alias(*names),)), KNOWN_DAVE)
         assert filing.aliases == (PlannedAlias(("Business", "Dave"), "Davy"),)
-        assert grown(KNOWN_DAVE, [filing]).nodes[1].aliases == ("Davy",)
+        assert with_filings(KNOWN_DAVE, [filing]).nodes[1].aliases == ("Davy",)
     assert one(replace(placed(topic("Hobbies")), aliases=(Alias("Eve", "Evie"),)), KNOWN_DAVE).aliases == ()
 
 
