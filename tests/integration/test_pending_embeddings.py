@@ -80,6 +80,12 @@ def make_due(installation: Installation) -> None:
         tx.execute("UPDATE neurigraph.pending_embeddings SET next_attempt_at = now()")
 
 
+def due(installation: Installation) -> int:
+    """Count the pending records whose next attempt is due."""
+    count: int = one(installation, "SELECT count(*) FROM neurigraph.pending_embeddings WHERE next_attempt_at <= now()")
+    return count
+
+
 def assert_healed(installation: Installation, user: User, count: int) -> None:
     """Every record has its vectors, and the centroids count each once."""
     rows = records_of(installation, user)
@@ -164,7 +170,7 @@ def test_unavailable_provider_is_retried_later(
     assert one(installation, "SELECT min(attempts) FROM neurigraph.pending_embeddings") == 1
     assert "503" in one(installation, "SELECT min(last_error) FROM neurigraph.pending_embeddings")
     provider.reset()
-    wait_until(lambda: healing.has_due(context), "the records are due again")
+    wait_until(lambda: due(installation) == 3, "the records are due again")
     assert healing.heal_pending(context).records == 3
     assert_healed(installation, user, 3)
 
@@ -289,8 +295,7 @@ def test_killed_process_is_repeated(
     left = pending(installation)
     assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count - left
 
-    due = "SELECT count(*) FROM neurigraph.pending_embeddings WHERE next_attempt_at <= now()"
-    wait_until(lambda: one(installation, due) == left, "the leases of the dead process have expired")
+    wait_until(lambda: due(installation) == left, "the leases of the dead process have expired")
     done = healing.heal_pending(context)
     assert done.records == left
     assert_healed(installation, user, count)
