@@ -111,7 +111,7 @@ def test_waiting_clients_block_nobody(client: httpx.Client, file: StoredFile) ->
     claim(file)
     with ThreadPoolExecutor(CLIENTS - 1) as clients:
         waiting = [clients.submit(client.post, f"/files/{file.file_id}/open?wait=30") for _ in range(CLIENTS - 1)]
-        time.sleep(1)  # more than the server has threads are waiting by now
+        time.sleep(1)  # until more calls wait than the server has threads, which shows nowhere
         assert client.get(f"/files/{file.file_id}").json()["state"] == "rehydrating"
         assert not any(each.done() for each in waiting)
         with file.here.database.pipeline() as tx:

@@ -163,7 +163,7 @@ def test_liveness_with_busy_threads(here: Installation) -> None:
         with here.database.owner() as tx, ThreadPoolExecutor(60) as callers:
             tx.execute("LOCK TABLE neurigraph.graph_index")
             calls = [callers.submit(client.get, "/v1/tree", headers=bob) for _ in range(60)]
-            time.sleep(0.5)
+            time.sleep(0.5)  # until all calls have arrived: those beyond the threads show nowhere
             assert client.get("/healthz").status_code == 200
             assert not any(call.done() for call in calls), "it waited for a thread"
             tx.rollback()
@@ -264,7 +264,7 @@ def test_client_that_reads_nothing_is_closed(here: Installation) -> None:
         size = len(client.get("/openapi.json").content)
         with connected(client) as connection:
             connection.sendall(head_of("/openapi.json", method="GET") * requests)
-            time.sleep(4 * PATIENCE)
+            time.sleep(4 * PATIENCE)  # reads nothing for longer than the server waits
             assert len(read_all(connection)) < size * requests
 
 

@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _reset(self, *, abruptly: bool = True) -> None:
         self.close_connection = True
         if abruptly:
-            time.sleep(0.05)  # what was written goes out first
+            time.sleep(0.05)  # until the written bytes have been sent
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         else:
             self.connection.shutdown(socket.SHUT_WR)
