@@ -192,7 +192,7 @@ def test_what_fails_in_the_background_is_logged_and_keeps_nothing_up(
     noted.database.wait_for_background()
     assert notes(noted) == [1]
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    failed = "what was to be done in the background failed"
+    failed = "a background statement failed"
     assert told == [f"{failed} (InvalidTextRepresentation)", f"{failed} (DataError)", f"{failed} (NodeGoneError)"]
     assert "hunter2" not in caplog.text
 

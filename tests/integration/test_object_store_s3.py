@@ -179,7 +179,7 @@ def test_what_is_damaged_on_the_way_is_sent_again_or_removed(broken: Broken, rcl
         broken.store.put("a", [CONTENT])
         assert broken.read("a") == CONTENT
     else:
-        with pytest.raises(TransientError, match="did not arrive as it was sent"):
+        with pytest.raises(TransientError, match="arrived damaged"):
             broken.store.put("a", [CONTENT])
         assert not broken.store.exists("a")
 
@@ -390,7 +390,7 @@ def test_a_bucket_that_is_not_there_is_not_an_empty_one(broken: Broken) -> None:
     with opened_bucket(broken.proxy.address, "s3://nobody-made-this") as absent:
         (told,) = refusals(absent)
     assert "NoSuchBucket" in told
-    assert told.endswith("make the bucket, or correct its name.")
+    assert told.endswith("create the bucket, or correct its name.")
 
 
 def test_a_wrong_secret_is_refused(rclone: str) -> None:

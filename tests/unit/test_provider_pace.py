@@ -47,7 +47,7 @@ def test_an_answer_that_used_up_the_limit_holds_the_next_request_back() -> None:
     pace.heed(200, {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "50s", "retry-after": "50"})
     pace.take_turn(1, patience=0.0)
     pace.heed(200, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "50s"})
-    with pytest.raises(TransientError, match="Service asked to be left alone for 50 s") as caught:
+    with pytest.raises(TransientError, match="Service asked for a pause of 50 s") as caught:
         pace.take_turn(1, patience=10.0)
     assert caught.value.retry_after == pytest.approx(50.0, abs=1)
 
