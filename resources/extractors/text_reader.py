@@ -1,4 +1,4 @@
-"""Plain text, Markdown and code: as they are, some lines at a time."""
+"""Plain text, Markdown and code: groups of lines, unchanged."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from resources.extractors.grouping import grouped
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Groups of lines, with their numbers."""
+    """Yield groups of lines, with their numbers."""
     return grouped((line.rstrip("\r\n") for line in opened(stream, facts)), "lines")

@@ -48,7 +48,7 @@ def test_a_pdf_becomes_its_pages(extractor: SubprocessExtractor) -> None:
 def test_a_pdf_without_text_says_so(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([pdf_of("")], "pdf")
     assert found.parts == ()
-    assert found.unread == "its pages hold no text, as scanned ones do"
+    assert found.unread == "its pages contain no text, such as scanned pages"
 
 
 @pytest.mark.parametrize(("password", "reason"), [("secret", "it is protected by a password"), ("", None)])
@@ -115,7 +115,7 @@ def test_a_line_without_end_is_cut(extractor: SubprocessExtractor) -> None:
 def test_an_image_tells_its_size(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([png_of(1_024, 768)], "media")
     assert found.facts == {"size": "1,024 × 768 pixels"}
-    assert found.unread == "nothing here can read text out of it"
+    assert found.unread == "no reader can extract text from it"
 
 
 def test_a_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
@@ -133,7 +133,7 @@ def test_a_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
     ],
 )
 def test_a_damaged_file_says_so(extractor: SubprocessExtractor, reader: str, content: bytes) -> None:
-    with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: it is damaged or not what it seems \("):
+    with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: it is damaged or of another type \("):
         extractor.extract([content], reader)
 
 
