@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import BinaryIO, TextIO
 
-from resources.extractors.decoding import opened
+from resources.extractors.decoding import open_text
 from resources.extractors.grouping import grouped
 
 _SAMPLE_CHARACTERS = 16_384
@@ -17,7 +17,7 @@ _WIDEST_FIELD = 1_000_000
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield groups of rows, numbered from 1 after the heading."""
     csv.field_size_limit(_WIDEST_FIELD)
-    text = opened(stream, facts)
+    text = open_text(stream, facts)
     return grouped(_rows(text, facts), "rows")
 
 

@@ -17,7 +17,7 @@ _MARKS = (
 _READ_BYTES = 1 << 20
 
 
-def opened(stream: BinaryIO, facts: dict[str, str]) -> TextIO:
+def open_text(stream: BinaryIO, facts: dict[str, str]) -> TextIO:
     """Open a seekable byte stream as text: by its byte order mark, as UTF-8, else as Windows-1252."""
     encoding = encoding_of(stream)
     if encoding == "cp1252":

@@ -45,7 +45,7 @@ class Pace:
         self._next_turn = 0.0
         self._paused_until = 0.0
 
-    def take_turn(self, tokens: int, patience: float) -> None:
+    def wait_for_turn(self, tokens: int, patience: float) -> None:
         """Wait until a request of about ``tokens`` tokens may be sent.
 
         Raises:
@@ -61,16 +61,16 @@ class Pace:
                 raise TransientError(f"{self._service} asked for a pause of {asked:.0f} s.", retry_after=asked)
             time.sleep(wait)
 
-    def heed(self, status: int, headers: Mapping[str, str]) -> None:
+    def apply_response(self, status: int, headers: Mapping[str, str]) -> None:
         """Pause for as long as an answer asks."""
-        seconds = asked_wait(headers) if status >= 400 else _until_renewed(headers)
+        seconds = requested_wait(headers) if status >= 400 else _until_renewed(headers)
         if seconds:
             until = time.monotonic() + min(seconds, LONGEST_PAUSE_SECONDS)
             with self._lock:
                 self._paused_until = max(self._paused_until, until)
 
 
-def asked_wait(headers: Mapping[str, str]) -> float | None:
+def requested_wait(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that an error response asks to wait; None if it does not say.
 
     Uses ``retry-after-ms``, then Retry-After as seconds or as a date (RFC 9110, 10.2.3), then OpenAI's exhausted limit

@@ -14,7 +14,7 @@ from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
 from neurigraph_pipelines.errors import ProviderError, TransientError
-from resources.providers.pace import Pace, asked_wait
+from resources.providers.pace import Pace, requested_wait
 
 if TYPE_CHECKING:
     from httpx import Response
@@ -104,7 +104,7 @@ class ProviderClient:
             nonlocal queued
             started = time.monotonic()
             with self._slots:
-                self._pace.take_turn(tokens, self._longest)
+                self._pace.wait_for_turn(tokens, self._longest)
                 queued += time.monotonic() - started
                 return self._attempt(ask)
 
@@ -176,13 +176,13 @@ class ProviderClient:
                     base_url=self._base_url,
                     timeout=self._timeout,
                     max_retries=0,
-                    http_client=DefaultHttpxClient(event_hooks={"response": [self._heed]}),
+                    http_client=DefaultHttpxClient(event_hooks={"response": [self._apply_response]}),
                 )
             return self._client
 
-    def _heed(self, response: Response) -> None:
+    def _apply_response(self, response: Response) -> None:
         """Adapt the pace to what a response says about limits."""
-        self._pace.heed(response.status_code, response.headers)
+        self._pace.apply_response(response.status_code, response.headers)
 
     def _tried_enough(self, state: RetryCallState) -> bool:
         """Whether the attempt that just failed was the last one allowed."""
@@ -211,7 +211,7 @@ class ProviderClient:
         if status in _RETRIED_STATUS or status >= 500:
             return TransientError(
                 f"{self.service} answered with status {status}: {detail}",
-                retry_after=asked_wait(error.response.headers),
+                retry_after=requested_wait(error.response.headers),
             )
         return ProviderError(f"{self.service} rejected the request ({status}): {detail}")
 
