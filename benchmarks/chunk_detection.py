@@ -64,7 +64,7 @@ def run(bench: Bench) -> Section:
     ticks = 2 if bench.quick else TICKS
     with bench.installation() as installation:
         # One connection, so that it can be asked to flush its statistics.
-        settings = installation.settings.model_copy(update={"database_pool_size": 1})
+        settings = installation.settings.changed(database_pool_size=1)
         user_id = create_user(installation.database, "chunks")[0].user_id
         name = psycopg.conninfo.conninfo_to_dict(installation.administrator_url)["dbname"]
         observer = psycopg.conninfo.make_conninfo(installation.administrator_url, dbname="postgres")

@@ -97,7 +97,7 @@ class _Pipeline:
 
     def claim(self, user: User, size: int) -> tuple[triggers.Batch, Context]:
         """Claim what was taken in as one batch."""
-        settings = self._settings.model_copy(update={"batch_max_segments": size})
+        settings = self._settings.changed(batch_max_segments=size)
         context = self.context.using(settings=settings)
         detect_conversation_ends(context)
         claimed = triggers.lease_due(context, "benchmark", user.user_id)

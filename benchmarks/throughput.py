@@ -134,7 +134,7 @@ def run(bench: Bench) -> Section:
 
 def take_in(installation: Installation, slug: str, size: int) -> UUID:
     """Put conversations into the inbox of a new user, and claim them as one batch."""
-    database, settings = installation.database, installation.settings.model_copy(update={"batch_max_segments": size})
+    database, settings = installation.database, installation.settings.changed(batch_max_segments=size)
     user, _ = create_user(database, slug)
     context = installation.context.using(settings=settings)
     inbox = Inbox(context)

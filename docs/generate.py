@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from neurigraph_pipelines.api.app import create_app
 from neurigraph_pipelines.cli import entry
-from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.settings import Settings, list_settings
 from neurigraph_pipelines.wiring import Installation
 
 DOCS = Path(__file__).resolve().parent
@@ -38,10 +38,10 @@ def settings_page() -> str:
         "| variable | default | what it is for |",
         "| --- | --- | --- |",
     ]
-    prefix = Settings.model_config.get("env_prefix", "")
-    for name, field in Settings.model_fields.items():
-        variable = field.validation_alias if isinstance(field.validation_alias, str) else f"{prefix}{name}".upper()
-        lines.append(f"| `{variable}` | {_default(field)} | {_cell(field.description or '')} |")
+    lines += [
+        f"| `{setting.variable}` | {_default(setting.field)} | {_cell(setting.field.description or '')} |"
+        for setting in list_settings()
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,95 +1,94 @@
-"""Every error that Neurigraph raises on purpose.
+"""The errors that Neurigraph raises.
 
-Faces map these to exit codes and HTTP statuses; nothing here knows about either. A message is one sentence for a
-person, with the remedy where there is one. Errors that merely wrap a library's own belong to the adapter that
-raises them, as a subclass of one of these.
+Faces map them to exit codes and HTTP statuses. A message is one sentence for a person and names the remedy if there is
+one. An adapter that wraps an error of a library defines a subclass of one of these.
 """
 
 from __future__ import annotations
 
 
 class NeurigraphError(Exception):
-    """Base of all intended errors."""
+    """Base class of all errors that Neurigraph raises."""
 
 
 class ConfigurationError(NeurigraphError):
-    """A setting is missing, contradictory or points at something unusable."""
+    """A setting is missing, contradictory or unusable."""
 
 
 class InvalidInputError(NeurigraphError):
-    """What was handed in cannot be accepted; nothing was stored."""
+    """The input is not acceptable; nothing was stored."""
 
 
 class UnreadableFileError(InvalidInputError):
-    """A file is damaged, or reading it takes more than it may; no other file is affected."""
+    """A file is damaged, or reading it exceeds a limit; no other file is affected."""
 
 
 class NotFoundError(NeurigraphError):
-    """Absent, or not visible to whoever asks: the two are never told apart."""
+    """Absent, or not visible to the caller; no message distinguishes the two."""
 
     def __init__(self, what: str = "not found") -> None:
         super().__init__(what)
 
 
 class UnauthenticatedError(NeurigraphError):
-    """No valid key or token came with the request."""
+    """The request has no valid key or token."""
 
 
 class ForbiddenError(NeurigraphError):
-    """The caller is known and may not do this kind of thing at all."""
+    """The caller is known and has no right to this operation."""
 
 
 class ConflictError(NeurigraphError):
-    """The request contradicts what is stored, such as a slug that is taken."""
+    """The request contradicts the stored state, such as a slug that is taken."""
 
 
 class TransientError(NeurigraphError):
-    """A fault of a network or provider that may pass; worth another attempt."""
+    """A fault of a network or provider that may pass: a retry may succeed."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
-        """Remember how long the other side asked to be left alone.
+        """Make the error.
 
         Args:
             message: One sentence for a person.
-            retry_after: Seconds the provider asked for, when it said so.
+            retry_after: Seconds to wait that the provider requested, if it did.
         """
         super().__init__(message)
         self.retry_after = retry_after
 
 
 class NodeGoneError(NotFoundError, TransientError):
-    """A node was dropped after it was looked up: another look finds what took its place, or nothing."""
+    """A node was dropped after it was looked up; a retry finds its successor, or nothing."""
 
 
 class RehydratingError(NeurigraphError):
-    """A file is being decompressed by somebody else: not a fault, only not yet."""
+    """Another worker is decompressing the file: not a fault, retry later."""
 
     def __init__(self, message: str, *, retry_after_seconds: float) -> None:
-        """Remember when it is worth asking again.
+        """Make the error.
 
         Args:
             message: One sentence for a person.
-            retry_after_seconds: Roughly how long the rehydration will still take.
+            retry_after_seconds: Estimated seconds until the rehydration is done.
         """
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
 
 
 class ProviderError(NeurigraphError):
-    """A model provider answered with something final: a refusal, bad credentials, an unusable answer."""
+    """A permanent error of a model provider: a refusal, bad credentials or an unusable answer."""
 
 
 class StorageError(NeurigraphError):
-    """The object store refused, or has no room; as its subclasses, what is wrong with one object instead."""
+    """The object store refused or is full; subclasses concern a single object."""
 
 
 class LostObjectError(StorageError):
-    """What an object should hold cannot be read, and asking again does not help: the object is at fault."""
+    """The content of an object cannot be read, and a retry does not help."""
 
 
 class AbsentObjectError(LostObjectError):
-    """There is no object of that key."""
+    """No object has this key."""
 
 
 class DamagedObjectError(LostObjectError):
-    """An object ends too early, or is not what was written."""
+    """An object is too short, or differs from what was written."""

@@ -1,7 +1,7 @@
-"""What the domain asks of the outside world, as protocols.
+"""Protocols of the adapters: the database, models, object stores and other parts of the outside world.
 
-Adapters in ``resources`` implement these; the domain imports nothing of theirs. A method that reaches a network
-raises ``TransientError`` when another attempt may help and ``ProviderError`` or ``StorageError`` when it will not.
+Adapters in ``resources`` implement them; the domain does not import ``resources``. A method that uses a network raises
+``TransientError`` if a retry may succeed, and otherwise ``ProviderError`` or ``StorageError``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from neurigraph_pipelines.model import (
     Summary,
 )
 
-if TYPE_CHECKING:  # commands that embed nothing must not wait for it
+if TYPE_CHECKING:  # slow to load, and not needed by commands that embed nothing
     import numpy as np
     from numpy.typing import NDArray
 
@@ -38,22 +38,22 @@ Transaction = Connection[dict[str, Any]]
 
 
 class Database(Protocol):
-    """Transactions in the three roles of the database; each commits on success and rolls back on error."""
+    """Transactions in the three roles of the database. Each commits on success and rolls back on error."""
 
     def owner(self) -> AbstractContextManager[Transaction]:
-        """A transaction as ``neurigraph_owner``: users, provisioning and erasure."""
+        """Open a transaction as ``neurigraph_owner``, for users, provisioning and erasure."""
         ...
 
     def pipeline(self) -> AbstractContextManager[Transaction]:
-        """A transaction as ``neurigraph_pipeline``: the jobs, over all users."""
+        """Open a transaction as ``neurigraph_pipeline``, for jobs over all users."""
         ...
 
     def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
-        """A connection as ``neurigraph_owner`` on which every statement commits by itself, for work that takes long."""
+        """Open an autocommit connection as ``neurigraph_owner``, for long work."""
         ...
 
     def agent(self, claims: Claims | None) -> AbstractContextManager[Transaction]:
-        """A transaction as ``neurigraph_agent`` with signed claims; without claims nothing is visible."""
+        """Open a transaction as ``neurigraph_agent`` with signed claims; without claims nothing is visible."""
         ...
 
     def ask(
@@ -64,10 +64,10 @@ class Database(Protocol):
         *,
         binary: bool = False,
     ) -> list[dict[str, Any]]:
-        """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server.
+        """Run one statement in a transaction of ``agent``, in a single round trip, and return its rows.
 
         Args:
-            binary: Send the rows as the server holds them: far less work where there are many bytes.
+            binary: Whether rows are sent in binary format, which is much cheaper for large values.
         """
         ...
 
@@ -79,36 +79,37 @@ class Database(Protocol):
         *,
         binary: bool = False,
     ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
-        """The same, and while the server works on it, so may the caller: calling what is given waits for the rows.
+        """Run one statement as ``ask`` does, and let the caller work meanwhile.
 
-        It holds a connection: nothing that waits for anybody else belongs inside.
+        The context manager gives a function that waits for the rows. It holds a connection: do not wait for anything
+        else inside.
         """
         ...
 
     def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> bool:
-        """Have a statement of ``ask`` run in the background, after those that were handed over before.
+        """Run a statement of ``ask`` in the background, after those given before.
 
-        Nobody waits for its rows, and what keeps it from its work is logged.
+        Its rows are dropped and its errors are logged.
 
         Returns:
-            Whether it was taken: not where too many are waiting.
+            Whether it was accepted; False if too many statements are waiting.
         """
         ...
 
     def wait_for_background(self) -> None:
-        """Wait until all that was handed over for ``later`` is done."""
+        """Wait until all statements of ``later`` are done."""
         ...
 
 
 class TokenVerifier(Protocol):
-    """Tells genuine tokens of those whom the installation trusts from all others."""
+    """Verifies tokens of the issuer that the installation trusts."""
 
     def verify(self, token: str) -> Mapping[str, Any]:
-        """The claims of a genuine token that is in force and meant for us.
+        """Return the claims of a genuine, valid token for this installation.
 
         Raises:
-            UnauthenticatedError: It is anything else.
-            TransientError: What it is checked with could not be fetched.
+            UnauthenticatedError: The token is anything else.
+            TransientError: The issuer's keys could not be fetched.
         """
         ...
 
@@ -118,16 +119,16 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """What counts, such as ``tiktoken:o200k_base`` or ``estimate``; shown in the UI."""
+        """Name of the counter, such as ``tiktoken:o200k_base`` or ``estimate``; shown in the UI."""
         ...
 
     @property
     def exact(self) -> bool:
-        """False when an estimate stands in for the real encoding."""
+        """Whether counts are exact; False for an estimate."""
         ...
 
     def count(self, text: str) -> int:
-        """Number of tokens in ``text``; 0 for the empty string."""
+        """Return the number of tokens in ``text``; 0 for the empty string."""
         ...
 
 
@@ -136,7 +137,7 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Stored beside every vector, such as ``text-embedding-3-small`` or ``minilm-l6-v2``."""
+        """Name stored beside every vector, such as ``text-embedding-3-small`` or ``minilm-l6-v2``."""
         ...
 
     @property
@@ -146,17 +147,17 @@ class Embedder(Protocol):
 
     @property
     def prefix_trained(self) -> bool:
-        """True when a normalised prefix of a vector is itself a good embedding (Matryoshka training)."""
+        """Whether a normalised prefix of a vector is itself a good embedding (Matryoshka training)."""
         ...
 
     @property
     def is_remote(self) -> bool:
-        """True when embedding waits for a network: nothing that others need is held meanwhile."""
+        """Whether embedding waits for a network; callers then hold no connection or lock."""
         ...
 
     @property
     def max_tokens(self) -> int:
-        """Longest text in tokens that is embedded without being cut."""
+        """Longest text, in tokens, that is embedded whole."""
         ...
 
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
@@ -166,66 +167,66 @@ class Embedder(Protocol):
             ``(len(texts), dimensions)`` float32, rows of unit length. An empty text gives a valid unit vector.
 
         Raises:
-            TransientError: The provider could not be reached, or asked to wait, after bounded retries.
-            ProviderError: The provider refused for good.
+            TransientError: The provider was unreachable or asked to wait, after bounded retries.
+            ProviderError: The provider refused permanently.
         """
         ...
 
 
 class LanguageModel(Protocol):
-    """Files, summarises and describes segments."""
+    """Files segments, summarises them, extracts keywords, and answers questions."""
 
     @property
     def name(self) -> str:
-        """Shown in the UI and stored as author, such as ``openai:gpt-4.1-mini`` or ``offline``."""
+        """Name shown in the UI and stored as author, such as ``openai:gpt-4.1-mini`` or ``offline``."""
         ...
 
     @property
     def concurrency(self) -> int:
-        """How many calls may run at once; 1 lets every ``place`` see what the one before it decided."""
+        """How many calls may run at once; with 1, each ``place`` sees the decisions of the calls before it."""
         ...
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
-        """Say which node or nodes a segment belongs to. Never empty; ranges lie within the segment."""
+        """Return where a segment belongs: at least one placement, with ranges within the segment."""
         ...
 
     def summarize(self, segment: Segment, words: int) -> Summary:
-        """An information-dense index of the content in about ``words`` words, and a short title."""
+        """Return a dense summary of the content in about ``words`` words, and a short title."""
         ...
 
     def extract_keywords(self, segment: Segment) -> Keywords:
-        """Entities, topics, resolved dates and relationships."""
+        """Return entities, topics, resolved dates and relationships."""
         ...
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
-        """Answer a question from what was said, and from nothing else.
+        """Answer a question from the evidence only.
 
         Args:
-            question: In the words of whoever asks.
-            asked_at: Relative times of the question count from here.
-            evidence: Best first, numbered from 1 in the answer. It is data: nothing in it is an instruction.
+            question: The question in the caller's words.
+            asked_at: The moment that relative times of the question refer to.
+            evidence: Messages, best first, numbered from 1 in the answer. It is data: nothing in it is an instruction.
 
         Returns:
-            Statements in the order in which they read well, each naming the evidence that it rests on. None when
-            the evidence does not answer the question.
+            Statements in reading order, each with the numbers of its evidence; an empty list if the evidence does not
+            answer the question.
         """
         ...
 
 
 class Reranker(Protocol):
-    """Judges how well texts answer a question, by reading both together."""
+    """Scores how well texts answer a question, by reading both together."""
 
     @property
     def name(self) -> str:
-        """Shown beside results, such as ``Cohere:rerank-v3.5``."""
+        """Name shown beside results, such as ``Cohere:rerank-v3.5``."""
         ...
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """One score for each text, higher for a better answer; comparable within one call.
+        """Return one score for each text, higher for a better answer, and comparable within one call.
 
         Raises:
             TransientError: The provider could not be reached, or asked to wait, after bounded retries.
-            ProviderError: The provider refused for good, or its answers were unusable.
+            ProviderError: The provider refused permanently, or its answers were unusable.
         """
         ...
 
@@ -233,86 +234,85 @@ class Reranker(Protocol):
 class ObjectStore(Protocol):
     """Bytes under keys; keys use ``/`` and mirror the graph.
 
-    ``AbsentObjectError`` and ``DamagedObjectError`` speak of an object and are raised where it is said; every other
-    ``StorageError`` is a refusal of the store, such as for want of rights or room, and says nothing of any object.
+    ``AbsentObjectError`` and ``DamagedObjectError`` concern one object and are raised where documented. Any other
+    ``StorageError`` is a refusal of the store, such as missing rights or space, and concerns no single object.
     """
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
-        """Write an object atomically (all or nothing, durable on return), replacing one of that key."""
+        """Write an object atomically (all or nothing, durable on return), replacing an object with that key."""
         ...
 
     def get(self, key: str) -> Iterator[bytes]:
-        """Stream an object. Raises AbsentObjectError at once when it is absent."""
+        """Stream an object. Raises AbsentObjectError at once if it is absent."""
         ...
 
     def get_range(self, key: str, offset: int, length: int) -> bytes:
-        """Exactly ``length`` bytes from ``offset``.
+        """Return exactly ``length`` bytes from ``offset``.
 
         Raises:
             AbsentObjectError: There is no such object.
-            DamagedObjectError: It ends before.
+            DamagedObjectError: The object ends before.
         """
         ...
 
     def exists(self, key: str) -> bool:
-        """Whether the object is there."""
+        """Return whether the object exists."""
         ...
 
     def modified_at(self, key: str) -> datetime:
-        """When the object was last written, by the store's own clock. Raises AbsentObjectError when it is not there."""
+        """Return when the object was last written, by the store's clock. Raises AbsentObjectError if it is absent."""
         ...
 
     def move_to_cold(self, key: str) -> None:
-        """Put an object where keeping it is cheapest, for good; one that is there already stays.
+        """Move an object to the cheapest storage class for good; nothing happens if it is there already.
 
-        Its bytes and its key do not change, and it can still be read at once. Raises AbsentObjectError when it is not
-        there.
+        Its bytes and key do not change, and it can still be read at once. Raises AbsentObjectError if it is absent.
         """
         ...
 
     def delete(self, key: str) -> None:
-        """Remove an object; removing an absent one is no error."""
+        """Remove an object; an absent one is no error."""
         ...
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with ``prefix``, in order."""
+        """Return all keys that begin with ``prefix``, in order."""
         ...
 
 
 class Redactor(Protocol):
-    """Takes out of texts what nobody should keep."""
+    """Removes personal data and secrets from texts."""
 
     def redact(self, text: str) -> tuple[str, Counter[str]]:
-        """The text with a word in the place of what was found, and how much of each kind was.
+        """Return the text with a word in place of each finding, and the number of findings by kind.
 
-        What is left holds nothing that would be found again.
+        Redacting the result again finds nothing.
         """
         ...
 
 
 class TextExtractor(Protocol):
-    """Reads the text out of files that strangers made."""
+    """Reads the text of untrusted files."""
 
     def extract(self, content: Iterable[bytes], reader: str) -> Extraction:
-        """Read a file, without any harm it may do.
+        """Read a file in isolation.
 
         Args:
             content: Its bytes.
             reader: One of ``media_types.Reader``, or ``media`` for a file without text.
 
         Raises:
-            UnreadableFileError: It is damaged, or takes more time, memory or room than it may.
+            UnreadableFileError: The file is damaged, or exceeds the limits of time, memory or space.
         """
         ...
 
 
 class DropPlace(Protocol):
-    """Where people leave files to be taken in: ``<place>/<user slug>/<file>``. Nothing in it is ever changed."""
+    """A place where users drop files: ``<place>/<user slug>/<file>``. Files in it are never changed."""
 
     def files(self) -> Iterator[DroppedFile]:
-        """What lies there, whole. Raises TransientError or StorageError when that cannot be told."""
+        """Return the complete files. Raises TransientError or StorageError if the place cannot be listed."""
         ...
 
     def read(self, file: DroppedFile) -> Iterator[bytes]:
-        """Stream a file. Raises StorageError when it is gone."""
+        """Stream a file. Raises StorageError if it is gone."""
         ...

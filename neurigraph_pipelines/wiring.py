@@ -1,7 +1,7 @@
-"""Puts an installation together: settings in, adapters out.
+"""An installation: the adapters that the settings choose.
 
-The only module of the package that imports ``resources``. It chooses and connects; it holds no rules. Everything is
-made on first use, so a command that only searches loads no language model.
+The only module of the package that imports ``resources``. It chooses and connects adapters and holds no rules. Each
+adapter is made on first use, so a command that only searches loads no language model.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _EMBEDDED_DATABASE = "neurigraph"
 
 
 class Installation:
-    """One installation: its server, its folders and its models. Close it, or use it as a context manager."""
+    """One installation: its server, folders and models. Close it, or use it as a context manager."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
@@ -69,14 +69,14 @@ class Installation:
         self.close()
 
     def close(self) -> None:
-        """Close connections, and leave the embedded server to whoever else uses it, or stop it."""
+        """Close connections, and stop the embedded server if no other process uses it."""
         self._open.close()
         for made in ("server", "administrator_url", "database", "objects", "drop_place", "uploads"):
             self.__dict__.pop(made, None)
 
     @cached_property
     def secret(self) -> Secret:
-        """From the settings, or from a file in the home folder that is made on first use."""
+        """The secret from the settings, or from a file in the home folder that is made on first use."""
         if self.settings.secret is not None:
             value = self.settings.secret.get_secret_value()
             if len(value) < _MINIMUM_SECRET_LENGTH:
@@ -85,11 +85,11 @@ class Installation:
                     "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` to make one"
                 )
             return Secret(value)
-        return Secret(_kept_secret(self.home / _SECRET_FILE))
+        return Secret(_secret_of_file(self.home / _SECRET_FILE))
 
     @cached_property
     def home(self) -> Path:
-        """The home folder, made if need be, for its owner only."""
+        """The home folder, made if absent and accessible to its owner only."""
         home = self.settings.home.expanduser().absolute()
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -101,16 +101,16 @@ class Installation:
 
     @cached_property
     def server(self) -> ServerLease | None:
-        """The embedded server, started if need be; None when the settings name another."""
-        if self.settings.database_url is not None:
+        """The embedded server, started if necessary; None if the settings name another server."""
+        if self.settings.database.url is not None:
             return None
         return self._open.enter_context(EmbeddedPostgres(self.home).lease())
 
     @cached_property
     def administrator_url(self) -> str:
-        """Connection string of whoever may create roles; for ``migrate`` only."""
-        if self.settings.database_url is not None:
-            url = self.settings.database_url.get_secret_value()
+        """Connection string of a role that may create roles; for ``migrate`` only."""
+        if self.settings.database.url is not None:
+            url = self.settings.database.url.get_secret_value()
             try:
                 conninfo_to_dict(url)
             except ProgrammingError as error:
@@ -123,20 +123,20 @@ class Installation:
 
     @cached_property
     def database(self) -> PostgresDatabase:
-        """Transactions in the roles of the database."""
+        """The database, with transactions in each of its roles."""
         database = PostgresDatabase(
             self.administrator_url,
             self.secret,
-            pool_size=self.settings.database_pool_size,
-            statement_timeout=self.settings.statement_timeout_seconds,
-            pool_wait=self.settings.database_wait_seconds,
+            pool_size=self.settings.database.pool_size,
+            statement_timeout=self.settings.database.statement_timeout_seconds,
+            pool_wait=self.settings.database.wait_seconds,
         )
         self._open.callback(database.close)
         return database
 
     @property
     def dagster_url(self) -> str:
-        """Where Dagster keeps its own storage: the same database, a role and a schema of its own."""
+        """Connection string of Dagster's storage: the same database, with a role and a schema of its own."""
         url = url_for_role(self.administrator_url, "neurigraph_dagster", self.secret)
         return _as_sqlalchemy_url(url)
 
@@ -146,35 +146,34 @@ class Installation:
 
     @cached_property
     def token_verifier(self) -> TokenVerifier | None:
-        """Checks tokens that others signed; None where the settings trust nobody's."""
-        settings = self.settings
-        if settings.jwt_audience is None or settings.jwt_issuer is None:
+        """The verifier of JSON Web Tokens; None if the settings name no issuer."""
+        jwt = self.settings.jwt
+        if jwt.audience is None or jwt.issuer is None:
             return None
         from resources.json_web_tokens import JsonWebTokens, KeySet
 
         return JsonWebTokens(
-            settings.jwt_audience,
-            settings.jwt_issuer,
-            secret=settings.jwt_secret.get_secret_value() if settings.jwt_secret is not None else None,
-            keys=KeySet(settings.jwt_jwks_url, settings.jwt_jwks_seconds) if settings.jwt_jwks_url else None,
-            leeway_seconds=settings.jwt_leeway_seconds,
-            most_seconds=settings.jwt_most_seconds,
+            jwt.audience,
+            jwt.issuer,
+            secret=jwt.secret.get_secret_value() if jwt.secret is not None else None,
+            keys=KeySet(jwt.jwks_url, jwt.jwks_seconds) if jwt.jwks_url else None,
+            leeway_seconds=jwt.leeway_seconds,
+            most_seconds=jwt.most_seconds,
         )
 
     @cached_property
     def objects(self) -> ObjectStore:
         """The object store."""
-        settings = self.settings
-        location = settings.objects_url
+        location, s3 = self.settings.objects.url, self.settings.s3
         if location is not None and location.startswith("s3://"):
             from resources.storage.s3 import S3ObjectStore
 
             return S3ObjectStore(
                 self._bucket(location),
-                part_bytes=settings.s3_part_bytes,
-                encryption=settings.s3_encryption,
-                kms_key_id=settings.s3_kms_key_id,
-                cold_storage_class=settings.s3_cold_storage_class,
+                part_bytes=s3.part_bytes,
+                encryption=s3.encryption,
+                kms_key_id=s3.kms_key_id,
+                cold_storage_class=s3.cold_storage_class,
             )
         if location is not None and "://" in location and not location.startswith("file://"):
             raise ConfigurationError(f"NEURIGRAPH_OBJECTS_URL is {location!r}: name a folder, or s3://bucket/prefix")
@@ -185,18 +184,18 @@ class Installation:
     def _bucket(self, url: str) -> S3Bucket:
         from resources.storage.s3_bucket import S3Access, S3Bucket
 
-        settings = self.settings
-        secret = settings.s3_secret_access_key
+        s3 = self.settings.s3
+        secret = s3.secret_access_key
         bucket = S3Bucket(
             url,
             S3Access(
-                settings.s3_endpoint_url,
-                settings.s3_region,
-                settings.s3_access_key_id,
+                s3.endpoint_url,
+                s3.region,
+                s3.access_key_id,
                 secret.get_secret_value() if secret is not None else None,
-                settings.s3_max_attempts,
-                settings.s3_connect_timeout_seconds,
-                settings.s3_read_timeout_seconds,
+                s3.max_attempts,
+                s3.connect_timeout_seconds,
+                s3.read_timeout_seconds,
             ),
         )
         self._open.callback(bucket.close)
@@ -204,57 +203,55 @@ class Installation:
 
     @cached_property
     def tokens(self) -> TokenCounter:
-        """The token counter: tiktoken where its encoding is at hand, else an estimate."""
+        """The token counter: tiktoken if its encoding is available, else an estimate."""
         from resources.tokens.tokenizer import token_counter
 
-        return token_counter(
-            self.settings.token_encoding,
-            self.settings.tiktoken_cache_dir or self.home / "tiktoken",
-            self.settings.tiktoken_download,
-        )
+        tokens = self.settings.tokens
+        return token_counter(tokens.encoding, tokens.cache_dir or self.home / "tiktoken", tokens.download)
 
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder that the settings choose."""
-        settings = self.settings
-        chosen = settings.embedder
+        models = self.settings.models
+        chosen = models.embedder
         if chosen == "auto":
-            chosen = "openai" if settings.openai_api_key else "voyage" if settings.voyage_api_key else "minilm"
+            chosen = "openai" if models.openai_api_key else "voyage" if models.voyage_api_key else "minilm"
         if chosen == "minilm":
             from resources.minilm.embedder import MiniLmEmbedder
 
-            return MiniLmEmbedder(self.home / "models", settings.minilm_threads)
+            return MiniLmEmbedder(self.home / "models", models.minilm_threads)
         from resources.providers.embedder import OpenAiEmbedder
 
         if chosen == "voyage":
-            client = self._client("Voyage AI", settings.voyage_api_key, "VOYAGE_API_KEY", settings.voyage_base_url)
-            return OpenAiEmbedder(settings.voyage_embedding_model, client, self.tokens, service="voyage")
-        # Not every compatible server knows base64, a quarter of the size; OpenAI does.
-        compact = settings.openai_base_url is None
-        return OpenAiEmbedder(settings.openai_embedding_model, self._openai, self.tokens, compact=compact)
+            client = self._client("Voyage AI", models.voyage_api_key, "VOYAGE_API_KEY", models.voyage_base_url)
+            return OpenAiEmbedder(models.voyage_embedding_model, client, self.tokens, service="voyage")
+        # OpenAI sends vectors as base64, a quarter of the size; not every compatible server does.
+        compact = models.openai_base_url is None
+        return OpenAiEmbedder(models.openai_embedding_model, self._openai, self.tokens, compact=compact)
 
     @cached_property
     def language_model(self) -> LanguageModel:
         """The language model that the settings choose."""
-        settings = self.settings
-        chosen = settings.language_model
+        models = self.settings.models
+        chosen = models.language_model
         if chosen == "auto":
-            chosen = "openai" if settings.openai_api_key else "offline"
+            chosen = "openai" if models.openai_api_key else "offline"
         if chosen == "offline":
             from resources.offline.language_model import OfflineLanguageModel
 
-            return OfflineLanguageModel(self.embedder, settings.language)
+            return OfflineLanguageModel(self.embedder, self.settings.language)
         from resources.providers.language_model import OpenAiLanguageModel
 
-        return OpenAiLanguageModel(settings.openai_model, self._openai, self.tokens, settings.model_context_tokens)
+        window = self.settings.model_calls.context_tokens
+        return OpenAiLanguageModel(models.openai_model, self._openai, self.tokens, window)
 
     @cached_property
     def reranker(self) -> Reranker | None:
         """The reranker that the settings choose, if any."""
-        settings = self.settings
-        chosen = settings.reranker
+        models, reranker = self.settings.models, self.settings.reranker
+        chosen = reranker.choice
         if chosen == "auto":
-            chosen = "cohere" if settings.cohere_api_key else "voyage" if settings.voyage_api_key else "none"
+            chosen = "cohere" if reranker.cohere_api_key else "voyage" if models.voyage_api_key else "none"
         if chosen == "none":
             return None
         from pydantic import SecretStr
@@ -262,22 +259,24 @@ class Installation:
         from resources.providers.reranker import COHERE_BASE_URL, COHERE_MODEL, VOYAGE_MODEL, HttpReranker
 
         service, key, variable, base_url, model = {
-            "cohere": ("Cohere", settings.cohere_api_key, "COHERE_API_KEY", COHERE_BASE_URL, COHERE_MODEL),
-            "voyage": ("Voyage AI", settings.voyage_api_key, "VOYAGE_API_KEY", settings.voyage_base_url, VOYAGE_MODEL),
-            "compatible": ("The reranker", settings.reranker_api_key or SecretStr("none"), "", None, None),
+            "cohere": ("Cohere", reranker.cohere_api_key, "COHERE_API_KEY", COHERE_BASE_URL, COHERE_MODEL),
+            "voyage": ("Voyage AI", models.voyage_api_key, "VOYAGE_API_KEY", models.voyage_base_url, VOYAGE_MODEL),
+            "compatible": ("The reranker", reranker.api_key or SecretStr("none"), "", None, None),
         }[chosen]
-        base_url, model = settings.reranker_base_url or base_url, settings.reranker_model or model
+        base_url, model = reranker.base_url or base_url, reranker.model or model
         if base_url is None or model is None:
             raise ConfigurationError(
-                "a compatible reranker was chosen: set NEURIGRAPH_RERANKER_BASE_URL and NEURIGRAPH_RERANKER_MODEL"
+                "a compatible reranker needs an address and a model: set NEURIGRAPH_RERANKER_BASE_URL and "
+                "NEURIGRAPH_RERANKER_MODEL"
             )
-        client = self._client(service, key, variable, base_url, settings.reranker_timeout_seconds)
+        client = self._client(service, key, variable, base_url, reranker.timeout_seconds)
         return HttpReranker(model, client, "voyage" if chosen == "voyage" else "cohere")
 
     @cached_property
     def _openai(self) -> ProviderClient:
-        """One client for language model and embedder, so that their calls share one limit."""
-        return self._client("OpenAI", self.settings.openai_api_key, "OPENAI_API_KEY", self.settings.openai_base_url)
+        """The client of language model and embedder, whose calls share one limit."""
+        models = self.settings.models
+        return self._client("OpenAI", models.openai_api_key, "OPENAI_API_KEY", models.openai_base_url)
 
     def _client(
         self, service: str, key: SecretStr | None, variable: str, base_url: str | None, timeout: float | None = None
@@ -286,16 +285,16 @@ class Installation:
         from resources.providers.retries import ProviderClient
 
         if key is None:
-            raise ConfigurationError(f"{service} was chosen and has no key: set {variable}")
-        settings = self.settings
+            raise ConfigurationError(f"the settings choose {service} and there is no key for it: set {variable}")
+        calls = self.settings.model_calls
         client = ProviderClient(
             service,
             key.get_secret_value(),
             base_url,
-            timeout or settings.model_timeout_seconds,
-            settings.model_max_retries,
-            settings.model_concurrency,
-            pace=Pace(service, settings.model_requests_per_minute, settings.model_tokens_per_minute),
+            timeout or calls.timeout_seconds,
+            calls.max_retries,
+            calls.concurrency,
+            pace=Pace(service, calls.requests_per_minute, calls.tokens_per_minute),
             longest=timeout,
         )
         self._open.callback(client.close)
@@ -303,12 +302,13 @@ class Installation:
 
     @cached_property
     def redactor(self) -> Redactor | None:
-        """What takes out of messages what nobody should keep, if that is wished."""
-        if not self.settings.redact:
+        """The redactor of messages and titles; None if the settings redact nothing."""
+        ingestion = self.settings.ingestion
+        if not ingestion.redact:
             return None
         from resources.redaction import PatternRedactor
 
-        return PatternRedactor(self.settings.redact, self.settings.redact_phone_region)
+        return PatternRedactor(ingestion.redact, ingestion.redact_phone_region)
 
     @cached_property
     def uploads(self) -> Uploads:
@@ -319,18 +319,20 @@ class Installation:
 
     @cached_property
     def text_extractor(self) -> TextExtractor:
-        """Reads uploaded files, each in a process of its own."""
+        """The reader of uploaded files, which reads each in a process of its own."""
         from resources.extractors.text_extractor import SubprocessExtractor
 
         settings = self.settings
         return SubprocessExtractor(
-            settings.extraction_seconds, settings.extraction_memory_bytes, settings.extraction_text_bytes
+            settings.uploads.extraction_seconds,
+            settings.uploads.extraction_memory_bytes,
+            settings.uploads.extraction_text_bytes,
         )
 
     @cached_property
     def drop_place(self) -> DropPlace | None:
-        """Where people leave files; None when the settings name no place."""
-        url = self.settings.drop_url
+        """The place where users drop files; None if the settings name none."""
+        url = self.settings.uploads.drop_url
         if url is None:
             return None
         if url.startswith("s3://"):
@@ -341,30 +343,30 @@ class Installation:
             raise ConfigurationError(f"NEURIGRAPH_DROP_URL is {url!r}: name a folder, or s3://bucket/prefix")
         from resources.storage.drop_folder import DropFolder
 
-        return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.drop_settle_seconds)
+        return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.uploads.drop_settle_seconds)
 
     @cached_property
     def failure_webhook(self) -> Webhook | None:
-        """Where failed runs are reported, if anywhere."""
+        """The webhook for reports of failed runs; None if the settings name none."""
         from resources.webhook import Webhook
 
-        url = self.settings.failure_webhook_url
+        url = self.settings.failure_webhook.url
         if url is None:
             return None
-        return Webhook(url.get_secret_value(), self.settings.failure_webhook_timeout_seconds)
+        return Webhook(url.get_secret_value(), self.settings.failure_webhook.timeout_seconds)
 
     @property
     def context(self) -> Context:
-        """Settings and adapters for domain functions that work for all users."""
+        """The context of domain functions that work for all users."""
         return Context(self)
 
     def acting_for(self, claims: Claims) -> Context:
-        """Settings and adapters for domain functions that work for one caller."""
+        """Return the context of domain functions that work for one caller."""
         return Context(self, claims)
 
 
-def _kept_secret(path: Path) -> str:
-    """Read the secret, or make it; of two processes that make it at once, one wins and both read that."""
+def _secret_of_file(path: Path) -> str:
+    """Return the secret in a file, making it if absent; of two processes that make it, both read the first one."""
     try:
         return path.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
@@ -374,14 +376,14 @@ def _kept_secret(path: Path) -> str:
         file.write(secrets.token_urlsafe(48) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    with suppress(FileExistsError):  # a link, unlike a rename, never replaces what another process just made
+    with suppress(FileExistsError):  # unlike a rename, a link never replaces the file of another process
         path.hardlink_to(draft)
     draft.unlink()
     return path.read_text(encoding="utf-8").strip()
 
 
 def _as_sqlalchemy_url(url: str) -> str:
-    """A psycopg connection string as SQLAlchemy takes it, with the driver that Dagster's storage needs named."""
+    """Return a psycopg connection string as a SQLAlchemy URL that names the driver of Dagster's storage."""
     parts = conninfo_to_dict(url)
     credentials = f"{quote(str(parts.pop('user')), safe='')}:{quote(str(parts.pop('password')), safe='')}"
     host, port, database = (parts.pop(name, None) for name in ("host", "port", "dbname"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,12 +20,24 @@ from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.migrations import migrate
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
+from resources.minilm.embedder import MiniLmEmbedder
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 
-# Where CI starts us in the background it is ignored, and so it would be in every process that a test starts.
+# CI may start the tests in the background, where SIGINT is ignored. Processes that a test starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# An example that waits its turn on a shared machine is no slow one.
+# Containers often forbid compiled files. The tests start hundreds of processes; each would compile the project again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Temporary files go to memory where there is room. A copy of a database takes 0.03 s there and up to 0.4 s on ext4
+# without a journal, which steps over all files deleted in the last seconds for each file it creates.
+MEMORY, ROOM_BYTES = Path("/dev/shm"), 6 << 30
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES:
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None
+
+# The machine is shared, so an example may take any time.
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
 
@@ -33,10 +46,35 @@ DATA = ROOT.parent / "shared" / "data"
 SECRET = "a secret of the tests, long enough to be taken"
 ADMIN_KEY = "the administrator's key of the tests"
 _TEMPLATE = "neurigraph_template"
+# The files that take longest, longest first: each runs on one worker, and the short ones fill the gaps at the end.
+LONGEST = (
+    "end_to_end/test_reliability.py",
+    "end_to_end/test_docs.py",
+    "integration/test_cli.py",
+    "integration/test_uploads.py",
+    "integration/test_object_store_s3.py",
+    "integration/test_answer_quality.py",
+    "integration/test_benchmarks.py",
+    "end_to_end/test_daemon.py",
+    "integration/test_api.py",
+    "integration/test_embedding_assets.py",
+    "integration/test_object_stores.py",
+    "integration/test_cli_lifecycle.py",
+    "attacks/test_openapi.py",
+    "integration/test_worker_memory.py",
+    "integration/test_graph_growth.py",
+    "integration/test_lifecycle.py",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--write-rankings", action="store_true", help="Write the stored rankings of questions anew.")
+    parser.addoption("--write-rankings", action="store_true", help="Write the stored rankings of questions again.")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest files first, and the others in their usual order."""
+    place = {f"tests/{name}": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(place)))
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +99,7 @@ def administrator(server: ServerLease) -> Iterator[psycopg.Connection]:
     """A connection that may create databases."""
     url = server.url(server.superuser, server.superuser_password, "postgres")
     with psycopg.connect(url, autocommit=True) as connection:
-        # Nobody needs these databases after a power cut, and making and dropping one is then five times faster.
+        # These databases need not survive a power cut, and creating and dropping one is then five times faster.
         connection.execute("ALTER SYSTEM SET fsync = off")
         connection.execute("SELECT pg_reload_conf()")
         yield connection
@@ -89,32 +127,39 @@ def database_url(server: ServerLease, administrator: psycopg.Connection, templat
 
 @pytest.fixture
 def settings(tmp_path: Path, database_url: str) -> Settings:
-    """Settings of an installation with a home and a database of its own, whatever the environment says."""
+    """Settings of an installation with its own home and database, independent of the environment."""
     return _settings(tmp_path, database_url)
 
 
+@pytest.fixture(scope="session")
+def local_embedder(session_home: Path) -> MiniLmEmbedder:
+    """The local embedder, built and loaded once for the whole session."""
+    return MiniLmEmbedder(session_home / "models")
+
+
 @pytest.fixture
-def installation(settings: Settings, session_home: Path) -> Iterator[Installation]:
-    """An installation, migrated and empty; the local model is built once a session and linked into its home."""
-    yield from _installation(settings, session_home)
+def installation(settings: Settings, session_home: Path, local_embedder: MiniLmEmbedder) -> Iterator[Installation]:
+    """An installation, migrated and empty; its home links to the local model of the session."""
+    yield from _installation(settings, session_home, local_embedder)
 
 
 @pytest.fixture(scope="module")
 def shared_installation(
     tmp_path_factory: pytest.TempPathFactory,
     session_home: Path,
+    local_embedder: MiniLmEmbedder,
     server: ServerLease,
     administrator: psycopg.Connection,
     template_database: str,
 ) -> Iterator[Installation]:
-    """The same for a whole module, whose tests leave what they find or keep to users of their own."""
+    """An installation for a whole module. Its tests change nothing, or only what belongs to users of their own."""
     for url in _database(server, administrator, template_database):
-        yield from _installation(_settings(tmp_path_factory.mktemp("installation"), url), session_home)
+        yield from _installation(_settings(tmp_path_factory.mktemp("installation"), url), session_home, local_embedder)
 
 
 @pytest.fixture
 def home_env(session_home: Path) -> dict[str, str]:
-    """Environment of a subprocess that uses the embedded server of the session, as a newcomer's would."""
+    """Environment of a subprocess on the session's embedded server, with default settings as a new user has."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
     return {
         **kept,
@@ -126,7 +171,7 @@ def home_env(session_home: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """Real conversations and meetings, which lie beside the project."""
+    """Folder with real conversations and meetings, beside the project; the test is skipped without it."""
     if not DATA.is_dir():
         pytest.skip(f"the data folder {DATA} is absent")
     return DATA
@@ -145,10 +190,11 @@ def _settings(folder: Path, database_url: str) -> Settings:
     )
 
 
-def _installation(settings: Settings, session_home: Path) -> Iterator[Installation]:
+def _installation(settings: Settings, session_home: Path, embedder: MiniLmEmbedder) -> Iterator[Installation]:
     settings.home.mkdir(parents=True)
     (settings.home / "models").symlink_to(session_home / "models")
     with Installation(settings) as made:
+        made.embedder = embedder
         yield made
 
 
@@ -156,7 +202,7 @@ def _database(server: ServerLease, administrator: psycopg.Connection, template: 
     name = f"test_{uuid4().hex}"
     identifier = sql.Identifier(name)
     administrator.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(identifier, sql.Identifier(template)))
-    if template == _TEMPLATE:  # a copy has everything but the rights on the database itself
+    if template == _TEMPLATE:  # a copy lacks only the privileges on the database itself
         administrator.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO neurigraph_owner").format(identifier))
     yield server.url(server.superuser, server.superuser_password, name)
     administrator.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(identifier))

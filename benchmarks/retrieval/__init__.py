@@ -1,1 +1,1 @@
-"""Retrieval: how long a search takes as memories grow. What it finds is for ``benchmarks.quality``."""
+"""Search speed as memories grow. Search quality is in ``benchmarks.quality``; ``NOTES.md`` has tuning notes."""

@@ -1,4 +1,4 @@
-"""How long a search takes as memories grow, in turns with a flat table and with other memory systems."""
+"""Search speed as memories grow, compared with a flat table and with other memory systems."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
 NODES = {1_000: 10, 10_000: 50, 100_000: 500}
-"""Nodes of our graph, by its memories."""
+"""Number of nodes by number of memories."""
 
 LARGE_NODES = {1_000_000: 5_000}
 LIMIT = 10
 ASKED = 100
 
-_METHOD = f"""A graph of one user, made of vectors around topics ({DIMENSIONS} dimensions) and of words by Zipf's law;
-the same memories with the same vectors in one table of pgvector with one HNSW index, and in each peer, in databases of
-their own on the same server. All look the vectors of questions up: embedding is in nobody's time. {ASKED} questions,
-asked of each in turns, in an order drawn anew each time, for {LIMIT} memories of that user (ours: {LIMIT} records and
-{LIMIT} messages, answers not kept), timed around the search call in the process that makes it. All are asked twice and
-the second time counts, for whoever was loaded before the others finds its pages driven out by theirs the first time.
-Ours stands here twice: with the nodes of what was asked in memory, unless they do not fit; and, after all turns, with
-nothing kept in memory, so that every question reads its nodes. *Found* is the share of questions whose message is among
-the {LIMIT}: a fast answer that misses it is worth little. Peers run in environments of their own with an HNSW index,
-their default; their first {BY_API:,} memories are added through their own calls (*add*), the others copied into their
-tables and the index built again, since row by row would take hours. mem0 runs without spaCy's models: less work than
-with them. All tables are vacuumed and analysed."""
+_METHOD = f"""A graph of one user is made of vectors around topics ({DIMENSIONS} dimensions) and words by Zipf's law.
+The same memories with the same vectors are in one table of pgvector with one HNSW index, and in each peer, in separate
+databases on the same server. All contestants look question vectors up, so no time includes embedding. {ASKED}
+questions are asked, alternating between contestants in a new random order each time, for {LIMIT} memories of that user
+(of Neurigraph: {LIMIT} records and {LIMIT} messages, no cached answers). The search call is timed in the process that
+makes it. Every question is asked twice and the second time counts, because contestants loaded early find their pages
+displaced the first time. Neurigraph is listed twice: with the nodes cached in memory, as far as they fit; and, after
+the alternation, without any cache, so that every question reads its nodes. *Found* is the share of questions whose
+message is among the {LIMIT}: a fast answer that misses it is worth little. Peers run in their own environments with an
+HNSW index, their default. Their first {BY_API:,} memories are added through their own calls (*add*); the others are
+copied into their tables and the index is rebuilt, because adding row by row would take hours. mem0 runs without
+spaCy's models, which is less work than with them. All tables are vacuumed and analysed."""
 
 
 @dataclass(slots=True)
 class Contestant:
-    """Who is asked in turns, and what came of it.
+    """One contestant and its results.
 
     Attributes:
-        ask: Gives the seconds of the search, and whether the message asked about was found.
+        ask: Return the seconds of the search, and whether it found the message in question.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Contestant:
 
 
 def run(bench: Bench) -> Section:
-    """Measure at each size in turn."""
+    """Measure each size."""
     rows: list[list[str]] = []
     missing: dict[str, None] = {}
     sizes = {1_000: 10} if bench.quick else NODES | (LARGE_NODES if bench.large else {})
@@ -71,13 +71,13 @@ def run(bench: Bench) -> Section:
             contestants = _contestants(bench, opened, memories, nodes, missing)
             rows.extend(_rows(f"{memories:,}", f"{nodes:,}", contestants))
     header = ("memories", "our nodes", "", "p50 ms", "p95 ms", "÷ flat table (p50)", "found", "add ms")
-    return Section("How long a search takes", _METHOD, "\n\n".join([table(header, rows), *missing]))
+    return Section("Search speed", _METHOD, "\n\n".join([table(header, rows), *missing]))
 
 
 def _contestants(
     bench: Bench, opened: ExitStack, memories: int, nodes: int, missing: dict[str, None]
 ) -> list[Contestant]:
-    """All that hold the same memories, already asked; why a peer is not among them goes to ``missing``."""
+    """Load and question all contestants; the reasons for missing peers go to ``missing``."""
     installation = opened.enter_context(bench.installation())
     graph = make_graph(installation, "speed", memories, nodes)
     questions = graph.questions[: 20 if bench.quick else ASKED]
@@ -93,17 +93,17 @@ def _contestants(
             bench.say(str(reason))
             missing[f"Left out: {reason}."] = None
     _ask_in_turns(contestants, questions)
-    # Not in turns: what it reads would drive out of the processor's caches what the other one keeps.
+    # Not alternating: its reads would displace the other contestants' data from the processor's caches.
     _ask_in_turns([read], questions)
     return [*contestants[:2], read, *contestants[2:]]
 
 
 def _ask_in_turns(contestants: Sequence[Contestant], questions: Sequence[Asked]) -> None:
-    """Each question of all, in an order drawn anew each time; and again, which is what counts."""
+    """Ask each question of all contestants in a new random order, twice; only the second time counts."""
     random = Random(len(questions))
     for counts in (False, True):
         for asked in questions:
-            # Who comes after whom matters: one finds in the processor's caches what the one before left there.
+            # The order matters, because each contestant finds the processor's caches as the previous one left them.
             for contestant in random.sample(contestants, len(contestants)):
                 seconds, found = contestant.ask(asked)
                 if counts:
@@ -112,8 +112,8 @@ def _ask_in_turns(contestants: Sequence[Contestant], questions: Sequence[Asked])
 
 
 def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contestant]:
-    keeping = installation.settings.model_copy(update={"answer_cache_entries": 0})
-    reading = keeping.model_copy(update={"layer_cache_mb": 0})
+    keeping = installation.settings.changed(answer_cache_entries=0)
+    reading = keeping.changed(layer_cache_mb=0)
     embedder = SyntheticEmbedder(graph.questions)
     while build_vector_indexes(installation.context.using(settings=keeping)):
         pass
@@ -123,7 +123,7 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
     def ask(settings: Settings, asked: Asked) -> tuple[float, bool]:
         question = Question(asked.text, limit=LIMIT, message_limit=LIMIT)
         started = time.perf_counter()
-        answer = phase_one(installation.database, embedder, settings, graph.claims, question)
+        answer = phase_one(installation.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
         seconds = time.perf_counter() - started
         installation.database.wait_for_background()  # what it leaves to the background is in nobody else's way
         wanted = (str(asked.record_id), asked.seq)

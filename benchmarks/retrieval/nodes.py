@@ -1,4 +1,4 @@
-"""What one node costs: exact search beside its vector indexes as it grows, and a cold node beside a warmed one."""
+"""Search speed in one node: exact search and vector indexes as it grows, cold and warmed nodes."""
 
 from __future__ import annotations
 
@@ -24,26 +24,25 @@ from neurigraph_pipelines.wiring import Installation
 SIZES = (1_000, 5_000, 10_000, 20_000, 50_000)
 ASKED = 200
 READ_ANEW = 20
-"""So many of the questions are asked with nothing in memory, and so many after a write."""
+"""Number of questions asked without a cache, and number asked after a write."""
 
 LIMIT = 10
 COLD_NODES = 40
 
 Message = tuple[str, int]
-"""A message by its record and its number there."""
+"""A message by its record and its number in it."""
 
-_METHOD = f"""One node of so many passages (384 dimensions in columns of 512, twenty messages a record), {ASKED}
-questions through `retrieval.search`: when all is in memory; {READ_ANEW} of them, each after a record was given another
-title; the same with nothing kept in memory; and all after `vector_indexes` has built HNSW over both of its vectors.
-Recall is the share of the first {LIMIT} messages of a search that compares all vectors. From {EXACT_PASSAGES:,}
-passages on, memory compares those that an estimate puts first; the vectors here are noise around one topic, which is
-the hardest case for that. Below: a question about one of {COLD_NODES} nodes, each asked once over a new connection with
-nothing in memory, and once over a new connection after the staged nodes were brought into memory
-(`retrieval.warming`); answers are not kept."""
+_METHOD = f"""One node has many passages (384 dimensions in columns of 512, twenty messages a record). {ASKED} questions
+go through search with everything cached; {READ_ANEW} of them each after a record got another title; as many without any
+cache; and all after `vector_indexes` has built HNSW indexes over both vectors. Recall is the share of the first {LIMIT}
+messages of a search that compares all vectors. From {EXACT_PASSAGES:,} passages on, only the vectors that an estimate
+puts first are compared; the vectors here are noise around one topic, which is the hardest case for that. Below: a
+question about one of {COLD_NODES} nodes, each asked once over a new connection without any cache, and once over a new
+connection after the staged nodes were loaded (warming); answers are not cached."""
 
 
 def run(bench: Bench) -> Section:
-    """Grow one node, then warm many."""
+    """Measure one growing node, then many cold and warmed ones."""
     sizes = SIZES[:1] if bench.quick else SIZES
     rows = []
     for size in sizes:
@@ -60,13 +59,13 @@ def run(bench: Bench) -> Section:
 
 def _exact_and_indexed(installation: Installation, size: int) -> list[str]:
     graph = make_graph(installation, "one", size, 1, questions=ASKED)
-    settings = installation.settings.model_copy(
-        update={"answer_cache_entries": 0, "max_searched_passages": 10 * size, "vector_index_passages": 100}
+    settings = installation.settings.changed(
+        answer_cache_entries=0, max_searched_passages=10 * size, vector_index_passages=100
     )
     kept, kept_ms = _ask_all(installation, settings, graph)
     exact = _compare_all(installation, graph)
     changed_ms = _ask_all(installation, settings, graph, READ_ANEW, partial(_write, installation, graph))[1]
-    read_ms = _ask_all(installation, settings.model_copy(update={"layer_cache_mb": 0}), graph, READ_ANEW)[1]
+    read_ms = _ask_all(installation, settings.changed(layer_cache_mb=0), graph, READ_ANEW)[1]
     started = time.perf_counter()
     build_vector_indexes(installation.context.using(settings=settings))
     building = time.perf_counter() - started
@@ -93,7 +92,7 @@ def _compare_all(installation: Installation, graph: Graph) -> list[set[Message]]
     layer = kept.layers.get(node["node_id"], (node["version"], MODEL))
     assert layer is not None
     signs, layer.sign_hashes = layer.sign_hashes, None
-    settings = installation.settings.model_copy(update={"answer_cache_entries": 0})
+    settings = installation.settings.changed(answer_cache_entries=0)
     try:
         return _ask_all(installation, settings, graph)[0]
     finally:
@@ -134,15 +133,16 @@ def _ask_all(
 
 def _ask(installation: Installation, settings: Settings, graph: Graph, question: Asked) -> Answer:
     asked = Question(question.text, limit=LIMIT, message_limit=LIMIT)
-    return phase_one(installation.database, SyntheticEmbedder(graph.questions), settings, graph.claims, asked)
+    return phase_one(
+        installation.acting_for(graph.claims).using(embedder=SyntheticEmbedder(graph.questions), settings=settings),
+        asked,
+    )
 
 
 def _cold_and_warm(installation: Installation, nodes: int) -> str:
     graph = make_graph(installation, "many", 100 * nodes, nodes, questions=2 * nodes)
-    settings = installation.settings.model_copy(
-        update={"answer_cache_entries": 0, "warming_nodes": nodes, "database_pool_size": 1}
-    )
-    cold_settings = settings.model_copy(update={"layer_cache_mb": 0})
+    settings = installation.settings.changed(answer_cache_entries=0, warming_nodes=nodes, database_pool_size=1)
+    cold_settings = settings.changed(layer_cache_mb=0)
     with installation.database.owner() as tx:
         tx.execute(
             "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) SELECT user_id, node_id, 'infinity' "
@@ -157,7 +157,7 @@ def _cold_and_warm(installation: Installation, nodes: int) -> str:
             with installation.database.agent(graph.claims) as tx:  # connecting, and learning the shared tables
                 tx.execute("SELECT count(*) FROM neurigraph.graph_index")
             if first:
-                prefetch(installation.database, settings, graph.claims)
+                prefetch(installation.acting_for(graph.claims).using(settings=settings))
             started = time.perf_counter()
             _ask(installation, settings if first else cold_settings, graph, question)
             taken.append((time.perf_counter() - started) * 1_000)

@@ -1,7 +1,7 @@
 """LangGraph's ``PostgresStore``; runs in the environment of ``requirements/peer_langgraph.txt``.
 
-``setup`` makes an HNSW index over the vectors, which is its default kind, too. A search joins the vectors of a
-namespace and of all below it to their documents, nearest first (``langgraph/store/postgres/base.py`` of
+``setup`` creates an HNSW index over the vectors, its default kind. A search joins the vectors of a namespace, and of
+all namespaces below it, to their documents, nearest first (``langgraph/store/postgres/base.py`` of
 langgraph-checkpoint-postgres 3.2.0).
 """
 

@@ -1,9 +1,9 @@
 """mem0ai on pgvector, added to with ``infer=False``; runs in the environment of ``requirements/peer_mem0.txt``.
 
-Its collection has an HNSW index by default (``hnsw=True``, cosine) and one over the words. A search is a vector search
-for four times the limit, 60 at least, a search of the words, and a fusion of both (``mem0/memory/main.py``,
-``mem0/vector_stores/pgvector.py`` of 2.2.1). Without spaCy's models, which come from no package registry, it takes the
-words as they are and looks for no entities: less work than with them.
+Its collection has an HNSW index by default (``hnsw=True``, cosine) and an index of words. A search combines a vector
+search for four times the limit, at least 60, with a word search (``mem0/memory/main.py``,
+``mem0/vector_stores/pgvector.py`` of 2.2.1). Without spaCy's models, which no package registry has, it uses the words
+unchanged and looks for no entities, which is less work.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from benchmarks.retrieval.peer_process import USER, Corpus, serve
 
 
 class CachedEmbedding:
-    """Takes the place of mem0's embedder."""
+    """Replaces mem0's embedder."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """The vector that is known of a text."""
+        """Return the known vector of a text."""
         return self._corpus.embed(text)
 
 
@@ -72,7 +72,7 @@ class Mem0:
         return self._memory.search(query, top_k=limit, filters={"user_id": USER})
 
     def numbers(self, found: Any) -> list[int]:
-        """What was given along as metadata."""
+        """Return the numbers stored as metadata."""
         return [memory["metadata"]["number"] for memory in found["results"]]
 
 

@@ -1,7 +1,7 @@
-"""What every peer's process does: read what to remember, load it, answer questions, and time the search alone.
+"""The process of a peer: load memories, answer questions, and time the search call alone.
 
-Runs in the environment of the peer, where nothing of this project is installed: only the standard library, numpy and
-psycopg are imported here. One peer's own calls belong to its module; starting the process belongs to ``peers``.
+Runs in the peer's environment, where this project is not installed: it imports only the standard library, numpy and
+psycopg. A peer's own calls are in its module; ``peers`` starts the process.
 
 One JSON object a line, in and out: first ``{"database_url", "folder"}``, answered by ``{"by_api", "seconds"}`` once all
 is loaded; then ``{"query", "limit"}``, each answered by ``{"numbers", "seconds"}``. The process ends with its input.
@@ -23,10 +23,10 @@ import psycopg
 from psycopg import sql
 
 USER = "8a1b6f0e-6a53-4b29-9a2f-0f6f3c5d7e11"
-"""Whose memories all of them are; every search is scoped to it."""
+"""The user of all memories; every search is scoped to it."""
 
 BY_API = 1_000
-"""So many memories are added through the peer's own calls, the rest is copied into its tables."""
+"""Number of memories added through the peer's own calls; the rest are copied into its tables."""
 
 
 class Corpus:
@@ -43,11 +43,11 @@ class Corpus:
         }
 
     def embed(self, text: str) -> list[float]:
-        """The vector of a question, or of a memory that is added through the peer's own calls."""
+        """Return the vector of a question, or of a memory that is added through the peer's own calls."""
         return self._cached[text]
 
     def rest(self) -> Iterator[tuple[int, str, str]]:
-        """Number, text and vector (as Postgres reads it) of the memories that are copied."""
+        """Return number, text and vector (in Postgres' text form) of the memories that are copied."""
         for number in range(BY_API, len(self.texts)):
             yield number, self.texts[number], json.dumps(self.vectors[number].tolist())
 
@@ -61,24 +61,24 @@ class Peer(Protocol):
         ...
 
     def add(self, number: int, text: str) -> None:
-        """Remember one text through the peer's own call, with its number beside it."""
+        """Store one text and its number through the peer's own call."""
         ...
 
     def copy(self, connection: psycopg.Connection[Any], corpus: Corpus) -> None:
-        """Write the rest of the corpus straight into the tables, in the shape in which ``add`` writes."""
+        """Write the rest of the corpus directly into the tables, in the form in which ``add`` writes."""
         ...
 
     def search(self, query: str, limit: int) -> Any:
-        """The peer's own search, and nothing else: what is timed."""
+        """Call the peer's own search and nothing else; this is what is timed."""
         ...
 
     def numbers(self, found: Any) -> list[int]:
-        """The numbers of the memories that a search gave, best first."""
+        """Return the numbers of the memories that a search found, best first."""
         ...
 
 
 def serve(make: Callable[[str, Corpus], Peer]) -> None:
-    """Load what the first line names, then answer line by line until the input ends."""
+    """Load the memories named in the first line, then answer line by line until the input ends."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no answer
     begin = json.loads(sys.stdin.readline())
@@ -110,7 +110,7 @@ def _load(peer: Peer, corpus: Corpus, database_url: str) -> dict[str, float]:
 
 @contextmanager
 def _vector_indexes_set_aside(connection: psycopg.Connection[Any], tables: Sequence[str]) -> Iterator[None]:
-    """Drop the peer's HNSW indexes, and build the very same again: hours sooner than row by row."""
+    """Drop the peer's HNSW indexes during a load and rebuild them, which saves hours."""
     indexes = connection.execute(
         "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY(%s) AND indexdef LIKE '%% USING hnsw %%'",
         [list(tables)],

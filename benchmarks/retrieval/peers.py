@@ -1,7 +1,7 @@
-"""Other memory systems on the same server with the same vectors, each a process in an environment of its own.
+"""Other memory systems on the same server with the same vectors, each a process in its own environment.
 
-Belongs here: making the environments, handing the memories over, talking with the processes. What one peer does is in
-``peer_mem0`` and ``peer_langgraph``, what all do in ``peer_process``; comparing belongs to who measures.
+This module creates the environments, passes the memories, and talks to the processes. The peers' own calls are in
+``peer_mem0`` and ``peer_langgraph``, what they share in ``peer_process``, the comparison in ``comparison``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmarks.bench import PROJECT_ROOT, Bench
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neurigraph-benchmarks"
-"""Where the environments of peers are kept from run to run."""
+"""Folder of the peers' environments, which are reused between runs."""
 
 _INSTALL_SECONDS = 900
 _READY = "ready"
@@ -37,11 +37,11 @@ class PeerUnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one search of a peer gave.
+    """The result of one search of a peer.
 
     Attributes:
         numbers: Rows of the memories, best first.
-        seconds: Of the peer's search call alone, taken in its process.
+        seconds: Duration of the peer's search call alone, measured in its process.
     """
 
     numbers: list[int]
@@ -53,8 +53,8 @@ class PeerKind:
     """A peer that can be measured.
 
     Attributes:
-        module: Below ``benchmarks.retrieval``, and the name of its file of pins.
-        package: Whose version is told.
+        module: Module of ``benchmarks.retrieval``, and the name of its requirements file.
+        package: The package whose version is shown.
     """
 
     name: str
@@ -83,8 +83,8 @@ class RunningPeer:
     """A peer that has loaded its memories.
 
     Attributes:
-        by_api: How many of them through the peer's own calls; the rest was copied.
-        add_seconds: What these took together.
+        by_api: Number of memories added through the peer's own calls; the rest were copied.
+        add_seconds: Seconds that these took together.
     """
 
     def __init__(self, kind: PeerKind, process: subprocess.Popen[str], log: Path) -> None:
@@ -95,7 +95,7 @@ class RunningPeer:
         self.add_seconds = 0.0
 
     def load(self, database_url: str, folder: Path) -> None:
-        """Have the peer remember what ``hand_over`` wrote.
+        """Let the peer load what ``hand_over`` wrote.
 
         Raises:
             PeerUnavailableError: It ended instead.
@@ -129,11 +129,11 @@ class RunningPeer:
 def hand_over(
     folder: Path, texts: Sequence[str], vectors: NDArray[np.float32], questions: dict[str, NDArray[np.float32]]
 ) -> None:
-    """Write memories and questions where the processes of peers read them.
+    """Write memories and questions for the processes of peers.
 
     Args:
-        folder: Made when absent.
-        texts: One a memory.
+        folder: Created if it does not exist.
+        texts: One for each memory.
         vectors: ``(memories, dimensions)``.
         questions: The vector of each question.
     """
@@ -146,7 +146,7 @@ def hand_over(
 
 @contextmanager
 def start(bench: Bench, kind: PeerKind, folder: Path) -> Iterator[RunningPeer]:
-    """A peer with a database of its own that has loaded what was handed over in ``folder``; ends with the context.
+    """Start a peer with its own database and load the memories in ``folder``; it ends with the context.
 
     Raises:
         PeerUnavailableError: It cannot be installed, such as without a network, or ended while it loaded.
@@ -155,7 +155,7 @@ def start(bench: Bench, kind: PeerKind, folder: Path) -> Iterator[RunningPeer]:
     name = f"{kind.module}_{uuid4().hex}"
     home, log = bench.folder / name, bench.folder / f"{name}.log"
     home.mkdir()
-    # Its own folder as home, no account of whoever measures, and nothing is told to anybody.
+    # Its own home folder, no access to the user's accounts, and no telemetry.
     variables = {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
@@ -171,7 +171,7 @@ def start(bench: Bench, kind: PeerKind, folder: Path) -> Iterator[RunningPeer]:
 
 
 def environment(kind: PeerKind) -> Path:
-    """The interpreter of the environment that holds what a peer's pins name, made when absent.
+    """Return the interpreter of the environment with a peer's pinned packages, creating it if needed.
 
     Raises:
         PeerUnavailableError: The packages cannot be installed.

@@ -1,7 +1,7 @@
-"""Graphs of any size, written straight into the tables: vectors around topics, lexemes by Zipf's law.
+"""Synthetic graphs of any size, written directly into the tables: vectors around topics, lexemes by Zipf's law.
 
-No model and no pipeline: what is measured on them is the search alone. The tables' own triggers keep the registries and
-the statistics, so a graph made here is one as any other.
+They need no model and no pipeline, because only search is measured on them. The tables' triggers keep registries and
+statistics, so these graphs are complete.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ DIMENSIONS = 384
 MESSAGES_OF_RECORD = 20
 WORDS_OF_MESSAGE = 15
 VOCABULARY = 30_000
-"""Words that anybody uses; each topic has some more of its own."""
+"""Number of common words; each topic has its own words in addition."""
 
 TOPIC_VOCABULARY = 300
 NODES_OF_CONNECTION = 50
-"""A connection keeps what it learns of every table, and each new node makes it look through all of that."""
+"""Nodes created over one connection, because each new node makes it search its cached metadata of all tables."""
 
 SPREAD = 1.2
-"""How far messages lie from their topic: the length of the noise that is added to its unit vector."""
+"""Length of the noise that is added to a topic's unit vector for a message."""
 
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 _RECORD_COLUMNS = (
@@ -89,12 +89,12 @@ class SyntheticEmbedder:
         self._vectors = {question.text: question.vector for question in questions}
 
     def embed(self, texts: Sequence[str], kind: str = "document") -> NDArray[np.float32]:
-        """The vectors of questions."""
+        """Return the vectors of questions."""
         return np.stack([self._vectors[text] for text in texts])
 
 
 def make_graph(installation: Installation, slug: str, memories: int, nodes: int, questions: int = 200) -> Graph:
-    """A user of ``nodes`` topics, whose sizes fall off as one over their rank, with ``memories`` messages in all."""
+    """Create a user with ``memories`` messages in ``nodes`` topics with sizes proportional to one over their rank."""
     random = np.random.default_rng(memories)
     user, _ = create_user(installation.database, slug)
     sizes = 1 / np.arange(1, nodes + 1) ** 0.7
@@ -133,7 +133,7 @@ def make_graph(installation: Installation, slug: str, memories: int, nodes: int,
 
 
 class _Topic:
-    """What messages about one topic are like."""
+    """The distribution of messages about one topic."""
 
     def __init__(self, random: np.random.Generator, number: int) -> None:
         self._random = random
@@ -141,12 +141,12 @@ class _Topic:
         self._own = np.array([f"topic{number}word{i}" for i in range(TOPIC_VOCABULARY)])
 
     def vectors(self, count: int) -> NDArray[np.float32]:
-        """``(count, DIMENSIONS)`` unit vectors around the topic's."""
+        """Return ``(count, DIMENSIONS)`` unit vectors around the topic's vector."""
         noise = self._random.standard_normal((count, DIMENSIONS), dtype=np.float32) / np.sqrt(DIMENSIONS)
         return _unit(self._center + np.float32(SPREAD) * noise)
 
     def words(self, count: int) -> list[list[str]]:
-        """The words of messages: four of five from everybody's vocabulary, the others from the topic's own."""
+        """Return the words of messages: four of five from the common vocabulary, the others from the topic's own."""
         common = (self._random.zipf(1.2, (count, WORDS_OF_MESSAGE)) - 1) % VOCABULARY
         own = (self._random.zipf(1.3, (count, WORDS_OF_MESSAGE)) - 1) % TOPIC_VOCABULARY
         is_own = self._random.random((count, WORDS_OF_MESSAGE)) < 0.2
@@ -165,7 +165,7 @@ def _fill(
     asked: list[Asked],
     share: int,
 ) -> NDArray[np.float32]:
-    """Write the records of one node, add their texts, and ask about some messages; gives the vectors."""
+    """Write the records of one node, add their texts and some questions, and return the vectors."""
     schema = sql.Identifier(schema_name)
     count = records * MESSAGES_OF_RECORD
     vectors, words = topic.vectors(count), topic.words(count)
@@ -173,28 +173,8 @@ def _fill(
     ids = [uuid4() for _ in range(records)]
     with connection.cursor() as cursor:
         with cursor.copy(sql.SQL(f"COPY {{}}.metadata_records ({_RECORD_COLUMNS}) FROM STDIN").format(schema)) as copy:
-            for number, record_id in enumerate(ids):
-                rows = slice(number * MESSAGES_OF_RECORD, (number + 1) * MESSAGES_OF_RECORD)
-                summary = " ".join(word for message in words[rows] for word in message[:5])
-                vector = np.pad(_unit(vectors[rows].mean(axis=0)), (0, 1536 - DIMENSIONS))
-                when = _START + timedelta(hours=number)
-                copy.write_row(
-                    (
-                        record_id,
-                        summary[:60],
-                        summary,
-                        Vector(vector),
-                        MODEL,
-                        "conversation",
-                        "conversation_end",
-                        "conversation",
-                        uuid4(),
-                        1,
-                        MESSAGES_OF_RECORD,
-                        record_id.bytes * 2,
-                        when,
-                    )
-                )
+            for row in _records(ids, vectors, words):
+                copy.write_row(row)
         with cursor.copy(sql.SQL(f"COPY {{}}.passages ({_PASSAGE_COLUMNS}) FROM STDIN").format(schema)) as copy:
             for row in _passages(ids, vectors, around, words):
                 copy.write_row(row)
@@ -213,6 +193,29 @@ def _fill(
         )
     texts.extend(" ".join(message) for message in words)
     return vectors
+
+
+def _records(
+    ids: Sequence[UUID], vectors: NDArray[np.float32], words: Sequence[Sequence[str]]
+) -> Iterator[tuple[Any, ...]]:
+    for number, record_id in enumerate(ids):
+        rows = slice(number * MESSAGES_OF_RECORD, (number + 1) * MESSAGES_OF_RECORD)
+        summary = " ".join(word for message in words[rows] for word in message[:5])
+        yield (
+            record_id,
+            summary[:60],
+            summary,
+            Vector(np.pad(_unit(vectors[rows].mean(axis=0)), (0, 1536 - DIMENSIONS))),
+            MODEL,
+            "conversation",
+            "conversation_end",
+            "conversation",
+            uuid4(),
+            1,
+            MESSAGES_OF_RECORD,
+            record_id.bytes * 2,
+            _START + timedelta(hours=number),
+        )
 
 
 def _passages(

@@ -71,17 +71,17 @@ def create_app(installation: Installation) -> FastAPI:
         redoc_url=None,
     )
     app.state.installation = installation
-    upload_bytes = installation.settings.max_upload_bytes + uploads.FORM_BYTES
+    upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
     app.add_middleware(
         BodyLimit,
         limit=MAX_BODY_BYTES,
         larger={("POST", "/v1/files"): upload_bytes},
-        patience=installation.settings.api_client_seconds,
+        patience=installation.settings.api.client_seconds,
     )
     app.add_middleware(
         Admission,
-        requests_per_minute=installation.settings.api_requests_per_minute,
-        concurrent_requests=installation.settings.api_concurrent_requests,
+        requests_per_minute=installation.settings.api.requests_per_minute,
+        concurrent_requests=installation.settings.api.concurrent_requests,
     )
     add_problem_handlers(app)
     version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))

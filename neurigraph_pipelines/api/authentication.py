@@ -73,7 +73,7 @@ def require_administrator(request: Request, installation: Here, credentials: _Ad
     """
     settings = installation.settings
     if settings.admin_key is None:
-        if settings.database_url is None and _is_local(request):
+        if settings.database.url is None and _is_local(request):
             return
         raise ForbiddenError("no admin key is set, so users cannot be created here: set NEURIGRAPH_ADMIN_KEY")
     if credentials is None:

@@ -64,9 +64,9 @@ class Split(Form):
     dry_run: bool = _DRY_RUN
 
     @property
-    def chosen(self) -> moving.Chosen:
+    def chosen(self) -> moving.RecordFilter:
         """The conditions as a domain value."""
-        return moving.Chosen(self.record_ids, self.keyword, self.occurred_after, self.occurred_before)
+        return moving.RecordFilter(self.record_ids, self.keyword, self.occurred_after, self.occurred_before)
 
 
 class GraphChange(BaseModel):

@@ -70,10 +70,10 @@ def _protocol(settings: Settings) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._head = _Deadline(transport, settings.api_client_seconds)
-            self._reading = _Deadline(transport, settings.api_client_seconds)
+            self._head = _Deadline(transport, settings.api.client_seconds)
+            self._reading = _Deadline(transport, settings.api.client_seconds)
             self._head.set()
-            if len(self.connections) > settings.api_connections:
+            if len(self.connections) > settings.api.connections:
                 self._refuse(
                     problem(503, "too many connections are open: try again in a moment", headers=retry_after(1.0))
                 )

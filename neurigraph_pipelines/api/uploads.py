@@ -93,7 +93,7 @@ def list_uploads(
     offset: Offset = 0,
 ) -> dict[str, Any]:
     """List uploads with their progress, newest first."""
-    found = installation.uploads.listed(caller, limit + 1, offset)
+    found = installation.uploads.list_uploads(caller, limit + 1, offset)
     return page("uploads", found, limit, offset)
 
 

@@ -129,9 +129,9 @@ def split(
     as_json: Json = False,
 ) -> None:
     """Move some records of a node to a new node: those that meet all the given conditions."""
-    from neurigraph_pipelines.graph.moving import Chosen, split_node
+    from neurigraph_pipelines.graph.moving import RecordFilter, split_node
 
-    chosen = Chosen(
+    chosen = RecordFilter(
         [record_id_of(identifier) for identifier in record] if record else None,
         None if keyword is None else argument(keyword),
         moment("--after", after),

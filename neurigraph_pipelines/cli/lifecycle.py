@@ -159,9 +159,9 @@ def _compress_one(installation: Installation, claims: Claims, identifier: str, d
 def _compress_awake(
     installation: Installation, claims: Claims, node: str | None, dry_run: bool, on_done: Callable[[int], None]
 ) -> SweepReport:
-    from neurigraph_pipelines.lifecycle.dormancy import sweep_awake
+    from neurigraph_pipelines.lifecycle.dormancy import sweep_active
 
-    return sweep_awake(
+    return sweep_active(
         installation.context,
         user_id=claims.user_id,
         node_id=node_id_of(installation, claims, node) if node is not None else None,

@@ -55,7 +55,7 @@ def serve(
 
     with opened() as installation:
         settings = installation.settings
-        with _listener(settings.api_host if host is None else host, settings.api_port if port is None else port) as at:
+        with _listener(settings.api.host if host is None else host, settings.api.port if port is None else port) as at:
             address = at.getsockname()
             url = f"http://[{address[0]}]:{address[1]}" if ":" in address[0] else f"http://{address[0]}:{address[1]}"
 

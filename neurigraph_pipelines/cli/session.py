@@ -48,7 +48,7 @@ def opened() -> Iterator[Installation]:
     from neurigraph_pipelines.migrations import require_current
 
     with installed() as installation:
-        if installation.settings.database_url is None:
+        if installation.settings.database.url is None:
             installation.migrate()
         else:
             require_current(installation.database)
@@ -171,8 +171,10 @@ def _settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
+        # Fields are known by their variables; a condition between several of them names them in its message.
         wrong = "; ".join(
-            f"{'.'.join(map(str, found['loc'])) or 'settings'}: {found['msg']}" for found in error.errors()
+            f"{next(filter(str.isupper, map(str, found['loc'])), 'settings')}: {found['msg']}"
+            for found in error.errors()
         )
         raise ConfigurationError(f"the settings are not valid: {wrong} (see docs/settings.md)") from error
     except (SettingsError, UnicodeDecodeError) as error:

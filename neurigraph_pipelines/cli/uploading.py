@@ -37,7 +37,7 @@ def uploads(
 ) -> None:
     """List uploaded files with their progress, newest first."""
     with opened() as installation:
-        found = installation.uploads.listed(claims_of(installation, user), limit)
+        found = installation.uploads.list_uploads(claims_of(installation, user), limit)
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
@@ -107,7 +107,7 @@ def read_uploads(installation: Installation, user_id: UUID | None, output: Outpu
     from neurigraph_pipelines.ingestion import drop_intake as drops
 
     if installation.drop_place is not None and user_id is None:
-        for taken in drops.take_in(installation.database, installation.drop_place, installation.uploads):
+        for taken in drops.ingest_drops(installation.database, installation.drop_place, installation.uploads):
             if taken.error is not None:
                 output.note(f"not uploaded: {taken.file.user_slug}/{taken.file.name}: {taken.error}")
     for read in installation.uploads.read_due(installation.text_extractor, user_id):

@@ -1,4 +1,5 @@
-"""All that Dagster sees: sensors, the ingestion job and its ops, schedules. Nothing else imports Dagster.
+"""Everything that Dagster sees: assets, checks, jobs, ops, sensors and schedules. Nothing else imports Dagster.
 
-Modules with ops, sensors or schedules do without postponed annotations: Dagster reads them when it decorates.
+Each topic's module returns its own definitions. Modules with ops, sensors or schedules must not postpone annotations:
+Dagster reads them when it decorates.
 """

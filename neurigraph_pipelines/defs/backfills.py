@@ -1,4 +1,4 @@
-"""Assets that can be made again for a range of days: their partitions, and the days that a run is about."""
+"""Partitions by day, for assets that a backfill makes again."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ import dagster as dg
 from neurigraph_pipelines.defs.run_metadata import table
 
 FIRST_DAY = "2026-01-01"
-"""The first partition; it also holds whatever claims to be older."""
+"""The first partition; it also holds all older records."""
 
 OWNERS = ["team:data-engineering"]
 
@@ -21,7 +21,7 @@ days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
 
 
 def asset_by_day(group: str) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Decorates an asset with a partition for each day; a backfill of many is one run."""
+    """Return a decorator for an asset with a partition for each day; a backfill of many days is one run."""
     with warnings.catch_warnings():
         # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
         warnings.simplefilter("ignore", dg.BetaWarning)
@@ -36,16 +36,16 @@ def asset_by_day(group: str) -> Callable[[Callable[..., Any]], dg.AssetsDefiniti
 
 
 def days_of(context: dg.AssetExecutionContext) -> tuple[datetime | None, datetime]:
-    """The first moment that a run is about, None for the beginning, and the first after it."""
+    """Return the first moment of a run's days (None for the beginning), and the first moment after them."""
     window = context.partition_time_window
     return (None if context.partition_keys[0] == FIRST_DAY else window.start), window.end
 
 
 def partition_of(moment: datetime) -> str:
-    """The partition that a record stored at that moment belongs to."""
+    """Return the partition of a record that was stored at a moment."""
     return max(moment.astimezone(UTC).date(), date.fromisoformat(FIRST_DAY)).isoformat()
 
 
 def failures(failed: Iterable[tuple[Any, str]]) -> dg.MetadataValue[Any] | str:
-    """The records that failed; why is not for Dagster to know."""
+    """Return a table of failed records, without reasons: an error may quote text."""
     return table([{"record": str(record_id)} for record_id, _ in failed])

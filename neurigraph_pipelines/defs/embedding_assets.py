@@ -1,6 +1,6 @@
-"""Vectors as assets: those that wait for a provider, and those of each day.
+"""Embedding assets: records that wait for vectors, and the vectors of each day.
 
-An asset calls one function of ``ingestion.healing`` or ``ingestion.reembed`` and says what it did.
+Each asset calls one function of ``ingestion.healing`` or ``ingestion.reembed`` and reports the result.
 """
 
 import time
@@ -21,32 +21,32 @@ from neurigraph_pipelines.ingestion.records import Committed
 
 GROUP = "embeddings"
 
-_OTHERS_WAIT = (
+_OTHER_MODEL_REASON = (
     "their users' searches use another model than the configured one: backfill record_embeddings, or go back to it"
 )
 
 
 class HealConfig(dg.Config):
-    """How much one run heals."""
+    """How many records one run embeds."""
 
-    limit: int = Field(default=healing.MAX_HEALED, ge=1, description="Most records that one run takes up.")
+    limit: int = Field(default=healing.MAX_HEALED, ge=1, description="Most records that one run embeds.")
 
 
 class ReembedConfig(dg.Config):
     """Whose records a backfill embeds."""
 
-    user: str = Field(default="", description="Only this user's, by slug. Empty: everybody's.")
+    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
 def pending_embeddings(
     context: dg.AssetExecutionContext, config: HealConfig, installation: InstallationResource
 ) -> dg.MaterializeResult[None]:
-    """Gives records their vectors that were committed while the embedder was down."""
+    """Embeds records that were committed while the embedder was down."""
     started = time.monotonic()
     done = healing.heal_pending(installation.context, config.limit)
     for record_id, _ in done.failed:
-        context.log.warning("%s stays pending", record_id)
+        context.log.warning("record %s stays pending", record_id)
     return dg.MaterializeResult(
         metadata={
             "embedding model": installation.context.embedder.model,
@@ -54,7 +54,7 @@ def pending_embeddings(
             "passages": done.passages,
             "failed for now": failures(done.failed),
             **_waiting(done.waiting),
-            "settled after a switch": sum(move.settled for move in done.moves),
+            "settled after a switch": sum(move.finished for move in done.moves),
             "seconds": round(time.monotonic() - started, 3),
         }
     )
@@ -62,10 +62,10 @@ def pending_embeddings(
 
 @dg.asset_check(asset=pending_embeddings)
 def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Nothing has waited for its vectors for more than an hour.
+    """No record has waited for its vectors for more than an hour.
 
-    Records of users whose searches use another model than the configured one count as waiting for a backfill, not as
-    overdue: no attempt of this installation can fill them.
+    Records of users whose searches use another model than the configured one wait for a backfill and are not overdue:
+    this installation cannot embed them.
     """
     found = healing.waiting(installation.context)
     longest = healing.overdue(installation.context, MAX_TABLE_ROWS) if found.overdue else []
@@ -75,7 +75,7 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
             "embedding model": installation.context.embedder.model,
             "overdue": found.overdue,
             **_waiting(found),
-            "why others wait": _OTHERS_WAIT if found.of_other_models else "none do",
+            "why others wait": _OTHER_MODEL_REASON if found.of_other_models else "none do",
             "waiting longest": table(
                 [
                     {
@@ -95,18 +95,18 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
 def record_embeddings(
     context: dg.AssetExecutionContext, config: ReembedConfig, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None]]:
-    """The vectors of the records stored on each day, of the configured model.
+    """Vectors by the configured model of the records stored on each day.
 
-    Ingestion adds to it day by day. A backfill embeds what lacks the configured model; a user's searches switch to it
-    once all of the user's records have it.
+    Ingestion adds to it day by day. A backfill embeds records that lack vectors of the configured model. A user's
+    searches switch to that model once all of the user's records have its vectors.
     """
-    from neurigraph_pipelines.ingestion.reembed import reembed  # numpy: for runs, not for those who load definitions
+    from neurigraph_pipelines.ingestion.reembed import reembed  # loads numpy: not needed to load definitions
 
     since, until = days_of(context)
     user_id = find_user(installation.opened.database, config.user).user_id if config.user else None
     done = reembed(installation.context, since, until, user_id)
     for record_id, _ in done.failed:
-        context.log.error("%s has no vectors of %s: `neurigraph reembed` says why", record_id, done.model)
+        context.log.error("record %s has no vectors of %s: `neurigraph reembed` says why", record_id, done.model)
     yield dg.MaterializeResult(
         metadata={
             "embedding model": done.model,
@@ -121,7 +121,7 @@ def record_embeddings(
         }
     )
     if done.failed:
-        # Another attempt would meet the same files and the same refusals.
+        # A retry would fail on the same files.
         raise dg.Failure(
             f"{len(done.failed)} records have no vectors of {done.model}: the log names them", allow_retries=False
         )
@@ -131,7 +131,7 @@ heal_job = dg.define_asset_job(
     "heal_embeddings_job",
     selection=dg.AssetSelection.assets(pending_embeddings),  # and its check
     executor_def=dg.in_process_executor,
-    description="Gives records their vectors that were committed while the embedder was down.",
+    description="Embeds records that were committed while the embedder was down.",
 )
 
 
@@ -139,12 +139,12 @@ heal_job = dg.define_asset_job(
     job=heal_job,
     cron_schedule="* * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Looks once a minute, and launches a run only when something is due.",
+    description="Checks once a minute and launches a run only if a record is due.",
 )
 def heal_embeddings_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
-    """Launches a run when records wait for their vectors and are due."""
+    """Launches a run if a record that waits for its vectors is due."""
     if not healing.has_due(installation.context):
-        return dg.SkipReason("no record waits for its vectors, or none is due")
+        return dg.SkipReason("no record that waits for its vectors is due")
     return dg.RunRequest()
 
 
@@ -152,7 +152,7 @@ check_job = dg.define_asset_job(
     "check_embeddings_job",
     selection=dg.AssetSelection.checks(no_embedding_is_overdue),
     executor_def=dg.in_process_executor,
-    description="Checks that nothing has waited for its vectors for more than an hour.",
+    description="Checks that no record has waited for its vectors for more than an hour.",
 )
 
 check_embeddings_schedule = dg.ScheduleDefinition(
@@ -160,12 +160,12 @@ check_embeddings_schedule = dg.ScheduleDefinition(
     job=check_job,
     cron_schedule="47 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Once an hour, since a run that heals starts only when something is due.",
+    description="Once an hour, since the job that embeds runs only if a record is due.",
 )
 
 
 def materializations(stored: Iterable[Committed], model: str) -> list[dg.AssetMaterialization]:
-    """What a commit adds to ``record_embeddings``: one event for each day on which it stored."""
+    """Return what a commit adds to ``record_embeddings``: one event for each day on which it stored records."""
     records: Counter[str] = Counter()
     pending: Counter[str] = Counter()
     for record in stored:
@@ -185,7 +185,7 @@ def materializations(stored: Iterable[Committed], model: str) -> list[dg.AssetMa
 
 def _move_row(move: Move) -> dict[str, str | int]:
     state = f"{move.missing} records to go" if move.missing else "switched"
-    return {"user": str(move.user_id), "state": state, "settled": move.settled}
+    return {"user": str(move.user_id), "state": state, "settled": move.finished}
 
 
 def _waiting(found: healing.Waiting) -> dict[str, int | float]:
@@ -195,3 +195,13 @@ def _waiting(found: healing.Waiting) -> dict[str, int | float]:
         "oldest waits for seconds": round(waited, 1),
         "waiting for another model": found.of_other_models,
     }
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of embedding."""
+    return dg.Definitions(
+        assets=[pending_embeddings, record_embeddings],
+        asset_checks=[no_embedding_is_overdue],
+        jobs=[heal_job, check_job],
+        schedules=[heal_embeddings_schedule, check_embeddings_schedule],
+    )

@@ -1,7 +1,6 @@
-"""What tells somebody that a run failed.
+"""The sensor that reports failed runs, to the log and to a webhook if one is set.
 
-The sensor logs, and reports to a webhook where one is set. A report holds names, ids and counts: the text of an error
-may quote a conversation, so it stays in Dagster's log.
+A report holds names, ids and counts. The text of an error may quote a conversation, so it stays in Dagster's log.
 """
 
 from typing import Any
@@ -15,10 +14,10 @@ from neurigraph_pipelines.ingestion.failures import count_open
 
 @dg.run_failure_sensor(
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Logs failed runs, and reports them to a webhook where one is set.",
+    description="Logs failed runs and reports them to a webhook if one is set.",
 )
 def run_failure_report_sensor(context: dg.RunFailureSensorContext, installation: InstallationResource) -> None:
-    """Logs a failed run, and posts it to the webhook of the settings."""
+    """Logs a failed run and posts it to the webhook."""
     report = failure_report(context)
     report["open_failures"] = count_open(installation.opened.database)
     context.log.error("run %s of %s failed at %s", report["run_id"], report["job"], report["steps"] or "no step")
@@ -34,7 +33,7 @@ def run_failure_report_sensor(context: dg.RunFailureSensorContext, installation:
 
 
 def failure_report(context: dg.RunFailureSensorContext) -> dict[str, Any]:
-    """What is said of a failed run: nothing that anybody wrote."""
+    """Return the report of a failed run, which holds no text of users."""
     run = context.dagster_run
     failures = context.get_step_failure_events()
     errors = [event.step_failure_data.error for event in failures]
@@ -53,3 +52,8 @@ def _batch_id(config: Any) -> str | None:
     ops = config.get("ops", {}) if isinstance(config, dict) else {}
     batch_id = ops.get("assign_nodes", {}).get("config", {}).get("batch_id")
     return str(batch_id) if batch_id else None
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of failure reports."""
+    return dg.Definitions(sensors=[run_failure_report_sensor])

@@ -1,9 +1,8 @@
 """The ingestion job: five ops over one batch of segments.
 
-An op reads the batch from its input, calls one function of ``ingestion.batch`` and says what it did, in ids and counts:
-what was said, how it is called and what an error quotes is not for Dagster's log, which forgets nothing. Ops are
-vectorised: one process, one start-up, bounded concurrency within. The domain is imported by whoever runs an op: those
-who only load definitions do without numpy.
+Each op calls one function of ``ingestion.batch`` and reports ids and counts. Text, titles and error messages stay out
+of Dagster's log, which is never erased. Ops are vectorised: one process, one start-up, bounded concurrency within. Ops
+import the domain when they run, so that loading the definitions does not load numpy.
 """
 
 import time
@@ -30,7 +29,7 @@ LOCATION_NAME = "neurigraph"
 RETRY_POLICY = dg.RetryPolicy(max_retries=3, delay=2, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 
 RUN_TAGS = {
-    # A crashed run starts over as a whole: every step is idempotent, and no step's output is half there.
+    # A crashed run starts again from its first step: every step is idempotent, and outputs are lost with the process.
     "dagster/max_retries": "2",
     "dagster/retry_strategy": "ALL_STEPS",
     "dagster/max_runtime": "3600",
@@ -38,7 +37,7 @@ RUN_TAGS = {
 
 
 class BatchConfig(dg.Config):
-    """Which batch a run stores."""
+    """The batch that a run stores."""
 
     batch_id: str
 
@@ -47,7 +46,7 @@ class BatchConfig(dg.Config):
 def assign_nodes(
     context: dg.OpExecutionContext, config: BatchConfig, installation: InstallationResource
 ) -> dg.Output[Assigned]:
-    """Says which node or nodes each segment belongs to."""
+    """Decides which node or nodes each segment belongs to."""
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
@@ -55,8 +54,8 @@ def assign_nodes(
     assigned = batch.assign_nodes(used, UUID(config.batch_id))
     for plan in assigned.plans:
         if plan.filing.notes:
-            told = "record %s was filed with %s notes: its first delta has them"
-            context.log.info(told, plan.record_id, len(plan.filing.notes))
+            message = "record %s was filed with %s notes: its first delta has them"
+            context.log.info(message, plan.record_id, len(plan.filing.notes))
     segments = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}.values()
     return dg.Output(
         assigned,
@@ -75,7 +74,7 @@ def assign_nodes(
 
 @dg.op(retry_policy=RETRY_POLICY)
 def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Output[Summarized]:
-    """Writes the summary that stands for each record in every search."""
+    """Writes the summary of each record, which searches read in its place."""
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
@@ -129,13 +128,13 @@ def extract_keywords(installation: InstallationResource, assigned: Assigned) -> 
 def embed(
     context: dg.OpExecutionContext, installation: InstallationResource, assigned: Assigned, summarized: Summarized
 ) -> dg.Output[Embedded]:
-    """Embeds summaries and passages; a provider that is down leaves them pending."""
+    """Embeds summaries and passages. If the provider is down they stay pending."""
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
     embedded = batch.embed(installation.context, assigned, summarized)
     for record_id, _ in embedded.pending:
-        context.log.warning("%s stays without an embedding for now", record_id)
+        context.log.warning("record %s has no embedding for now", record_id)
     plans = {plan.record_id: plan for plan in assigned.plans}
     return dg.Output(
         embedded,
@@ -163,7 +162,7 @@ def commit(
     described: Described,
     embedded: Embedded,
 ) -> dg.Output[BatchResult]:
-    """The atomic zone: each segment is stored completely or leaves no trace."""
+    """Commits each segment completely or not at all."""
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
@@ -199,7 +198,7 @@ def commit(
 
 @dg.job(tags=RUN_TAGS, executor_def=dg.in_process_executor)
 def ingestion_job() -> None:
-    """Stores a batch of segments: assign, summarise and describe, embed, commit."""
+    """Stores a batch of segments: assign nodes, summarise, extract keywords, embed, commit."""
     assigned = assign_nodes()
     summarized = summarize(assigned)
     described = extract_keywords(assigned)
@@ -207,7 +206,7 @@ def ingestion_job() -> None:
 
 
 def run_config(batch_id: UUID) -> dg.RunConfig:
-    """The configuration of a run for one batch."""
+    """Return the configuration of a run for one batch."""
     return dg.RunConfig(ops={"assign_nodes": BatchConfig(batch_id=str(batch_id))})
 
 
@@ -231,3 +230,8 @@ def _common(started: float, failures: Sequence[ItemFailure]) -> dict[str, Any]:
             {"segment": str(f.trigger_id), "step": f.step, "may pass": f.transient} for f in failures
         )
     return found
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of ingestion."""
+    return dg.Definitions(jobs=[ingestion_job])

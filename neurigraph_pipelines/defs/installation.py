@@ -1,4 +1,4 @@
-"""The installation as a Dagster resource: opened for a run or a tick, closed after it."""
+"""The installation as a Dagster resource, open during a run or a tick."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Generator[InstallationResource, None, None]:
-        """Open for one run or tick; what that takes is not loaded before."""
+        """Open the installation for one run or tick; its modules are loaded only now."""
         from neurigraph_pipelines.wiring import Installation
 
         with Installation() as installation:
@@ -37,7 +37,7 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
 
     @property
     def settings(self) -> Settings:
-        """The settings in force."""
+        """The settings of the installation."""
         return self.opened.settings
 
     @property
@@ -46,3 +46,12 @@ class InstallationResource(dg.ConfigurableResource["InstallationResource"]):
         if self._installation is None:
             raise dg.DagsterInvariantViolationError("the installation is open only during a run or a tick")
         return self._installation
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of the installation, and how runs execute."""
+    return dg.Definitions(
+        # Values passed between steps hold text of conversations: they stay in the memory of the run's one process.
+        resources={"installation": InstallationResource(), "io_manager": dg.mem_io_manager},
+        executor=dg.in_process_executor,
+    )

@@ -1,7 +1,7 @@
-"""The life of files as assets: what goes to sleep, what is left over, what all of it occupies.
+"""Lifecycle assets: dormant files, stuck rehydrations, orphan objects and the storage report.
 
-An asset calls one function of ``lifecycle`` and says what it did. What has to hold is checked in ``lifecycle_checks``,
-and when each runs stands in ``schedules``.
+Each asset calls one function of ``lifecycle`` and reports the result. Checks are in ``lifecycle_checks``, schedules in
+``schedules``.
 """
 
 import time
@@ -23,31 +23,33 @@ from neurigraph_pipelines.lifecycle.object_keys import record_of
 GROUP = "lifecycle"
 OWNERS = ["team:data-engineering"]
 MOST_COUNTED = 100_000
-"""Files up to which a run that hit its limit counts what it left."""
+"""Most files that a run counts after it hit its limit."""
 
 _LOG_EVERY = 1_000
 
-Told = Iterator[dg.MaterializeResult[None] | dg.AssetObservation]
-"""What an asset yields: a materialization, or an observation where nothing was to be changed."""
+Results = Iterator[dg.MaterializeResult[None] | dg.AssetObservation]
+"""What an asset yields: a materialization, or an observation after a dry run."""
 
 
 class DryRunConfig(dg.Config):
     """Whether a run changes anything."""
 
-    dry_run: bool = Field(default=False, description="Say what would be done, as an observation, and change nothing.")
+    dry_run: bool = Field(
+        default=False, description="Report what would be done, as an observation, and change nothing."
+    )
 
 
 class SweepConfig(DryRunConfig):
-    """How much one run does, and for whom."""
+    """How many files one run treats, and whose."""
 
-    limit: int = Field(default=10_000, ge=1, description="Most files of one run; the next goes on.")
-    user: str = Field(default="", description="Only this user's, by slug. Empty: everybody's.")
+    limit: int = Field(default=10_000, ge=1, description="Most files that one run treats; the next run continues.")
+    user: str = Field(default="", description="Only files of this user, by slug. Empty: of all users.")
 
 
 class AuditConfig(DryRunConfig):
-    """How much one run does."""
+    """How many orphans one run removes."""
 
-    limit: int = Field(default=10_000, ge=1, description="Most orphans of one run; the next goes on.")
+    limit: int = Field(default=10_000, ge=1, description="Most orphans that one run treats; the next run continues.")
 
 
 @dg.asset(
@@ -59,28 +61,32 @@ class AuditConfig(DryRunConfig):
         fail_window=timedelta(hours=6), warn_window=timedelta(hours=2, minutes=30)
     ),
 )
-def dormant_files(context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource) -> Told:
-    """Files that went to sleep because nobody opened them for `dormancy_days`."""
+def dormant_files(
+    context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource
+) -> Results:
+    """Files that were compressed because nobody opened them for `dormancy_days`."""
     yield from _sweep(context, config, installation, dormancy.sweep_dormant)
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False)
-def expired_files(context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource) -> Told:
-    """Files that went back to sleep `recompress_ttl_minutes` after they were last opened."""
+def expired_files(
+    context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource
+) -> Results:
+    """Files that were compressed again `recompress_ttl_minutes` after they were last opened."""
     yield from _sweep(context, config, installation, dormancy.sweep_expired)
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False)
 def stuck_rehydrations(
     context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource
-) -> Told:
-    """Files whose worker gave no sign of life while it decompressed them: they sleep again, and can be opened."""
+) -> Results:
+    """Files whose worker died while decompressing them: they are dormant again and can be opened."""
     database = installation.opened.database
     started = time.monotonic()
     found = rehydration.revert_stuck(
         database, limit=config.limit, user_id=_user_id(installation, config), dry_run=config.dry_run
     )
-    yield _told(
+    yield _result(
         context,
         config,
         {
@@ -101,10 +107,12 @@ def stuck_rehydrations(
     output_required=False,
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
 )
-def orphan_objects(context: dg.AssetExecutionContext, config: AuditConfig, installation: InstallationResource) -> Told:
+def orphan_objects(
+    context: dg.AssetExecutionContext, config: AuditConfig, installation: InstallationResource
+) -> Results:
     """Objects that no row has named for `orphan_grace_hours`: removed.
 
-    Its check goes the other way and looks for rows without an object.
+    Its check looks for rows without an object.
     """
     here = installation.opened
     started = time.monotonic()
@@ -114,7 +122,7 @@ def orphan_objects(context: dg.AssetExecutionContext, config: AuditConfig, insta
         dry_run=config.dry_run,
         on_done=_progress(context, "objects looked at"),
     )
-    yield _told(
+    yield _result(
         context,
         config,
         {
@@ -137,7 +145,7 @@ def orphan_objects(context: dg.AssetExecutionContext, config: AuditConfig, insta
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
 )
 def storage_report(installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """What awake and sleeping files occupy, and what is saved, by user and node."""
+    """Space used by active and dormant files, and space saved, by user and node."""
     started = time.monotonic()
     users = list(storage.storage_report(installation.opened.database))
     nodes = [node for user in users for node in user.nodes]
@@ -158,7 +166,7 @@ def _sweep(
     config: SweepConfig,
     installation: InstallationResource,
     sweep: Callable[..., dormancy.SweepReport],
-) -> Told:
+) -> Results:
     here, user_id = installation.opened, _user_id(installation, config)
 
     def swept(limit: int, dry_run: bool, on_done: Callable[[int], None] | None = None) -> dormancy.SweepReport:
@@ -170,8 +178,8 @@ def _sweep(
     if not report.finished:
         left = swept(MOST_COUNTED, dry_run=True).files - (report.files if config.dry_run else 0)
     for file_id in report.failures:
-        context.log.warning("file %s stays awake: `neurigraph state` says why", file_id)
-    yield _told(
+        context.log.warning("file %s stays active: `neurigraph state` says why", file_id)
+    yield _result(
         context,
         config,
         {
@@ -187,7 +195,7 @@ def _sweep(
     )
 
 
-def _told(
+def _result(
     context: dg.AssetExecutionContext, config: DryRunConfig, metadata: dict[str, Any]
 ) -> dg.MaterializeResult[None] | dg.AssetObservation:
     if config.dry_run:
@@ -200,7 +208,7 @@ def _user_id(installation: InstallationResource, config: SweepConfig) -> UUID | 
 
 
 def _progress(context: dg.AssetExecutionContext, what: str) -> Callable[[int], None]:
-    """Logs now and then how far it is."""
+    """Return a function that logs the progress every ``_LOG_EVERY`` items."""
     done = 0
 
     def advance(count: int) -> None:
@@ -227,3 +235,8 @@ def _totals_row(totals: storage.StorageTotals) -> dict[str, int]:
 
 def _largest(rows: list[dict[str, Any]]) -> dg.MetadataValue[Any] | str:
     return table(sorted(rows, key=lambda row: row["active bytes"] + row["dormant bytes"], reverse=True))
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of the lifecycle assets."""
+    return dg.Definitions(assets=[dormant_files, expired_files, stuck_rehydrations, orphan_objects, storage_report])

@@ -1,7 +1,6 @@
-"""What holds of files at all times, looked at in every run of the asset that sees to it.
+"""Checks of the lifecycle assets, which run with each asset.
 
-A check calls one function of ``lifecycle`` and changes nothing but to log what proves unreadable. The assets are in
-``lifecycle_assets``.
+Each check calls one function of ``lifecycle``. It changes nothing, except that unreadable files are logged as failed.
 """
 
 import time
@@ -23,14 +22,14 @@ from neurigraph_pipelines.lifecycle import dormancy, verification
 
 SAMPLE_FILES = 100
 EXPIRY_GRACE_SECONDS = 600.0
-"""For which a file may be awake past its time: some looks of the schedule, and the run."""
+"""Allowed delay of a compression: a few ticks of the schedule, and the run."""
 
 DORMANCY_GRACE_SECONDS = 86_400.0
 
 
 @dg.asset_check(asset=expired_files)
 def nothing_awake_past_its_time(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No file is awake long after the time for which it was opened."""
+    """No file is still active long after its `recompress_ttl_minutes`."""
     here = installation.opened
     return _overdue(
         dormancy.sweep_expired(
@@ -45,7 +44,7 @@ def nothing_awake_past_its_time(installation: InstallationResource) -> dg.AssetC
 
 @dg.asset_check(asset=dormant_files)
 def nothing_awake_that_nobody_opens(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No file is awake long after `dormancy_days` without access."""
+    """No file is still active long after `dormancy_days` without access."""
     here = installation.opened
     return _overdue(
         dormancy.sweep_dormant(
@@ -60,14 +59,14 @@ def nothing_awake_that_nobody_opens(installation: InstallationResource) -> dg.As
 
 @dg.asset_check(asset=orphan_objects)
 def every_row_has_its_object(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Every file of a manifest has its object, and registries, counters, states and the log agree."""
+    """Every file of a manifest has its object, and registry, counters, states and log agree."""
     started = time.monotonic()
     return _verified(verification.verify(installation.opened.context, read=False), started)
 
 
 @dg.asset_check(asset=storage_report)
 def sampled_checksums_hold(installation: InstallationResource) -> dg.AssetCheckResult:
-    """Some files, chosen by lot, are read and have the checksums on record."""
+    """A random sample of files is readable and has the recorded checksums."""
     started = time.monotonic()
     here = installation.opened
     return _verified(verification.verify_sample(here.context, SAMPLE_FILES), started)
@@ -75,7 +74,7 @@ def sampled_checksums_hold(installation: InstallationResource) -> dg.AssetCheckR
 
 @dg.asset_check(asset=storage_report)
 def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckResult:
-    """No table is open to the role of the faces without its policies, in whatever node."""
+    """No table of any node is open to the role of the faces without its policies."""
     unguarded = access.unguarded_tables(installation.opened.database)
     return dg.AssetCheckResult(
         passed=not unguarded,
@@ -84,7 +83,7 @@ def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckR
 
 
 def _overdue(report: dormancy.SweepReport, grace_seconds: float) -> dg.AssetCheckResult:
-    # A warning: nothing is lost, only room.
+    # Only a warning: space is wasted, nothing is lost.
     return dg.AssetCheckResult(
         passed=report.files == 0,
         severity=dg.AssetCheckSeverity.WARN,
@@ -115,3 +114,16 @@ def _row(finding: verification.Finding) -> dict[str, Any]:
         "node": str(finding.node_id),
         "file or record": str(finding.subject),
     }
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of the lifecycle checks."""
+    return dg.Definitions(
+        asset_checks=[
+            nothing_awake_past_its_time,
+            nothing_awake_that_nobody_opens,
+            every_row_has_its_object,
+            every_table_is_guarded,
+            sampled_checksums_hold,
+        ]
+    )

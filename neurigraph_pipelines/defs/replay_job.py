@@ -1,4 +1,4 @@
-"""Replaying from the launchpad what failed for good."""
+"""The job that replays permanent failures from the launchpad."""
 
 from uuid import UUID
 
@@ -12,18 +12,18 @@ from neurigraph_pipelines.ingestion import failures
 
 
 class ReplayConfig(dg.Config):
-    """Which failures go back into the queue."""
+    """The failures to put back into the queue."""
 
-    failure_ids: list[str] = Field(default_factory=list, description="As `neurigraph failures` shows them.")
-    all: bool = Field(default=True, description="All that are open; switch it off to name some.")
-    user: str = Field(default="", description="Only this user's, by slug. Empty: everybody's.")
+    failure_ids: list[str] = Field(default_factory=list, description="Ids as `neurigraph failures` shows them.")
+    all: bool = Field(default=True, description="All open failures; switch it off to name some.")
+    user: str = Field(default="", description="Only failures of this user, by slug. Empty: of all users.")
 
 
 @dg.op
 def replay_failures(
     context: dg.OpExecutionContext, config: ReplayConfig, installation: InstallationResource
 ) -> dg.Output[int]:
-    """Puts failed segments and uploads back into their queues with fresh attempts; the sensors do the rest."""
+    """Puts failed segments and uploads back into their queues with new attempts; the sensors launch their runs."""
     if bool(config.failure_ids) == config.all:
         raise InvalidInputError("either list failure_ids and set all to false, or set all to true and list none")
     database = installation.opened.database
@@ -43,7 +43,7 @@ def replay_failures(
     executor_def=dg.in_process_executor,
 )
 def replay_job() -> None:
-    """Puts failed segments and uploads back into their queues: all open ones, unless some are named."""
+    """Puts failed segments and uploads back into their queues: all open ones, or only those named."""
     replay_failures()
 
 
@@ -51,4 +51,11 @@ def _uuids(texts: list[str]) -> list[UUID]:
     try:
         return [UUID(text) for text in texts]
     except ValueError as error:
-        raise InvalidInputError("failure_ids holds something that is not the id of a failure") from error
+        raise InvalidInputError(
+            "failure_ids holds a value that is not an id: copy ids from `neurigraph failures`"
+        ) from error
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of replays."""
+    return dg.Definitions(jobs=[replay_job])

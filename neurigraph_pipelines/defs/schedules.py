@@ -1,4 +1,4 @@
-"""What runs by the clock."""
+"""Jobs and schedules for retention, node upgrades and the lifecycle of files."""
 
 import shutil
 import time
@@ -21,23 +21,23 @@ from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 
 SECONDS_PER_DAY = 86_400
 NODES_UPGRADED = 1_000
-"""Nodes that one run brings up to date, at some 20 ms each; the next goes on."""
+"""Most nodes that one run upgrades, at about 20 ms each; the next run continues."""
 
 RUN_OUTPUT_DAYS = 1.0
-"""Days for which what the processes of a run printed can still be read."""
+"""Days for which the output of a run's processes is kept."""
 
 
 @dg.op
 def purge_inbox(installation: InstallationResource) -> dg.Output[int]:
-    """Removes message bodies whose segments were stored longer ago than the retention allows."""
-    age_seconds = installation.settings.inbox_retention_days * SECONDS_PER_DAY
+    """Removes message bodies whose segments were stored longer ago than the retention time."""
+    age_seconds = installation.settings.ingestion.inbox_retention_days * SECONDS_PER_DAY
     removed = purge_stored_bodies(installation.opened.database, age_seconds)
     return dg.Output(removed, metadata={"bodies removed": removed, "retention in days": age_seconds / SECONDS_PER_DAY})
 
 
 @dg.op
 def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
-    """Removes what finished runs printed, which Dagster itself never does."""
+    """Removes the output of finished runs; Dagster itself never does."""
     oldest = time.time() - RUN_OUTPUT_DAYS * SECONDS_PER_DAY
     removed = 0
     for folder in Path(context.instance.storage_directory()).glob("*"):
@@ -50,8 +50,8 @@ def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
 
 @dg.op
 def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
-    """Goes on with what was to be forgotten, where a crash or a store that refused left it under way."""
-    from neurigraph_pipelines.erasure import forget  # the words of traces: for runs, not for those who load definitions
+    """Continues erasures that a crash or a refusing object store interrupted."""
+    from neurigraph_pipelines.erasure import forget  # slow: not needed to load definitions
 
     here = installation.opened
     finished = forget.finish_erasures(here.context)
@@ -60,9 +60,9 @@ def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
 
 @dg.job(executor_def=dg.in_process_executor)
 def retention_job() -> None:
-    """Keeps raw text out of the inbox once it is stored, old prints off the disk, and finishes what is to be forgotten.
+    """Removes stored text from the inbox and old run output from the disk, and continues interrupted erasures.
 
-    None of the three waits for another.
+    The three ops are independent.
     """
     purge_inbox()
     purge_run_outputs()
@@ -79,14 +79,14 @@ retention_schedule = dg.ScheduleDefinition(
 
 @dg.op
 def upgrade_outdated_nodes(installation: InstallationResource) -> dg.Output[int]:
-    """Brings the tables of nodes that an earlier version made up to date, most recently used first."""
+    """Upgrades the tables of nodes that an earlier version made, most recently used first."""
     done = upgrade_nodes(installation.opened.database, NODES_UPGRADED)
     return dg.Output(done, metadata={"nodes brought up to date": done, "limit reached": done == NODES_UPGRADED})
 
 
 @dg.job(executor_def=dg.in_process_executor)
 def node_upgrade_job() -> None:
-    """Brings nodes up to date after an upgrade; what is written to before its turn is brought so by its writer."""
+    """Upgrades nodes after an upgrade of the program. A node that is written to earlier is upgraded by its writer."""
     upgrade_outdated_nodes()
 
 
@@ -94,16 +94,16 @@ def node_upgrade_job() -> None:
     job=node_upgrade_job,
     cron_schedule="*/5 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Looks every five minutes, and launches a run only when a node is of an earlier version.",
+    description="Checks every five minutes and launches a run only if a node has tables of an earlier version.",
 )
 def node_upgrade_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
-    """Launches a run when a node is of an earlier version."""
+    """Launches a run if a node has tables of an earlier version."""
     if not has_outdated_nodes(installation.opened.database):
         return dg.SkipReason("all nodes are up to date")
     return dg.RunRequest()
 
 
-# The instance lets one run of each value go at a time: two sweeps do no harm, and take two places from ingestion.
+# The instance runs one job of each value at a time: two sweeps do no harm, but take two places from ingestion.
 LIFECYCLE_TAG = "neurigraph/lifecycle"
 
 recompression_job = dg.define_asset_job(
@@ -111,21 +111,21 @@ recompression_job = dg.define_asset_job(
     selection=[expired_files, stuck_rehydrations],
     executor_def=dg.in_process_executor,
     tags={LIFECYCLE_TAG: "recompression"},
-    description="Sends back to sleep what was opened for a while, and what nobody goes on decompressing.",
+    description="Compresses files again after their time, and resets rehydrations whose worker died.",
 )
 dormancy_job = dg.define_asset_job(
     "dormancy_job",
     selection=[dormant_files],
     executor_def=dg.in_process_executor,
     tags={LIFECYCLE_TAG: "upkeep"},
-    description="Sends to sleep what nobody opened for long.",
+    description="Compresses files that were not opened for `dormancy_days`.",
 )
 storage_audit_job = dg.define_asset_job(
     "storage_audit_job",
     selection=[orphan_objects, storage_report],
     executor_def=dg.in_process_executor,
     tags={LIFECYCLE_TAG: "upkeep"},
-    description="Compares objects with rows both ways, reads some by lot, and reports what all of them occupy.",
+    description="Compares objects with rows in both directions, reads a random sample and reports the space used.",
 )
 
 
@@ -133,12 +133,12 @@ storage_audit_job = dg.define_asset_job(
     job=recompression_job,
     cron_schedule="* * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Looks once a minute, and launches a run only when a file is due.",
+    description="Checks once a minute and launches a run only if a file is due.",
 )
 def recompression_schedule(
     context: dg.ScheduleEvaluationContext, installation: InstallationResource
 ) -> dg.RunRequest | dg.SkipReason:
-    """Launches a run when a file is due to go back to sleep, unless one is under way."""
+    """Launches a run if a file is due to be compressed again, unless such a run is under way."""
     under_way = dg.RunsFilter(
         job_name=recompression_job.name,
         statuses=[dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED],
@@ -163,3 +163,17 @@ storage_audit_schedule = dg.ScheduleDefinition(
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Once a day.",
 )
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of retention, node upgrades and the lifecycle jobs."""
+    return dg.Definitions(
+        jobs=[retention_job, recompression_job, dormancy_job, storage_audit_job, node_upgrade_job],
+        schedules=[
+            retention_schedule,
+            recompression_schedule,
+            dormancy_schedule,
+            storage_audit_schedule,
+            node_upgrade_schedule,
+        ],
+    )

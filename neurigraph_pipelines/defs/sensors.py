@@ -1,6 +1,6 @@
-"""Sensors: each looks for one storage trigger, claims what is due and asks for runs.
+"""Sensors that detect segments, lease batches of them and request runs.
 
-A tick calls one domain function to find, one to claim, and turns batches into run requests.
+A tick calls one domain function to detect and one to lease, and turns batches into run requests.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from neurigraph_pipelines.ingestion.detection import DETECTORS
 from neurigraph_pipelines.model import TriggerType
 
 LEAST_SECONDS_BETWEEN_TICKS = 1
-"""Below the daemon's fixed loop of five seconds, which would otherwise miss every other tick by a hair."""
+"""Less than the daemon's fixed loop of five seconds, or small delays would make it skip every other tick."""
 
 WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
 UNFINISHED = [*WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
@@ -25,7 +25,7 @@ _RUN_KEY = "dagster/run_key"
 
 
 def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDefinition:
-    """The sensor of one storage trigger; it claims no other's segments, so two never ask for the same run."""
+    """Return the sensor of one storage trigger; it leases only its own segments, so no two request the same run."""
     name = f"{trigger_type.value}_sensor"
     detector = DETECTORS[trigger_type]
 
@@ -40,11 +40,11 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
         context: dg.SensorEvaluationContext, installation: InstallationResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         found = detector(installation.context)
-        _keep_claims_of_waiting_runs(context.instance, installation, name)
+        _renew_leases_of_queued_runs(context.instance, installation, name)
         batches = triggers.lease_for_runs(installation.context, name, trigger_type)
         context.log.info("%s segments found; %s batches in flight", found, len(batches))
         if not batches:
-            yield dg.SkipReason("nothing of this kind is due")
+            yield dg.SkipReason("no segment of this kind is due")
         for batch in batches:
             yield dg.RunRequest(
                 run_key=batch.run_key,
@@ -57,23 +57,23 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
 
 conversation_end_sensor = ingestion_sensor(
     TriggerType.CONVERSATION_END,
-    "Finds conversations that ended with something unstored, and launches their ingestion in batches.",
+    "Finds ended conversations with unstored messages and launches their ingestion in batches.",
 )
 chunk_threshold_sensor = ingestion_sensor(
     TriggerType.CHUNK_THRESHOLD,
-    "Finds conversations that go on and have grown long, cuts them behind a response, and launches the ingestion of "
-    "what lies before the cut.",
+    "Finds open conversations that have grown long, cuts them after a response and launches the ingestion of the part "
+    "before the cut.",
 )
 event_boundary_sensor = ingestion_sensor(
     TriggerType.EVENT_BOUNDARY,
-    "Finds meetings, calls, work sessions and milestones that ended, and launches the ingestion of each as one memory.",
+    "Finds ended meetings, calls, work sessions and milestones and launches the ingestion of each as one memory.",
 )
 
 
-def _keep_claims_of_waiting_runs(
+def _renew_leases_of_queued_runs(
     instance: dg.DagsterInstance, installation: InstallationResource, claimed_by: str
 ) -> None:
-    """A run that waits in Dagster's queue gives no sign of life itself, and would find its claim run out."""
+    """Renew the leases of runs in Dagster's queue: they cannot do it themselves, and would start with expired ones."""
     database, settings = installation.opened.database, installation.settings
     batches = triggers.open_batches(database, claimed_by)
     if not batches:
@@ -82,22 +82,29 @@ def _keep_claims_of_waiting_runs(
     keys = {run.tags.get(_RUN_KEY) for run in waiting}
     for batch in batches:
         if batch.run_key in keys:
-            triggers.renew(database, batch.batch_id, settings.claim_lease_seconds)
+            triggers.renew(database, batch.batch_id, settings.ingestion.claim_lease_seconds)
 
 
 @dg.sensor(
     job=upload_job,
     minimum_interval_seconds=10,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Watches the drop place, and finds uploads whose text is to be read; a text that was read is an event.",
+    description="Watches the drop place and finds uploads whose text is not read yet. Each becomes an event.",
 )
 def upload_sensor(
     context: dg.SensorEvaluationContext, installation: InstallationResource
 ) -> dg.RunRequest | dg.SkipReason:
-    """Watches the drop place, and finds uploads whose text is to be read; what was read is an event that ended."""
+    """Launches a run if a file waits in the drop place or an upload waits to be read."""
     running = dg.RunsFilter(job_name=upload_job.name, statuses=UNFINISHED)
     if context.instance.get_runs_count(running):
-        return dg.SkipReason("a run takes files in just now")
+        return dg.SkipReason("a run is already taking in files")
     opened = installation.opened
     waiting = drops.waiting(opened.database, opened.drop_place, opened.uploads)
-    return dg.RunRequest() if waiting else dg.SkipReason("no file waits")
+    return dg.RunRequest() if waiting else dg.SkipReason("no file is waiting")
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of the sensors of ingestion and uploads."""
+    return dg.Definitions(
+        sensors=[conversation_end_sensor, chunk_threshold_sensor, event_boundary_sensor, upload_sensor]
+    )

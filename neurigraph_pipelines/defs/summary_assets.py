@@ -1,7 +1,4 @@
-"""Summaries and keywords as an asset: those of each day.
-
-Calls one function of ``ingestion.resummarize`` and says what it did.
-"""
+"""The asset of summaries and keywords, by day. It calls one function of ``ingestion.resummarize``."""
 
 from collections.abc import Iterable
 
@@ -14,11 +11,11 @@ from neurigraph_pipelines.graph.provisioning import find_user
 
 
 class ResummarizeConfig(dg.Config):
-    """Which records a backfill summarises."""
+    """The records that a backfill summarises."""
 
-    user: str = Field(default="", description="Only this user's, by slug. Empty: everybody's.")
-    again: bool = Field(default=False, description="Those too whose words are of the configured model already.")
-    also_revised: bool = Field(default=False, description="Those too whose words a person wrote.")
+    user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
+    again: bool = Field(default=False, description="Also records that the configured model has summarised already.")
+    also_revised: bool = Field(default=False, description="Also records that a person has revised.")
     dry_run: bool = Field(default=False, description="Only count.")
 
 
@@ -28,9 +25,9 @@ def record_summaries(
 ) -> Iterable[dg.MaterializeResult[None]]:
     """Titles, summaries and keywords of the records stored on each day, by the configured language model.
 
-    Ingestion writes them once; a backfill writes anew what another model wrote, from the stored transcripts.
+    Ingestion writes them once. A backfill rewrites those of other models from the stored transcripts.
     """
-    from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize  # numpy: for runs, not for loading
+    from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize  # loads numpy
 
     since, until = days_of(context)
     user_id = find_user(installation.opened.database, config.user).user_id if config.user else None
@@ -43,7 +40,7 @@ def record_summaries(
         dry_run=config.dry_run,
     )
     for record_id, _ in done.failed:
-        context.log.error("%s bears the words that it had: `neurigraph resummarize` says why", record_id)
+        context.log.error("record %s keeps its summary: `neurigraph resummarize` says why", record_id)
     yield dg.MaterializeResult(
         metadata={
             "language model": done.model,
@@ -57,7 +54,10 @@ def record_summaries(
         }
     )
     if done.failed:
-        # Another attempt would meet the same files and the same refusals.
-        raise dg.Failure(
-            f"{len(done.failed)} records bear the words that they had: the log names them", allow_retries=False
-        )
+        # A retry would fail on the same files.
+        raise dg.Failure(f"{len(done.failed)} records keep their summaries: the log names them", allow_retries=False)
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of summaries."""
+    return dg.Definitions(assets=[record_summaries])

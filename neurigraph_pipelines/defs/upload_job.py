@@ -1,6 +1,6 @@
-"""The upload job: takes in what lies in the drop place, and reads the text of what was uploaded.
+"""The upload job: takes in files from the drop place and reads the text of uploads.
 
-What was read is stored by the ingestion job, like everything else.
+The ingestion job stores that text.
 """
 
 import time
@@ -11,7 +11,7 @@ from neurigraph_pipelines.defs.ingestion_job import RUN_TAGS
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.ingestion import drop_intake as drops
-from neurigraph_pipelines.ingestion.drop_intake import Taken
+from neurigraph_pipelines.ingestion.drop_intake import DropResult
 from neurigraph_pipelines.ingestion.uploads import Read
 
 
@@ -21,26 +21,26 @@ def take_in_dropped(context: dg.OpExecutionContext, installation: InstallationRe
     opened = installation.opened
     place = opened.drop_place
 
-    def tell(taken: Taken) -> None:
+    def log_refusal(taken: DropResult) -> None:
         if taken.error is not None:
             context.log.warning("a file of the drop place was not taken in: the table dropped_files says why")
 
-    taken = drops.take_in(opened.database, place, opened.uploads, tell) if place is not None else []
+    taken = drops.ingest_drops(opened.database, place, opened.uploads, log_refusal) if place is not None else []
     refused = sum(one.error is not None for one in taken)
     return dg.Output(len(taken) - refused, metadata={"files taken in": len(taken) - refused, "files refused": refused})
 
 
 @dg.op
 def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: InstallationResource) -> dg.Output[int]:
-    """Reads each upload that waits, in a process of its own, and clears away staged bytes that records hold by now."""
+    """Reads each waiting upload in a process of its own, and removes staged bytes that are stored in records."""
     started = time.monotonic()
     opened = installation.opened
 
-    def tell(read: Read) -> None:
+    def log_failure(read: Read) -> None:
         if read.error is not None:
             context.log.warning("upload %s could not be read: `neurigraph failures` says why", read.upload_id)
 
-    done = opened.uploads.read_due(opened.text_extractor, on_read=tell)
+    done = opened.uploads.read_due(opened.text_extractor, on_read=log_failure)
     cleared = opened.uploads.clear()
     return dg.Output(
         len(done),
@@ -60,5 +60,10 @@ def read_uploads(context: dg.OpExecutionContext, taken_in: int, installation: In
 
 @dg.job(tags=RUN_TAGS, executor_def=dg.in_process_executor)
 def upload_job() -> None:
-    """Takes files in and reads them, each by itself: a hostile one fails alone."""
+    """Takes in files and reads each in isolation: a hostile file fails alone."""
     read_uploads(take_in_dropped())
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of uploads."""
+    return dg.Definitions(jobs=[upload_job])

@@ -1,4 +1,4 @@
-"""Vector indexes as an asset: built in the background for nodes that have outgrown exact search, and dropped again."""
+"""The asset of vector indexes, built in the background for nodes too large for exact search."""
 
 import dagster as dg
 from pydantic import Field
@@ -8,24 +8,24 @@ from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes, 
 
 
 class IndexConfig(dg.Config):
-    """How much one run builds."""
+    """How many indexes one run builds."""
 
     limit: int = Field(
-        default=10, ge=1, description="Most nodes that one run indexes, and as many more whose indexes it drops."
+        default=10, ge=1, description="Most nodes that one run indexes; it drops the indexes of as many more."
     )
 
 
 @dg.asset(group_name="maintenance", owners=["team:data-engineering"], kinds={"postgres"})
 def vector_indexes(config: IndexConfig, installation: InstallationResource) -> dg.MaterializeResult[None]:
-    """Indexes the passages' vectors of nodes that are too big to be searched exactly, and of no others."""
+    """Vector indexes of the nodes that are too large for exact search."""
     opened = installation.opened
     dropped = drop_vector_indexes(opened.context, config.limit)
     built = build_vector_indexes(opened.context, config.limit)
     rows = [dg.TableRecord({"node": str(index.node_id), "passages": index.passages}) for index in built]
     return dg.MaterializeResult(
         metadata={
-            "method": opened.settings.vector_index_method,
-            "from passages": opened.settings.vector_index_passages,
+            "method": opened.settings.retrieval.vector_index_method,
+            "from passages": opened.settings.retrieval.vector_index_passages,
             "nodes indexed": len(built),
             "indexes dropped": len(dropped),
             "nodes still waiting": count_due(opened.context),
@@ -38,7 +38,7 @@ vector_index_job = dg.define_asset_job(
     "vector_index_job",
     selection=[vector_indexes],
     executor_def=dg.in_process_executor,
-    description="Builds vector indexes for nodes that have outgrown exact search, drops those of nodes that shrank.",
+    description="Builds vector indexes for nodes too large for exact search, and drops those of nodes that shrank.",
 )
 
 
@@ -46,11 +46,16 @@ vector_index_job = dg.define_asset_job(
     job=vector_index_job,
     cron_schedule="*/10 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Looks every ten minutes, and launches a run only when a node waits for an index, or for its end.",
+    description="Checks every ten minutes and launches a run only if an index has to be built or dropped.",
 )
 def vector_index_schedule(installation: InstallationResource) -> dg.RunRequest | dg.SkipReason:
-    """Launches a run when a node waits for its index, or for an end of it."""
+    """Launches a run if an index has to be built or dropped."""
     opened = installation.opened
     if not count_due(opened.context):
-        return dg.SkipReason("every node is searched as its size asks for")
+        return dg.SkipReason("no index has to be built or dropped")
     return dg.RunRequest()
+
+
+def definitions() -> dg.Definitions:
+    """Return the definitions of vector indexes."""
+    return dg.Definitions(assets=[vector_indexes], jobs=[vector_index_job], schedules=[vector_index_schedule])

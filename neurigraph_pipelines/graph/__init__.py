@@ -1,1 +1,1 @@
-"""The registry of nodes: how they are named, made, linked and walked."""
+"""The graph of nodes: names, provisioning, edges, navigation and changes."""

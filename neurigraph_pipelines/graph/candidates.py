@@ -1,6 +1,6 @@
-"""What is remembered of nodes that do not exist yet: evidence that adds up, and relations that wait for them.
+"""Candidates: stored evidence for nodes that do not exist yet, and the relations that wait for them.
 
-Only keeping; when the evidence is enough is decided in ``ingestion.decision``.
+Storage only; ``ingestion.placement_rules`` decides when the evidence suffices.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 MAX_CANDIDATES = 2_000
-"""Candidates of one user that filing looks at, the likeliest first."""
+"""Maximum number of a user's candidates in an outline, the likeliest first."""
 
 MAX_WAITING_EDGES = 16
-"""Relations that wait for one candidate, from which no more are taken."""
+"""Maximum number of relations that wait for one candidate; further ones are dropped."""
 
 Path = tuple[str, ...]
 """Names of nodes from layer 1 down."""
@@ -31,7 +31,7 @@ _QUERIES = statements("candidates")
 
 
 def candidates_of(tx: Transaction, user_id: UUID) -> tuple[NodeCandidate, ...]:
-    """The likeliest candidates of a user, without the relations that wait for them."""
+    """Return the likeliest candidates of a user, without their waiting relations."""
     return tuple(
         NodeCandidate(
             row["node_name"],
@@ -45,7 +45,7 @@ def candidates_of(tx: Transaction, user_id: UUID) -> tuple[NodeCandidate, ...]:
 
 
 def promote_candidates(tx: Transaction, user_id: UUID, nodes: Iterable[PlannedNode]) -> list[PlannedEdge]:
-    """Forget the candidates that ``nodes``, which exist from now on, were made of.
+    """Delete the candidates of ``nodes``, which exist now.
 
     Returns:
         The relations that waited for them.
@@ -69,21 +69,21 @@ def promote_candidates(tx: Transaction, user_id: UUID, nodes: Iterable[PlannedNo
     return edges
 
 
-def remember(tx: Transaction, user_id: UUID, candidates: Iterable[NodeCandidate]) -> list[PlannedEdge]:
-    """Add the evidence of one segment; candidates are locked in one order everywhere.
+def add_candidates(tx: Transaction, user_id: UUID, candidates: Iterable[NodeCandidate]) -> list[PlannedEdge]:
+    """Add the evidence of one segment. Every caller locks candidates in the same order.
 
     Returns:
-        The relations with those that another commit has made nodes meanwhile: there is nothing left to wait for.
+        The relations to candidates that another commit has made nodes meanwhile: they need not wait.
     """
     edges: list[PlannedEdge] = []
     for candidate_id, candidate in sorted(((_id_of(user_id, one), one) for one in candidates), key=itemgetter(0)):
-        who = {
+        identity = {
             "user_id": user_id,
             "concept_kind": candidate.kind.value,
             "name_key": name_key(candidate.name),
             "parent_path": list(candidate.parent),
         }
-        node = tx.execute(_QUERIES["node_of_candidate"], who).fetchone()
+        node = tx.execute(_QUERIES["node_of_candidate"], identity).fetchone()
         if node is not None:
             edges += [replace(edge, to_path=tuple(node["names"])) for edge in candidate.edges]
             continue
@@ -94,7 +94,7 @@ def remember(tx: Transaction, user_id: UUID, candidates: Iterable[NodeCandidate]
         tx.execute(
             _QUERIES["remember_candidate"],
             {
-                **who,
+                **identity,
                 "candidate_id": candidate_id,
                 "node_name": candidate.name,
                 "confidence": candidate.confidence,
@@ -105,13 +105,13 @@ def remember(tx: Transaction, user_id: UUID, candidates: Iterable[NodeCandidate]
     return edges
 
 
-def follow(tx: Transaction, user_id: UUID, paths: Mapping[Path, Path]) -> None:
-    """Let candidates wait where the nodes that they were met under lie now.
+def move_candidates(tx: Transaction, user_id: UUID, paths: Mapping[Path, Path]) -> None:
+    """Change the paths of candidates and their relations after nodes were moved, renamed or merged.
 
     Args:
-        tx: Of the owner, in which the graph was taken.
-        user_id: Whose.
-        paths: Of every node that lies or is called otherwise now: names from layer 1 down, before and after.
+        tx: A transaction of the owner that has locked the graph exclusively.
+        user_id: The user.
+        paths: The old and new path of every changed node: names from layer 1 down.
     """
     moved = []
     for row in tx.execute(_QUERIES["all_candidates"], {"user_id": user_id}).fetchall() if paths else ():

@@ -1,7 +1,6 @@
-"""What every change of a graph has in common: who may make it, its one transaction, and what it says of itself.
+"""Parts that all changes of a graph share: permission checks, the transaction, and the report.
 
-The changes themselves are in ``moving`` (of records) and ``reshaping`` (of nodes); who waits for whom is in
-``exclusion``.
+``moving`` moves records, ``reshaping`` changes nodes, and ``locks`` has the locks.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.errors import ConflictError, NotFoundError
-from neurigraph_pipelines.graph import candidates
+from neurigraph_pipelines.graph.candidates import move_candidates
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import shown_path
@@ -27,16 +26,15 @@ _QUERIES = statements("graph_changes")
 
 @dataclass(frozen=True, slots=True)
 class GraphChange:
-    """What a change of the graph did, or would do.
+    """What a change of the graph did, or would do in a dry run.
 
     Attributes:
-        node_id: The node that was changed, or that what was moved lies in now; None for one that is not made because
-            of a dry run.
-        node_path: Where that node lies, from the root down.
-        records: That lie in another node now.
-        nodes_moved: That lie elsewhere now, with all below them.
-        nodes_removed: That were merged into others.
-        grants_ended: Grants of nodes that were removed.
+        node_id: The changed node, or the target of a move; None for a node that a dry run did not create.
+        node_path: The path of that node, from the root down.
+        records: Number of records that moved to another node.
+        nodes_moved: Number of nodes that moved, including those below them.
+        nodes_removed: Number of nodes that were merged into others.
+        grants_ended: Number of grants that ended with removed nodes.
     """
 
     node_id: UUID | None
@@ -50,7 +48,7 @@ class GraphChange:
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A node as a change needs it. ``names`` run from the root down."""
+    """The properties of a node that changes use. ``names`` run from the root down."""
 
     node_id: UUID
     parent_node_id: UUID | None
@@ -65,7 +63,7 @@ class GraphNode:
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> Self:
-        """From a row of the graph index with its names."""
+        """Build from a row of the graph index with its names."""
         return cls(
             row["node_id"],
             row["parent_node_id"],
@@ -81,13 +79,13 @@ class GraphNode:
 
     @property
     def path(self) -> str:
-        """As it is shown."""
+        """The path as shown to people."""
         return shown_path(list(self.names))
 
 
 @contextmanager
-def changing(database: Database, claims: Claims, dry_run: bool) -> Iterator[tuple[Transaction, str]]:
-    """A transaction that nobody else changes this graph in, as the owner of all tables; a dry run is taken back.
+def change_graph(database: Database, claims: Claims, dry_run: bool) -> Iterator[tuple[Transaction, str]]:
+    """Open a transaction as the owner of the tables, with the graph locked exclusively; a dry run is rolled back.
 
     Yields:
         The transaction, and the slug of the user.
@@ -97,11 +95,11 @@ def changing(database: Database, claims: Claims, dry_run: bool) -> Iterator[tupl
 
 
 def require_owner_of(database: Database, claims: Claims, *node_ids: UUID) -> None:
-    """Let the owner of a graph through; what others do not see is not there.
+    """Check that the caller sees the nodes and owns the graph.
 
     Raises:
-        NotFoundError: A node is absent, or not visible to whoever asks.
-        ForbiddenError: It is visible, and whoever asks does not own the graph.
+        NotFoundError: A node does not exist, or is not visible to the caller.
+        ForbiddenError: The nodes are visible, but the caller does not own the graph.
     """
     with database.agent(claims) as tx:
         for node_id in node_ids:
@@ -111,7 +109,7 @@ def require_owner_of(database: Database, claims: Claims, *node_ids: UUID) -> Non
 
 
 def node_and_below(tx: Transaction, user_id: UUID, node_id: UUID) -> list[GraphNode]:
-    """A node and all that lies below it, shallowest first.
+    """Return a node and all nodes below it, shallowest first.
 
     Raises:
         NotFoundError: The user has no such node.
@@ -122,31 +120,33 @@ def node_and_below(tx: Transaction, user_id: UUID, node_id: UUID) -> list[GraphN
     return [GraphNode.of_row(row) for row in rows]
 
 
-def refuse_taken_name(siblings: Sequence[GraphNode], parent: GraphNode, name: str) -> None:
-    """Two nodes below one never share a name.
+def require_free_name(below: Sequence[GraphNode], parent: GraphNode, name: str) -> None:
+    """Check that no child of ``parent`` has a name.
 
     Args:
-        siblings: What lies below ``parent``, at any depth.
-        parent: Where the name is to be borne.
-        name: By whom it is not borne yet.
+        below: All nodes below ``parent``, at any depth.
+        parent: The future parent of the node.
+        name: The name to check.
 
     Raises:
-        ConflictError: It is taken.
+        ConflictError: A child has the name.
     """
-    if any(node.parent_node_id == parent.node_id and node.name_key == name_key(name) for node in siblings):
+    if any(node.parent_node_id == parent.node_id and node.name_key == name_key(name) for node in below):
         raise ConflictError(f"{parent.path} has a node called {name!r} already: choose another name, or merge the two")
 
 
-def follow(
+def update_candidates(
     tx: Transaction, user_id: UUID, before: Sequence[GraphNode], now: Sequence[GraphNode], successors: dict[UUID, UUID]
 ) -> None:
-    """Let what goes by the paths of nodes follow them.
+    """Change the paths that candidates refer to.
 
     Args:
-        before: Nodes as they were.
-        now: The same, as they are, where they still are.
-        successors: What those that are gone were merged into.
+        tx: A transaction of the owner that has locked the graph exclusively.
+        user_id: The user.
+        before: Nodes before the change.
+        now: The same nodes after the change, without removed ones.
+        successors: The nodes that removed nodes were merged into.
     """
-    places = {node.node_id: node.names[1:] for node in now}
-    paths = {node.names[1:]: places[successors.get(node.node_id, node.node_id)] for node in before}
-    candidates.follow(tx, user_id, {old: new for old, new in paths.items() if old != new})
+    new_paths = {node.node_id: node.names[1:] for node in now}
+    paths = {node.names[1:]: new_paths[successors.get(node.node_id, node.node_id)] for node in before}
+    move_candidates(tx, user_id, {old: new for old, new in paths.items() if old != new})

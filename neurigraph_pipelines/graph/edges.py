@@ -1,6 +1,6 @@
-"""Edges between nodes: the relations that live at the root, so that no branch need know another.
+"""Writing of edges between nodes. Edges belong to the graph as a whole, so branches need not know each other.
 
-Only writing; reading them is part of ``navigation``.
+``navigation`` reads edges.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from neurigraph_pipelines.model import PlannedEdge
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
-UNSTATED = "related to"
-"""The label of a relation that a model gave none."""
+DEFAULT_RELATION = "related to"
+"""The label of a relation for which the model gave none."""
 
 _QUERIES = statements("graph")
 
 
 def write_edges(tx: Transaction, user_id: UUID, user_slug: str, edges: Sequence[PlannedEdge]) -> int:
-    """Write or strengthen planned edges; one whose end does not exist (yet) is left out.
+    """Insert or strengthen planned edges; skip those with an end that does not exist.
 
-    Edges are written in one order of their ends everywhere, so that two commits cannot wait for each other.
+    Edges are written in the order of their ends, so that two commits cannot deadlock.
 
     Returns:
-        How many were written.
+        The number of written edges.
     """
     ends: set[tuple[UUID, UUID, str, float]] = set()
     for edge in edges:
         source = resolve_path(tx, user_id, user_slug, edge.from_path)
         target = resolve_path(tx, user_id, user_slug, edge.to_path)
         complete = len(source.names) == len(edge.from_path) and len(target.names) == len(edge.to_path)
-        relation = display_name(edge.relation) or UNSTATED
+        relation = display_name(edge.relation) or DEFAULT_RELATION
         if complete and source.node_id != target.node_id:
             ends.add((source.node_id, target.node_id, relation, edge.strength))
     for from_node, to_node, relation, strength in sorted(ends):

@@ -1,7 +1,7 @@
-"""Which node of an outline a proposed name means, and how much speaks for one that is not there yet.
+"""Lookup of nodes and candidates in an outline by name, alias and keyword, and the sums of their evidence.
 
-Pure look-ups by name, alias and keyword over one user's nodes and candidates, planned ones included. What follows
-from a match or a miss is decided in ``ingestion.assign``; how names compare is in ``naming``.
+Pure functions over one user's nodes and candidates, including planned ones. ``ingestion.placement_rules`` decides what
+a match or a miss means; ``naming`` compares names.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from neurigraph_pipelines.model import (
 )
 
 ENOUGH_SHARED_WORDS = 2
-"""One word in common, such as "with" in two descriptions, is chance."""
+"""Common words that make two descriptions similar; one, such as "with", is chance."""
 
 MAX_EVIDENCE_OF_SEGMENT = 0.5
-"""Most that one segment adds to what is remembered: no single conversation makes a node out of doubts."""
+"""Greatest evidence that one segment adds to a candidate, so that no single doubtful conversation makes a node."""
 
 Key = tuple[str, ...]
 
@@ -34,7 +34,7 @@ _WORD = re.compile(r"\w{4,}")
 
 
 class OutlineIndex:
-    """An outline by parent and name, by person, and by its own name alone."""
+    """An index of an outline by parent and name, by person, and by name alone."""
 
     def __init__(self, outline: Outline) -> None:
         self._children: dict[Key, dict[str, OutlineNode]] = {}
@@ -48,7 +48,7 @@ class OutlineIndex:
             self._candidates.setdefault((candidate.kind, name_key(candidate.name)), []).append(candidate)
 
     def add(self, node: OutlineNode) -> None:
-        """Take in one more node. Of two that claim a name the first keeps it; a name goes before an alias."""
+        """Add a node. If two nodes have one name, the first keeps it; a name takes precedence over an alias."""
         siblings = self._children.setdefault(_key(node.path[:-1]), {})
         own = name_key(node.path[-1])
         if own not in siblings or name_key(siblings[own].path[-1]) != own:
@@ -63,18 +63,18 @@ class OutlineIndex:
             self._top.append(node)
 
     def child(self, parent: tuple[str, ...], names: Iterable[str]) -> OutlineNode | None:
-        """The node under ``parent`` that bears one of ``names``, tried in order."""
+        """Return the child of ``parent`` with one of ``names``, tried in order."""
         siblings = self._children.get(_key(parent), {})
         return next((siblings[key] for key in _keys(names) if key in siblings), None)
 
     def person(self, names: Iterable[str]) -> OutlineNode | None:
-        """The person who bears one of ``names``, on whatever branch."""
+        """Return the person with one of ``names``, on any branch."""
         return next((self._persons[key] for key in _keys(names) if key in self._persons), None)
 
-    def namesake(self, name: str, labels: Iterable[str]) -> OutlineNode | None:
-        """The one person who shares the first name and something that ``name`` is said to be, such as ``coworker``.
+    def same_first_name(self, name: str, labels: Iterable[str]) -> OutlineNode | None:
+        """Return the one person with the same first name and a label of ``name``, such as ``coworker``.
 
-        One of the two names must be a first name alone: Dave Miller is Dave, never Dave Smith.
+        One of the two names must be a first name only: Dave Miller matches Dave, never Dave Smith.
         """
         words, roles = name_key(name).split(), {name_key(label) for label in labels}
         found = {
@@ -87,7 +87,7 @@ class OutlineIndex:
         return next(iter(found.values())) if len(found) == 1 else None
 
     def candidates(self, kind: ConceptKind, names: Iterable[str], parent: tuple[str, ...]) -> list[NodeCandidate]:
-        """What is remembered of a candidate, best first: of a person wherever met, else only under ``parent``."""
+        """Return the candidates with one of ``names``, best first: persons anywhere, others only below ``parent``."""
         found = [
             candidate
             for key in dict.fromkeys(_keys(names))
@@ -97,15 +97,15 @@ class OutlineIndex:
         return sorted(found, key=lambda candidate: (-candidate.confidence, candidate.parent))
 
     def at(self, path: tuple[str, ...]) -> OutlineNode | None:
-        """The node at ``path``."""
+        """Return the node at ``path``."""
         return self.child(path[:-1], path[-1:]) if path else None
 
     def anywhere(self, name: str) -> OutlineNode | None:
-        """Who or what ``name`` means: a person first, then the shallowest node so called."""
+        """Return the person with a name or alias, else the shallowest node with it."""
         return self.person([name]) or self._anywhere.get(name_key(name))
 
     def nearest_topic(self, proposals: Iterable[NodeProposal]) -> OutlineNode | None:
-        """The layer-1 node that shares most words with ``proposals``; None when none shares enough."""
+        """Return the layer-1 node that shares most words with ``proposals``, or None if none shares enough."""
         wanted = _words(text for p in proposals for text in (p.name, p.summary, *p.keywords, *p.aliases))
         shares = [
             len(wanted & _words((node.path[-1], node.summary, *node.keywords, *node.aliases))) for node in self._top
@@ -115,33 +115,33 @@ class OutlineIndex:
 
 
 def combined(confidences: Iterable[float]) -> float:
-    """The confidence of independent pieces of evidence together: ``1 - prod(1 - c)`` (noisy or; Pearl, 1988)."""
+    """Combine the confidences of independent evidence: ``1 - prod(1 - c)`` (noisy or; Pearl, 1988)."""
     return 1.0 - prod(1.0 - confidence for confidence in confidences)
 
 
 def evidence_of_segment(confidence: float) -> float:
-    """What one segment's confidence adds to a candidate; what is no number adds nothing."""
+    """Return the evidence that one segment's confidence adds to a candidate; NaN adds nothing."""
     return min(MAX_EVIDENCE_OF_SEGMENT, confidence) if confidence > 0 else 0.0
 
 
 def as_outline_node(node: PlannedNode) -> OutlineNode:
-    """A planned node as a later segment sees it."""
+    """Convert a planned node to an outline node for later segments."""
     return OutlineNode(node.path, node.kind, node.summary, node.keywords, node.aliases)
 
 
-def grown(outline: Outline, filings: Sequence[Filing]) -> Outline:
-    """The outline as it will be once ``filings`` are committed, as far as filing by it goes."""
+def with_filings(outline: Outline, filings: Sequence[Filing]) -> Outline:
+    """Return the outline with the nodes, aliases and candidates of ``filings``."""
     nodes = {_key(node.path): node for node in outline.nodes}
-    made = [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
-    for planned in made:
+    created = [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
+    for planned in created:
         nodes.setdefault(_key(planned.path), as_outline_node(planned))
     for learned in (alias for filing in filings for alias in filing.aliases):
         node = nodes.get(_key(learned.path))
         if node is not None and learned.alias not in node.aliases:
             nodes[_key(learned.path)] = replace(node, aliases=(*node.aliases, learned.alias))
-    settled = {
+    promoted = {
         (node.kind, name_key(name), None if node.kind is ConceptKind.PERSON else _key(node.path[:-1]))
-        for node in made
+        for node in created
         for name in (node.path[-1], *node.aliases)
     }
     candidates: dict[tuple[ConceptKind, str, Key], NodeCandidate] = {}
@@ -154,7 +154,7 @@ def grown(outline: Outline, filings: Sequence[Filing]) -> Outline:
                 confidence=combined((known.confidence, candidate.confidence)),
                 segments=known.segments + candidate.segments,
             )
-        if (*key[:2], None if candidate.kind is ConceptKind.PERSON else key[2]) not in settled:
+        if (*key[:2], None if candidate.kind is ConceptKind.PERSON else key[2]) not in promoted:
             candidates[key] = candidate
     return Outline(tuple(nodes.values()), tuple(candidates.values()))
 
@@ -164,7 +164,7 @@ def _key(path: Iterable[str]) -> Key:
 
 
 def _keys(names: Iterable[str]) -> Iterator[str]:
-    """The keys of ``names`` without empty ones, which would match every other empty name."""
+    """Return the keys of ``names`` without empty ones, which would match every other empty name."""
     return (key for key in map(name_key, names) if key)
 
 

@@ -1,10 +1,10 @@
-"""Who waits for whom when the graph of a user changes its shape.
+"""Locks for changes of a user's graph.
 
-Commits and whoever else writes to nodes hold the graph, many at once; whoever moves records, or moves, merges or drops
-nodes takes it, one at a time. Sweeps, searches and openings take no part: what they have locked is waited for only a
-moment at a time, with nothing of theirs in hand, so that no two can wait for each other.
+Commits and other writers to nodes lock the graph shared, many at once. Moving records, and moving, merging or dropping
+nodes, locks the graph exclusively. Sweeps, searches and openings do not lock the graph. A change waits for their row
+locks only briefly at a time and holds no row locks meanwhile, so no deadlock is possible.
 
-The order of everybody: the graph, the user, tables that will be dropped, files, records, nodes.
+All take locks in one order: the graph, the user, tables to drop, files, records, nodes.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
 PATIENCE_SECONDS = 60.0
-"""Longest that a change of the graph waits for those who read or write what it is about."""
+"""Longest time that a change of the graph waits for readers and writers of its rows."""
 
-_ATTEMPT_MILLISECONDS = 250  # less than Postgres waits before it looks for a deadlock, and ends somebody's transaction
+_ATTEMPT_MILLISECONDS = 250  # shorter than Postgres' deadlock_timeout, after which it would abort a transaction
 _PAUSE_SECONDS = 0.05
-_LOOKS = 3
+_LOOKUPS = 3
 P = ParamSpec("P")
 T = TypeVar("T")
 _QUERIES = statements("graph_changes")
 
 
 def lock_graph_shared(tx: Transaction, user_id: UUID) -> None:
-    """Keep nodes and records of a user where they are until the transaction ends."""
+    """Lock a user's graph shared until the transaction ends: nodes and records cannot move."""
     tx.execute(_QUERIES["lock_graph_shared"], {"user_id": user_id})
 
 
 def lock_graph_exclusive(tx: Transaction, user_id: UUID) -> str:
-    """Be the only one who writes to the nodes of a user until the transaction ends.
+    """Lock a user's graph exclusively until the transaction ends: nobody else writes to its nodes.
 
     Returns:
         The user's slug.
 
     Raises:
-        NotFoundError: There is no such user any more.
+        NotFoundError: The user does not exist (any more).
     """
     tx.execute(_QUERIES["lock_graph_exclusive"], {"user_id": user_id})
     row = tx.execute(_QUERIES["lock_user"], {"user_id": user_id}).fetchone()
@@ -54,42 +54,42 @@ def lock_graph_exclusive(tx: Transaction, user_id: UUID) -> str:
     return str(row["slug"])
 
 
-def retry_not_found(look: Callable[P, T]) -> Callable[P, T]:
-    """Call what looks something up again where it finds nothing: a record may have moved between two of its looks.
+def retry_not_found(look_up: Callable[P, T]) -> Callable[P, T]:
+    """Repeat a lookup that raises ``NotFoundError``, because a record may have moved between two of its queries.
 
-    For what takes no part in the turns of those who change graphs, and leaves nothing behind where it finds nothing.
+    For functions that do not lock the graph and have no effect if they find nothing.
     """
 
-    @wraps(look)
-    def looked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for _ in range(_LOOKS - 1):
+    @wraps(look_up)
+    def retrying(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(_LOOKUPS - 1):
             with suppress(NotFoundError):
-                return look(*args, **kwargs)
-        return look(*args, **kwargs)
+                return look_up(*args, **kwargs)
+        return look_up(*args, **kwargs)
 
-    return looked
+    return retrying
 
 
 def lock_rows(
     tx: Transaction,
     records: Mapping[str, Collection[UUID]],
     nodes: Collection[UUID],
-    doomed: Mapping[UUID, str] | None = None,
+    to_drop: Mapping[UUID, str] | None = None,
     *,
-    placed: Collection[UUID] = (),
+    relocated: Collection[UUID] = (),
 ) -> None:
-    """Lock what is about to change: all of it, or nothing yet and another attempt.
+    """Lock all rows that a change is about to write; release everything and retry if one is locked.
 
     Args:
-        tx: Of the owner, in which the graph was taken.
-        records: That move, by the schema of their node.
-        nodes: That change.
-        doomed: Nodes that will be dropped, with their schemas.
-        placed: Nodes that will have another name or lie below another node: what points at them must wait, too.
+        tx: A transaction of the owner that has locked the graph exclusively.
+        records: Records that will move, by the schema of their node.
+        nodes: Nodes that will change.
+        to_drop: Nodes that will be dropped, with their schemas.
+        relocated: Nodes that will get another name or parent; their keys are locked against new references.
 
     Raises:
-        RehydratingError: One of the files is being decompressed at this moment.
-        TransientError: Others were at it for ``PATIENCE_SECONDS``.
+        RehydratingError: One of the files is being decompressed.
+        TransientError: Rows stayed locked for ``PATIENCE_SECONDS``.
     """
     until = time.monotonic() + PATIENCE_SECONDS
     tx.execute(_QUERIES["lock_locations"])
@@ -97,12 +97,12 @@ def lock_rows(
         try:
             with tx.transaction():
                 tx.execute(_QUERIES["limit_waits"], {"milliseconds": _ATTEMPT_MILLISECONDS})
-                _lock(tx, records, nodes, doomed or {}, placed)
+                _lock(tx, records, nodes, to_drop or {}, relocated)
             break
         except (errors.LockNotAvailable, errors.DeadlockDetected):
             if time.monotonic() > until:
                 raise TransientError(
-                    "others are reading or writing these nodes all the time: try again in a moment", retry_after=5.0
+                    "these nodes are being read or written all the time: try again in a moment", retry_after=5.0
                 ) from None
             time.sleep(_PAUSE_SECONDS)
     tx.execute(_QUERIES["limit_waits"], {"milliseconds": 0})
@@ -112,19 +112,19 @@ def _lock(
     tx: Transaction,
     records: Mapping[str, Collection[UUID]],
     nodes: Collection[UUID],
-    doomed: Mapping[UUID, str],
-    placed: Collection[UUID],
+    to_drop: Mapping[UUID, str],
+    relocated: Collection[UUID],
 ) -> None:
-    for schema in sorted(doomed.values()):
+    for schema in sorted(to_drop.values()):
         tx.execute(_QUERIES["lock_tables"].format(schema=sql.Identifier(schema)))
     for schema, record_ids in sorted(records.items()):
-        places = {"schema": sql.Identifier(schema)}
-        files = tx.execute(_QUERIES["lock_files"].format(**places), {"record_ids": list(record_ids)}).fetchall()
+        node_schema, ids = sql.Identifier(schema), {"record_ids": list(record_ids)}
+        files = tx.execute(_QUERIES["lock_files"].format(schema=node_schema), ids).fetchall()
         if any(file["is_being_woken"] for file in files):
             raise RehydratingError(
                 "a file of these records is being decompressed: try again in a moment", retry_after_seconds=1.0
             )
-        tx.execute(_QUERIES["lock_records"].format(**places), {"record_ids": list(record_ids)})
+        tx.execute(_QUERIES["lock_records"].format(schema=node_schema), ids)
     tx.execute(_QUERIES["lock_nodes"], {"node_ids": list(nodes)})
-    tx.execute(_QUERIES["lock_keys_of_nodes"], {"node_ids": [*doomed, *placed]})
-    tx.execute(_QUERIES["cool_nodes"], {"node_ids": list(doomed)})
+    tx.execute(_QUERIES["lock_keys_of_nodes"], {"node_ids": [*to_drop, *relocated]})
+    tx.execute(_QUERIES["cool_nodes"], {"node_ids": list(to_drop)})

@@ -1,7 +1,6 @@
-"""Records that come to lie in another node: moved one by one, or split off into a node of their own.
+"""Moving of records to another node, and splitting records off into a new node.
 
-Their objects stay where they are, their history goes on, and the shells of both nodes are derived anew. Moving whole
-nodes is in ``reshaping``.
+Objects keep their keys, histories continue, and the shells of both nodes are rebuilt. ``reshaping`` moves whole nodes.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidIn
 from neurigraph_pipelines.graph.changes import (
     GraphChange,
     GraphNode,
-    changing,
+    change_graph,
     node_and_below,
-    refuse_taken_name,
+    require_free_name,
     require_owner_of,
 )
 from neurigraph_pipelines.graph.locks import lock_rows
@@ -32,20 +31,20 @@ from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 MAX_RECORDS = 10_000
-"""Most records that are named one by one."""
+"""Maximum number of records in a list of ids."""
 
 _QUERIES = statements("graph_changes")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Which records of a node are split off: those of which all that is said here is true.
+class RecordFilter:
+    """Conditions on the records of a node. A record must meet all that are set.
 
     Attributes:
-        record_ids: They are among these.
-        keyword: It is one of their keywords, in any case.
-        occurred_after: They happened then or later.
-        occurred_before: They happened before then.
+        record_ids: The record is one of these.
+        keyword: The record has this keyword, ignoring case.
+        occurred_after: It occurred at this time or later.
+        occurred_before: It occurred before this time.
     """
 
     record_ids: Sequence[UUID] | None = None
@@ -57,14 +56,14 @@ class Chosen:
 def move_records(
     database: Database, claims: Claims, record_ids: Collection[UUID], to_node_id: UUID, *, dry_run: bool = False
 ) -> GraphChange:
-    """Let records lie in another node, all of them or none; those that lie there already stay.
+    """Move records to another node, all or none. Records already there stay.
 
     Raises:
-        InvalidInputError: No record is named, or too many.
-        NotFoundError: A record or the node is absent, or not visible to whoever asks.
-        ForbiddenError: Whoever asks sees them all, and may not write to one of their nodes.
-        RehydratingError: A file of theirs is being decompressed at this moment.
-        TransientError: Others read or write there all the time.
+        InvalidInputError: No record is given, or too many are.
+        NotFoundError: A record or the node does not exist, or is not visible to the caller.
+        ForbiddenError: The caller sees them all, but may not write to one of the nodes.
+        RehydratingError: A file of a record is being decompressed.
+        TransientError: Rows stayed locked by others for too long.
     """
     wanted = set(record_ids)
     if not 0 < len(wanted) <= MAX_RECORDS:
@@ -75,11 +74,11 @@ def move_records(
     if len(rows) != len(wanted) + 1:
         raise NotFoundError
     if not all(row["may_write"] for row in rows):
-        raise ForbiddenError("records are moved by whoever may write to the nodes that they leave and enter")
-    with changing(database, claims, dry_run) as (tx, slug):
+        raise ForbiddenError("moving records takes the right to write to their nodes and to the target node")
+    with change_graph(database, claims, dry_run) as (tx, slug):
         target = node_and_below(tx, claims.user_id, to_node_id)[0]
-        places = tx.execute(_QUERIES["nodes_of_records"], {"user_id": claims.user_id, "record_ids": list(wanted)})
-        found = {place["node_id"]: place["record_ids"] for place in places}
+        sources = tx.execute(_QUERIES["nodes_of_records"], {"user_id": claims.user_id, "record_ids": list(wanted)})
+        found = {source["node_id"]: source["record_ids"] for source in sources}
         if sum(map(len, found.values())) != len(wanted):
             raise NotFoundError
         leaving = {
@@ -88,9 +87,12 @@ def move_records(
             if node_id != to_node_id
         }
         if leaving:
-            _take(tx, target, leaving)
+            for node in (*leaving, target):
+                upgrade_node(tx, node.node_id, node.schema_name)
+            records = {node.schema_name: ids for node, ids in leaving.items()}
+            lock_rows(tx, records, [node.node_id for node in (*leaving, target)])
             for source, ids in leaving.items():
-                carry(tx, ids, source, target, author_of(claims))
+                transfer_records(tx, ids, source, target, author_of(claims))
             for node in (*leaving, target):
                 rebuild_shell(tx, node.node_id, slug)
     return GraphChange(to_node_id, target.path, records=sum(map(len, leaving.values())), dry_run=dry_run)
@@ -101,81 +103,76 @@ def split_node(
     claims: Claims,
     node_id: UUID,
     name: str,
-    chosen: Chosen,
+    records: RecordFilter,
     *,
     beside: bool = False,
     kind: ConceptKind = ConceptKind.TOPIC,
     dry_run: bool = False,
 ) -> GraphChange:
-    """Let some records of a node have a node of their own, below it or beside it.
+    """Move some records of a node into a new node, below or beside it.
 
     Raises:
-        InvalidInputError: The name is empty or too long, nothing says which records, or none is such.
-        NotFoundError: The node, or a record that is named, is absent or not visible to whoever asks.
-        ForbiddenError: Whoever asks does not own the graph.
-        ConflictError: The name is taken there, the node would lie below layer 5, or beside the root.
-        RehydratingError: A file of these records is being decompressed at this moment.
-        TransientError: Others read or write there all the time.
+        InvalidInputError: The name is empty or too long, the filter is empty, or no record matches.
+        NotFoundError: The node or a given record does not exist, or is not visible to the caller.
+        ForbiddenError: The caller does not own the graph.
+        ConflictError: The name is taken there, or the node would be below layer 5 or beside the root.
+        RehydratingError: A file of these records is being decompressed.
+        TransientError: Rows stayed locked by others for too long.
     """
     shown = checked_name(name)
-    if chosen == Chosen():
+    if records == RecordFilter():
         raise InvalidInputError("say which records to split off: by their ids, a keyword, or when they happened")
     if kind is ConceptKind.USER:
         raise InvalidInputError("only the root of a graph stands for its user: choose another kind")
     require_owner_of(database, claims, node_id)
-    with changing(database, claims, dry_run) as (tx, slug):
+    with change_graph(database, claims, dry_run) as (tx, slug):
         source, *below = node_and_below(tx, claims.user_id, node_id)
         parent = source
         if beside:
             if source.parent_node_id is None:
-                raise ConflictError("nothing lies beside the root of a graph: split below it")
+                raise ConflictError("the root of a graph has no siblings: split below it")
             parent, *below = node_and_below(tx, claims.user_id, source.parent_node_id)
         if parent.layer_depth == MAX_LAYER_DEPTH:
-            raise ConflictError(f"{parent.path} lies in layer {MAX_LAYER_DEPTH}, the deepest: split beside it")
-        refuse_taken_name(below, parent, shown)
+            raise ConflictError(f"{parent.path} is in layer {MAX_LAYER_DEPTH}, the deepest: split beside it")
+        require_free_name(below, parent, shown)
         upgrade_node(tx, node_id, source.schema_name)
-        record_ids = _chosen(tx, source, chosen)
+        record_ids = _require_records(tx, source, records)
         path = (*parent.names[1:], shown)
-        made = resolve_path(tx, claims.user_id, slug, path, [PlannedNode(path, kind, confidence=1.0)])
-        target = node_and_below(tx, claims.user_id, made.node_id)[0]
+        created = resolve_path(tx, claims.user_id, slug, path, [PlannedNode(path, kind, confidence=1.0)])
+        target = node_and_below(tx, claims.user_id, created.node_id)[0]
         lock_rows(tx, {source.schema_name: record_ids}, [node_id, target.node_id])
-        carry(tx, record_ids, source, target, author_of(claims))
+        transfer_records(tx, record_ids, source, target, author_of(claims))
         for node in (source, target):
             rebuild_shell(tx, node.node_id, slug)
     return GraphChange(None if dry_run else target.node_id, target.path, records=len(record_ids), dry_run=dry_run)
 
 
-def carry(tx: Transaction, record_ids: Collection[UUID], source: GraphNode, target: GraphNode, author: str) -> None:
-    """Take locked records over from one node to another, and append the delta of each."""
+def transfer_records(
+    tx: Transaction, record_ids: Collection[UUID], source: GraphNode, target: GraphNode, author: str
+) -> None:
+    """Move locked records from one node to another, and append the delta of each."""
     if not record_ids:
         return
-    places = {"record_ids": list(record_ids), "from_node": source.node_id, "to_node": target.node_id}
-    tx.execute(_QUERIES["move_records"], places)
-    tx.execute(_QUERIES["append_moves"], {**places, "from_path": source.path, "to_path": target.path, "author": author})
+    move = {"record_ids": list(record_ids), "from_node": source.node_id, "to_node": target.node_id}
+    tx.execute(_QUERIES["move_records"], move)
+    tx.execute(_QUERIES["append_moves"], {**move, "from_path": source.path, "to_path": target.path, "author": author})
 
 
-def records_of(tx: Transaction, node: GraphNode, chosen: Chosen) -> list[UUID]:
-    """Records of a node, by what is said of them."""
+def records_of(tx: Transaction, node: GraphNode, records: RecordFilter) -> list[UUID]:
+    """Return the ids of a node's records that match a filter."""
     query = _QUERIES["chosen_records"].format(schema=sql.Identifier(node.schema_name))
-    ids = list(chosen.record_ids) if chosen.record_ids is not None else None
-    return [row["record_id"] for row in tx.execute(query, {**asdict(chosen), "record_ids": ids})]
+    ids = list(records.record_ids) if records.record_ids is not None else None
+    return [row["record_id"] for row in tx.execute(query, {**asdict(records), "record_ids": ids})]
 
 
-def _chosen(tx: Transaction, node: GraphNode, chosen: Chosen) -> list[UUID]:
-    """The records to split off, each of those that are named among them being there."""
-    named = set(chosen.record_ids or ())
-    if len(named) > MAX_RECORDS:
+def _require_records(tx: Transaction, node: GraphNode, records: RecordFilter) -> list[UUID]:
+    """Return the records to split off; check that all given ids exist and that at least one record matches."""
+    given = set(records.record_ids or ())
+    if len(given) > MAX_RECORDS:
         raise InvalidInputError(f"name at most {MAX_RECORDS:,} records")
-    if named and len(records_of(tx, node, Chosen(list(named)))) != len(named):
+    if given and len(records_of(tx, node, RecordFilter(list(given)))) != len(given):
         raise NotFoundError
-    found = records_of(tx, node, chosen)
+    found = records_of(tx, node, records)
     if not found:
-        raise InvalidInputError("no record of this node is such: nothing was split off")
+        raise InvalidInputError("no record of this node matches: nothing was split off")
     return found
-
-
-def _take(tx: Transaction, target: GraphNode, leaving: dict[GraphNode, list[UUID]]) -> None:
-    for node in (*leaving, target):
-        upgrade_node(tx, node.node_id, node.schema_name)
-    records = {node.schema_name: ids for node, ids in leaving.items()}
-    lock_rows(tx, records, [node.node_id for node in (*leaving, target)])

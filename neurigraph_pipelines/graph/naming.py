@@ -1,7 +1,7 @@
-"""How names of nodes are compared, shown and turned into Postgres identifiers.
+"""Names of nodes: display form, comparison key, and Postgres schema name.
 
-Pure functions of text. Which node a name means is decided in ``entities``; nothing here quotes SQL: whoever
-composes a statement still uses ``psycopg.sql.Identifier``.
+Pure functions of text. ``entities`` looks names up. Nothing here quotes SQL: statements still use
+``psycopg.sql.Identifier``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from functools import lru_cache
 from neurigraph_pipelines.errors import InvalidInputError
 
 MAX_NAME_LENGTH = 120
-"""Longest name of a node in characters; longer ones are cut."""
+"""Longest name of a node in characters; longer names are truncated."""
 
 MAX_IDENTIFIER_BYTES = 63
-"""Longest identifier that Postgres keeps whole (NAMEDATALEN - 1)."""
+"""Longest identifier that Postgres does not truncate (NAMEDATALEN - 1)."""
 
 _UNPRESENTABLE = re.compile(r"[<>{}\[\]\\|`=;]|--|/\*|://")
 _LOSSLESS = re.compile(r"[A-Za-z0-9]+")
@@ -30,15 +30,15 @@ _RESERVED = re.compile(r"(pg|information_schema|neurigraph|dagster|public)(_|$)"
 
 
 def display_name(name: str) -> str:
-    """``name`` as stored and shown: NFC, no control characters, single spaces, at most 120 characters."""
+    """Return ``name`` as stored and shown: NFC, no control characters, single spaces, at most 120 characters."""
     return _tidy(unicodedata.normalize("NFC", name))
 
 
 def checked_name(name: str) -> str:
-    """A name that a person gives a node, as it is stored.
+    """Validate a name that a person gives a node, and return it as stored.
 
     Raises:
-        InvalidInputError: Nothing of it can be seen, or it is too long.
+        InvalidInputError: The name has no visible character, or is too long.
     """
     shown = display_name(name)
     if not name_key(name):
@@ -50,19 +50,19 @@ def checked_name(name: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def name_key(name: str) -> str:
-    """What two names that mean the same share: NFKC, case folded, tidied like ``display_name``."""
+    """Return the key by which names are compared: NFKC, case folded, tidied like ``display_name``."""
     return _tidy(fold(name))
 
 
 def fold(text: str) -> str:
-    """``text`` without the differences that names do not know: of case and of width."""
+    """Return ``text`` without differences of case and width."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def presentable(name: str) -> bool:
-    """Whether a person would accept ``name`` as the label of a node.
+def is_presentable(name: str) -> bool:
+    """Return whether ``name`` is acceptable as the label of a node.
 
-    Refused: markup, code, addresses, names without a letter, too long ones and those over eight words.
+    Markup, code, URLs, names without a letter, too long names and names of more than eight words are not.
     """
     shown = display_name(name)
     return (
@@ -74,9 +74,9 @@ def presentable(name: str) -> bool:
 
 
 def slug(name: str) -> str:
-    """``name`` in ``a-z``, ``0-9`` and ``_``: marks dropped, the rest of what is not ASCII dropped.
+    """Return ``name`` in ``a-z``, ``0-9`` and ``_``, without accents and other non-ASCII characters.
 
-    Not injective, never empty: a name of which nothing is left gives ``n`` and a digest.
+    Not injective and never empty: a name without such characters gives ``n`` and a digest.
     """
     decomposed = unicodedata.normalize("NFKD", name_key(name))
     plain = re.sub(r"[^a-z0-9]+", "_", decomposed.encode("ascii", "ignore").decode()).strip("_")
@@ -84,12 +84,11 @@ def slug(name: str) -> str:
 
 
 def schema_name(user_slug: str, path: Sequence[str]) -> str:
-    """The node schema of ``path``, such as ``bob_family_dave``: at most 63 bytes of ``a-z0-9_``.
+    """Return the node schema of ``path``, such as ``bob_family_dave``: at most 63 bytes of ``a-z0-9_``.
 
-    A name from which slugging took anything but the case of ASCII letters, one that had to be cut, one that
-    is reserved, and one that could be taken for a name with a digest, ends in a digest of the exact path. So
-    two paths share a name only if they differ in ASCII case alone, which ``name_key`` does not tell apart
-    either.
+    The name ends in a digest of the exact path if slugging lost more than the case of ASCII letters, or if the name is
+    too long, reserved, or looks like a name with a digest. So two paths share a name only if they differ in ASCII case
+    alone, which ``name_key`` ignores too.
     """
     parts = [user_slug, *path]
     slugs = [slug(part) for part in parts]
@@ -107,7 +106,7 @@ def schema_name(user_slug: str, path: Sequence[str]) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Control characters removed, surrogates replaced, spaces collapsed, cut to the longest name."""
+    """Remove control characters, replace surrogates, collapse spaces and truncate to the longest name."""
     kept = "".join(c if c.isspace() else _visible(c) for c in text[: 8 * MAX_NAME_LENGTH])
     return " ".join(kept.split())[:MAX_NAME_LENGTH].rstrip()
 
@@ -116,11 +115,11 @@ def _visible(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Cs":
         return "\ufffd"
-    # Joiners hold emoji and Indic words together; the other format characters only deceive the eye.
+    # Joiners belong to emoji and Indic words; other format characters are invisible and only deceive.
     return "" if category == "Cc" or (category == "Cf" and character not in "\u200c\u200d") else character
 
 
 def _digest(parts: Sequence[str]) -> str:
-    """80 bits over the exact parts; JSON keeps their borders apart and lone surrogates encodable."""
+    """Return an 80-bit digest of the exact parts; JSON separates them and can encode lone surrogates."""
     raw = hashlib.sha256(json.dumps(list(parts)).encode()).digest()[:10]
     return base64.b32encode(raw).decode().lower()

@@ -1,7 +1,7 @@
-"""Reading the graph: the outline a model files by, the tree a person looks at, the shell of one node.
+"""Reading the graph: the outline for filing, the tree for people, the shell of one node.
 
-Everything here is the always-live part; no file is opened. All functions run in a transaction of the caller, whose
-role decides what is visible.
+Reads only the database and opens no file. All functions run in the caller's transaction, whose role decides what is
+visible.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _QUERIES = statements("graph")
 
 @dataclass(slots=True)
 class TreeNode:
-    """A node as a person sees it in the tree."""
+    """A node of the tree that people see."""
 
     node_id: UUID
     name: str
@@ -41,24 +41,24 @@ class TreeNode:
 
 @dataclass(slots=True)
 class Tree(TreeNode):
-    """The topmost node that whoever asks may see, with all below it.
+    """The topmost node that the caller may see, with all visible nodes below it.
 
     Attributes:
-        others: What else they may see, each with all below it that is visible; nothing for the owner of a graph.
+        others: Further topmost visible nodes; empty for the owner of a graph.
     """
 
     others: list[TreeNode] = field(default_factory=list)
 
 
 def shown_path(names: list[str]) -> str:
-    """Names from the root down as one string, such as ``bob/Family/Dave``."""
+    """Join names from the root down into a path such as ``bob/Family/Dave``."""
     return PATH_SEPARATOR.join(names)
 
 
 def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
-    """All nodes of a user below the root, shallowest first, and the likeliest candidates for further ones.
+    """Return all nodes of a user below the root, shallowest first, and the likeliest candidates.
 
-    Centroids that are not of ``embedding_model`` are left out: there is nothing to compare them with.
+    Centroids of models other than ``embedding_model`` are omitted, because nothing can be compared with them.
     """
     return Outline(
         nodes=tuple(
@@ -83,7 +83,7 @@ def outline(tx: Transaction, user_id: UUID, embedding_model: str) -> Outline:
 
 
 def tree(tx: Transaction, user_id: UUID) -> Tree:
-    """The whole graph of a user from the root down, children by name, edges as links; of it, what is visible.
+    """Return the visible graph of a user from the root down, children by name, edges as links.
 
     Raises:
         NotFoundError: The user has no graph, or nothing of it is visible.
@@ -118,15 +118,15 @@ def tree(tx: Transaction, user_id: UUID) -> Tree:
 
 
 def _is_whole(row: dict[str, Any]) -> bool:
-    """Whether all nodes above one are visible, by the names of those that are."""
+    """Return whether all nodes above a node are visible, by the number of visible names."""
     return len(row["names"]) == int(row["layer_depth"]) + 1
 
 
 def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
-    """What is always open of a node: identity, state, children, edges.
+    """Return the shell of a node: identity, state, keywords, children, edges.
 
     Raises:
-        NotFoundError: No such node, or not visible to whoever asks.
+        NotFoundError: No such node, or not visible to the caller.
     """
     row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
     if row is None:
@@ -142,7 +142,7 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
         "layer_depth": row["layer_depth"],
         "node_path": shown_path(row["names"]),
         "parent_node_id": parent_id,
-        # It tells the names of all nodes above.
+        # The schema name contains the names of all nodes above.
         "schema_name": row["schema_name"] if is_whole else None,
         "compression_state": row["compression_state"],
         "keywords": row["node_keywords"] or [],
@@ -157,10 +157,10 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
 
 
 def records(tx: Transaction, node_id: UUID, *, limit: int = 50, offset: int = 0) -> list[dict[str, Any]]:
-    """The metadata layer of one node, newest first.
+    """Return the metadata layer of one node, newest first.
 
     Raises:
-        NotFoundError: No such node, or not visible to whoever asks.
+        NotFoundError: No such node, or not visible to the caller.
     """
     row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
     if row is None:
@@ -170,24 +170,24 @@ def records(tx: Transaction, node_id: UUID, *, limit: int = 50, offset: int = 0)
 
 
 def totals(tx: Transaction, user_id: UUID) -> dict[str, int]:
-    """How much a user has: nodes, edges, records, files, sources, messages, tokens, and segments on their way."""
+    """Count a user's nodes, edges, records, files, sources, messages, tokens and unstored segments."""
     row = tx.execute(_QUERIES["totals"], {"user_id": user_id}).fetchone()
     assert row is not None
     return {name: int(value) for name, value in row.items()}
 
 
 def find_node(tx: Transaction, user_id: UUID, path: str) -> UUID:
-    """A node by its path such as ``Family/Dave`` or ``bob/Family/Dave`` (case and width do not matter).
+    """Return the node at a path such as ``Family/Dave`` or ``bob/Family/Dave``, ignoring case and width.
 
     Raises:
-        NotFoundError: No such node, or not visible to whoever asks.
+        NotFoundError: No such node, or not visible to the caller.
     """
     keys = [name_key(part) for part in path.split(PATH_SEPARATOR) if part.strip()]
     row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys}).fetchone()
     root = tx.execute(_QUERIES["root_of_user"], {"user_id": user_id}).fetchone()
     if row is None and root is not None and keys[:1] == [name_key(root["node_name"])]:
         row = tx.execute(_QUERIES["node_by_path"], {"user_id": user_id, "name_keys": keys[1:]}).fetchone()
-    if row is None:  # a name may hold what separates names
+    if row is None:  # a name may contain the separator
         shown = PATH_SEPARATOR.join(keys)
         row = tx.execute(_QUERIES["node_by_shown_path"], {"user_id": user_id, "path": shown}).fetchone()
     if row is None:

@@ -1,6 +1,6 @@
-"""How users and nodes come into being: registry row and node schema in one transaction, or not at all.
+"""Creation of users and nodes: registry row and node schema in one transaction.
 
-Which nodes are wanted is decided in ``ingestion.assign``; reading the graph is in ``navigation``.
+``ingestion.assign`` decides which nodes to create; ``navigation`` reads the graph.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class NodeRef:
-    """What writing to a node needs to know of it. ``names`` run from layer 1 down, as in a filing's path."""
+    """The properties of a node that writers use. ``names`` run from layer 1 down, as in a filing's path."""
 
     node_id: UUID
     schema_name: str
@@ -47,10 +47,12 @@ class NodeRef:
 
 
 def create_user(database: Database, slug: str, *, opaque_schema_names: bool = False) -> tuple[User, str]:
-    """Make a user, the root of their graph and a first API key, in one transaction.
+    """Create a user, the root of the user's graph and a first API key, in one transaction.
 
     Args:
-        opaque_schema_names: Let the names of this user's schemas say nothing of their nodes, now and later.
+        database: Used as the owner.
+        slug: The user's slug.
+        opaque_schema_names: Never derive this user's schema names from node names.
 
     Returns:
         The user, and the key, which cannot be shown again.
@@ -76,10 +78,10 @@ def create_user(database: Database, slug: str, *, opaque_schema_names: bool = Fa
 
 
 def find_user(database: Database, slug: str) -> User:
-    """The user of that slug.
+    """Return the user with a slug.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: No user has it.
     """
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["find_user"], {"slug": slug}).fetchone()
@@ -89,16 +91,16 @@ def find_user(database: Database, slug: str) -> User:
 
 
 def list_users(database: Database) -> list[User]:
-    """All users, by slug."""
+    """Return all users, by slug."""
     with database.pipeline() as tx:
         return [User(**row) for row in tx.execute(_QUERIES["list_users"])]
 
 
 def ensure_user(database: Database, slug: str, *, opaque_schema_names: bool = False) -> tuple[User, bool]:
-    """The user of that slug, made if need be.
+    """Find the user with a slug, or create it.
 
     Returns:
-        The user, and whether it was made now.
+        The user, and whether it was created.
     """
     try:
         return find_user(database, slug), False
@@ -106,7 +108,7 @@ def ensure_user(database: Database, slug: str, *, opaque_schema_names: bool = Fa
         pass
     try:
         return create_user(database, slug, opaque_schema_names=opaque_schema_names)[0], True
-    except ConflictError:  # somebody else made it meanwhile
+    except ConflictError:  # created concurrently
         return find_user(database, slug), False
 
 
@@ -120,13 +122,13 @@ def provision_node(
     kind: ConceptKind = ConceptKind.TOPIC,
     summary: str = "",
 ) -> NodeRef:
-    """Make a node by hand, below one that is there.
+    """Create a node by hand, below an existing one.
 
     Raises:
-        ForbiddenError: Whoever asks does not own the graph.
-        NotFoundError: The parent is absent, or not visible to whoever asks.
-        ConflictError: It has a child of that name.
-        InvalidInputError: The name is not usable, or the parent lies in the deepest layer.
+        ForbiddenError: The caller does not own the graph.
+        NotFoundError: The parent does not exist, or is not visible to the caller.
+        ConflictError: The parent has a child with that name.
+        InvalidInputError: The name is invalid, or the parent is in the deepest layer.
     """
     shown = naming.checked_name(name)
     with database.agent(claims) as tx:
@@ -143,7 +145,7 @@ def provision_node(
         parent = NodeRef(row["node_id"], row["schema_name"], row["layer_depth"], tuple(row["names"][1:]))
         key = {"user_id": claims.user_id, "parent_node_id": parent_id, "name_key": name_key(shown)}
         if tx.execute(_QUERIES["child_by_key"], key).fetchone() is not None:
-            raise ConflictError(f"there is a node {shown!r} in that place already")
+            raise ConflictError(f"the parent has a node {shown!r} already: choose another name")
         plan = PlannedNode((*parent.names, shown), kind, 1.0, summary)
         return _provision(tx, claims.user_id, slug, parent, plan, node_type)
 
@@ -151,18 +153,23 @@ def provision_node(
 def resolve_path(
     tx: Transaction, user_id: UUID, user_slug: str, path: Sequence[str], planned: Sequence[PlannedNode] = ()
 ) -> NodeRef:
-    """Walk from the root along ``path`` and provision what is planned and missing on the way.
+    """Walk from the root along ``path`` and create the planned nodes that are missing.
 
-    Two transactions that plan one name get one node: the second waits for the first. A step that is not there and not
-    planned may have been renamed or merged since it was: then an alias leads on. Else it ends the walk, and the deepest
-    node reached takes the content.
+    Two transactions that plan one name get one node: the second waits for the first. A missing step that is not planned
+    may have been renamed or merged, so its aliases are tried. Otherwise the walk ends there.
 
     Args:
-        tx: An open transaction of the pipeline or the owner; a rollback leaves no trace of what was made.
+        tx: A transaction of the pipeline or the owner; a rollback undoes the creation.
         user_id: Owner of the graph.
         user_slug: First part of new schema names.
         path: Node names from layer 1 down; empty for the root.
-        planned: Nodes that may be made, by their paths.
+        planned: Nodes that may be created.
+
+    Returns:
+        The deepest node reached, upgraded to the current DDL.
+
+    Raises:
+        NotFoundError: The user has no graph.
     """
     root = tx.execute(_QUERIES["root_of_user"], {"user_id": user_id}).fetchone()
     if root is None:
@@ -192,10 +199,10 @@ def resolve_path(
 
 
 def upgrade_nodes(database: Database, limit: int = 100) -> int:
-    """Bring up to ``limit`` nodes to the current DDL, most recently used first; each in a transaction of its own.
+    """Upgrade up to ``limit`` nodes to the current DDL, most recently used first, each in its own transaction.
 
     Returns:
-        How many were upgraded; fewer than ``limit`` means that none is left.
+        The number of upgraded nodes; fewer than ``limit`` means that none is left.
     """
     done = 0
     version = len(numbered("node"))
@@ -210,17 +217,17 @@ def upgrade_nodes(database: Database, limit: int = 100) -> int:
 
 
 def has_outdated_nodes(database: Database) -> bool:
-    """Whether a node is there whose DDL is of an earlier version, and nobody is bringing it up to date."""
+    """Return whether a node has DDL of an earlier version and is not being upgraded."""
     with database.owner() as tx:
         found = tx.execute(_QUERIES["outdated_nodes"], {"version": len(numbered("node")), "limit": 1}).fetchone()
     return found is not None
 
 
 def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
-    """Bring one node to the current DDL before it is written to; costs one look when it is there.
+    """Upgrade one node to the current DDL before a write; costs one lookup if it is current.
 
     Raises:
-        NotFoundError: The node is gone.
+        NotFoundError: The node no longer exists.
     """
     row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node_id}).fetchone()
     if row is not None and row["node_ddl_version"] >= len(numbered("node")):
@@ -278,25 +285,25 @@ def _provision(
 
 
 def free_schema_name(tx: Transaction, user_slug: str, names: Sequence[str], node_id: UUID) -> str:
-    """A name for the schema of a node at that path that no other node has."""
+    """Return an unused schema name for a node at a path."""
     schema = naming.schema_name(user_slug, names)
     row = tx.execute(_QUERIES["schema_name_taken"], {"schema_name": schema, "user_slug": user_slug}).fetchone()
     if row is not None and row["opaque"]:
         return f"n_{node_id.hex}"
-    if row is not None and row["taken"]:  # by a node that bore this path before it was renamed or moved
+    if row is not None and row["taken"]:  # by a node that had this path before it was renamed or moved
         return naming.schema_name(user_slug, (*names, str(node_id)))
     return schema
 
 
 def make_tables(tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int) -> None:
-    """The schema and the empty tables of a node that is registered, as they were in that version of the node DDL."""
+    """Create the schema and empty tables of a registered node in a given version of the node DDL."""
     _apply_ddl(tx, schema, node_id, user_id, 0, version)
 
 
 def _apply_ddl(
     tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int, up_to: int | None = None
 ) -> None:
-    """Run the node DDL above ``version`` and note it; nothing happens when there is none."""
+    """Run the node DDL after ``version`` and record the new version."""
     missing = numbered("node")[version:up_to]
     if not missing:
         return
@@ -312,10 +319,10 @@ def _apply_ddl(
 
 @contextmanager
 def _as_owner(tx: Transaction) -> Iterator[None]:
-    """Schemas belong to the owner; the pipeline may become it for the length of a provisioning."""
+    """Run the block as the owner role, to whom all schemas belong; the pipeline may assume it."""
     row = tx.execute(_QUERIES["current_role"]).fetchone()
     assert row is not None
     tx.execute(_QUERIES["set_role"].format(role=sql.Identifier("neurigraph_owner")))
     yield
-    # After an error the transaction is over, and the role with it.
+    # After an error the transaction is rolled back, and the role with it.
     tx.execute(_QUERIES["set_role"].format(role=sql.Identifier(row["name"])))

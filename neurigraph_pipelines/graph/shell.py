@@ -1,8 +1,7 @@
-"""The shell of a node as it grows: counters, centroid, keywords, summary, other names.
+"""Updates of a node's shell: counters, centroid, keywords, summary and aliases.
 
-The one place that changes these columns of the graph index, inside the transaction of a commit or of a change of the
-graph, and without any model: everything follows from the structured keywords of the records. Reading a shell is in
-``navigation``.
+Only this module changes these columns of the graph index, in the transaction of a commit or a graph change. It calls no
+model: everything is derived from the structured keywords of the records. ``navigation`` reads shells.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ if TYPE_CHECKING:
 
 MAX_NODE_KEYWORDS = 64
 KEYWORDS_OF_RECORD = 6
-"""Entities, and as many topics, that a record adds to its node's keywords."""
+"""Number of entities, and of topics, that a record adds to its node's keywords."""
 
 KEYWORD_HALF_LIFE = 64
-"""Records after which what a keyword weighs is halved: what is not borne out again makes room."""
+"""Number of records after which a keyword's weight is halved, so that unrepeated keywords make room."""
 
 MAX_ALIASES = 16
 SUBJECTS_SHOWN = 5
 LABELS_SHOWN = 3
 MAX_DEFINITION = 300
-"""Characters of the sentence that says what a node is."""
+"""Characters of the definition: the sentence that says what a node is."""
 
-UNTELLING = frozenset(["mentions", "talks with", "related to"])
-"""Labels of edges that do not say what somebody is."""
+UNINFORMATIVE_LABELS = frozenset(["mentions", "talks with", "related to"])
+"""Edge labels that do not say what a person is."""
 
-_TELLING_RECORDS = 4 * KEYWORD_HALF_LIFE  # older ones weigh less than a sixteenth
+_RECORDS_WITH_WEIGHT = 4 * KEYWORD_HALF_LIFE  # keywords of older ones weigh less than a sixteenth
 _KEYWORD_FIELDS = tuple(each.name for each in fields(Keywords))
 _QUERIES = statements("graph")
 _GROWTH = re.compile(r"\s*\b(?:1 memory|[\d,]+ memories) from .*", re.DOTALL)
@@ -55,11 +54,11 @@ _RELATIONSHIP = re.compile(r"(?P<label>[^:]{1,60}): (?P<name>.+)")
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """One record that a node gained.
+    """One record added to a node.
 
     Attributes:
-        vector: ``(RECORD_DIMENSIONS,)`` float32 of unit length; None while the embedding is pending, or where it is
-            not of the model in use: a centroid is a mean of vectors of one model.
+        vector: ``(RECORD_DIMENSIONS,)`` float32 of unit length. None while the embedding is pending, or if it is not
+            of the user's current model, because a centroid is the mean of one model's vectors.
     """
 
     node: NodeRef
@@ -70,9 +69,9 @@ class Addition:
 def update_shells(
     tx: Transaction, user_id: UUID, user_slug: str, additions: Sequence[Addition], aliases: Sequence[PlannedAlias]
 ) -> None:
-    """Bring the shells of all nodes that a segment touched up to date.
+    """Update the shells of all nodes that a segment touched.
 
-    Nodes are locked in one order everywhere, for the rest of the transaction: commits to one node take turns.
+    Locks the nodes in id order for the rest of the transaction, so commits to one node take turns without deadlock.
     """
     gained: dict[UUID, list[Addition]] = {}
     for addition in additions:
@@ -95,9 +94,9 @@ def update_shells(
 
 
 def _stage(count: int) -> tuple[int, int]:
-    """Which stage of growth a node of ``count`` records is at: each record up to eight, then four to a doubling.
+    """Return the growth stage of a node: every record up to eight, then four stages per doubling.
 
-    The summary is renewed when it changes, so what that costs stays in proportion to what the node gained.
+    The summary is rewritten when the stage changes, which bounds the cost per added record.
     """
     step = 1 << max(0, count.bit_length() - 3)
     return step, count // step
@@ -110,15 +109,15 @@ def replace_vector(
     lost: NDArray[np.float32] | None = None,
     gained: NDArray[np.float32] | None = None,
 ) -> None:
-    """Let a vector that a record has lost or gained after its commit, or both, count in its node's centroid.
+    """Update a node's centroid after a record lost or gained a vector, or both, since its commit.
 
     Args:
-        tx: Of the pipeline; the node is locked for the rest of it.
+        tx: A transaction of the pipeline; the node stays locked until it ends.
         node_id: The record's node.
-        lost: Counted until now, as of an ``Addition``.
-        gained: Counts from now on.
+        lost: The vector to remove from the mean, as in an ``Addition``.
+        gained: The vector to add to the mean.
     """
-    from pgvector import Vector  # with numpy behind it: not for those who only look at what is due
+    from pgvector import Vector  # imports numpy, which most importers of this module do not need
 
     shell = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
     assert shell is not None
@@ -140,17 +139,17 @@ def rebuild_shell(
     aliases: Sequence[str] | None = None,
     definition: str | None = None,
 ) -> None:
-    """Derive a shell anew from what its node holds, once records have left or entered it in another way than a commit.
+    """Recompute a shell from the records of its node, after records left or entered it other than by a commit.
 
-    Counts and centroid are exact; keywords are those of the newest records, weighed as if these had come one by one.
-    Records of private sources lend it no words.
+    Counts and centroid are exact. Keywords come from the newest records, weighted as if these had been added one by
+    one. Records of private sources contribute no words.
 
     Args:
-        tx: Of the pipeline or the owner; the node is locked for the rest of it.
+        tx: A transaction of the pipeline or the owner; the node stays locked until it ends.
         node_id: The node.
-        user_slug: Of its user.
-        aliases: Other names from now on; None leaves them as they are.
-        definition: The sentence that says what the node is; None leaves it as it is.
+        user_slug: The slug of its user.
+        aliases: New aliases; None keeps the current ones.
+        definition: The sentence that says what the node is; None keeps the current one.
     """
     row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
     assert row is not None
@@ -163,10 +162,11 @@ def rebuild_shell(
     counted = tx.execute(_QUERIES["content_of_shell"].format(schema=schema), {"node_id": node_id}).fetchone()
     assert counted is not None
     weights: dict[str, float] = {}
-    newest = tx.execute(_QUERIES["keywords_of_newest"].format(schema=schema), {"limit": _TELLING_RECORDS}).fetchall()
+    limit = {"limit": _RECORDS_WITH_WEIGHT}
+    newest = tx.execute(_QUERIES["keywords_of_newest"].format(schema=schema), limit).fetchall()
     for words in reversed(newest):
         keywords = Keywords(*(tuple(words[f"kw_{name}"] or ()) for name in _KEYWORD_FIELDS))
-        weights = _weighed(weights, _words(keywords, _names(shell)))
+        weights = _updated_weights(weights, _words(keywords, _names(shell)))
     shell |= {**counted, "node_keywords": list(weights), "keyword_weights": list(weights.values())}
     if shell["concept_kind"] != ConceptKind.USER:
         shell["node_summary"] = _summary(tx, node_id, user_slug, shell)
@@ -179,20 +179,20 @@ def set_centroid(tx: Transaction, node_id: UUID, embedded_count: int, centroid: 
 
 
 def _mean_with(mean: Vector | None, count: int, vector: NDArray[np.float32]) -> Vector:
-    """The mean of ``count + 1`` vectors from the mean of the first ``count`` and one more."""
-    from pgvector import Vector  # with numpy behind it: not for those who only look at what is due
+    """Return the mean of ``count + 1`` vectors, given the mean of the first ``count`` and one more vector."""
+    from pgvector import Vector  # imports numpy, which most importers of this module do not need
 
     total = vector if mean is None else mean.to_numpy() * count + vector
     return Vector(total / (count + 1))
 
 
 def _with_record(shell: Mapping[str, Any], addition: Addition) -> dict[str, Any]:
-    """The columns that one more record changes."""
+    """Return the columns that an added record changes."""
     count, centroid = shell["embedded_count"], shell["centroid"]
     if addition.vector is not None:
         centroid = _mean_with(centroid, count, addition.vector)
         count += 1
-    weights = _weighed(
+    weights = _updated_weights(
         dict(zip(shell["node_keywords"] or (), chain(shell["keyword_weights"], repeat(1.0)), strict=False)),
         _words(addition.keywords, _names(shell)),
     )
@@ -205,21 +205,21 @@ def _with_record(shell: Mapping[str, Any], addition: Addition) -> dict[str, Any]
     }
 
 
-def _weighed(weights: Mapping[str, float], borne: Iterable[str]) -> dict[str, float]:
-    """Decayed counts of keywords once a record bears ``borne``, heaviest first, the lightest dropped."""
+def _updated_weights(weights: Mapping[str, float], words: Iterable[str]) -> dict[str, float]:
+    """Return the decayed counts of keywords after a record with ``words``, heaviest first, the lightest dropped."""
     decay = 0.5 ** (1 / KEYWORD_HALF_LIFE)
     spelling: dict[str, str] = {}
     for word in weights:
         spelling.setdefault(name_key(word), word)
     after = {word: weight * decay for word, weight in weights.items()}
-    for word in borne:
+    for word in words:
         known = spelling.setdefault(name_key(word), word)
         after[known] = after.get(known, 0.0) + 1.0
     return dict(sorted(after.items(), key=itemgetter(1), reverse=True)[:MAX_NODE_KEYWORDS])
 
 
 def _words(keywords: Keywords, names: frozenset[str]) -> list[str]:
-    """What a record says that its node is about: its first entities and topics, and what the node is to others."""
+    """Return a record's keywords for its node: the node's relationship labels, first entities and first topics."""
     words = (
         *(label for label, _ in _labels(keywords.relationships, names)),
         *keywords.entities[:KEYWORDS_OF_RECORD],
@@ -230,7 +230,7 @@ def _words(keywords: Keywords, names: frozenset[str]) -> list[str]:
 
 
 def _labels(relationships: Iterable[str], names: frozenset[str]) -> list[tuple[str, str]]:
-    """Label and name of relationships such as ``coworker: Dave`` with whoever bears one of ``names``."""
+    """Return label and name of relationships such as ``coworker: Dave`` to one of ``names``."""
     matches = (_RELATIONSHIP.fullmatch(relationship) for relationship in relationships)
     return [(match["label"], match["name"]) for match in matches if match and name_key(match["name"]) in names]
 
@@ -240,7 +240,7 @@ def _names(shell: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _with_aliases(tx: Transaction, user_id: UUID, shell: Mapping[str, Any], learned: Iterable[str]) -> list[str]:
-    """The aliases with those of ``learned`` that no other node of the user bears, as a name or an alias."""
+    """Return the aliases plus those of ``learned`` that no other node of the user has as a name or alias."""
     aliases = {name_key(alias): alias for alias in shell["aliases"]}
     for alias in learned:
         key = name_key(alias)
@@ -257,12 +257,12 @@ def _with_aliases(tx: Transaction, user_id: UUID, shell: Mapping[str, Any], lear
 
 
 def definition_in(summary: str | None) -> str:
-    """The part of a node's summary that says what it is, without what follows from its records."""
+    """Return the definition in a node's summary, without the part that is derived from its records."""
     return _GROWTH.sub("", summary or "").strip()
 
 
 def _summary(tx: Transaction, node_id: UUID, user_slug: str, shell: Mapping[str, Any]) -> str:
-    """What the node is, as it was proposed or as people say, and from when and about what its memories are."""
+    """Return the summary of a node: its definition, then the number, period and subjects of its memories."""
     schema = sql.Identifier(shell["schema_name"])
     span = tx.execute(_QUERIES["span_of_records"].format(schema=schema)).fetchone()
     assert span is not None
@@ -283,7 +283,7 @@ def _definition(tx: Transaction, node_id: UUID, schema: sql.Identifier, shell: M
         return before[:MAX_DEFINITION]
     stated = [row["relationship"] for row in tx.execute(_QUERIES["relationships_of_records"].format(schema=schema))]
     counts = Counter(label for label, _ in _labels(stated, _names(shell)))
-    for edge in tx.execute(_QUERIES["edges_to_person"], {"node_id": node_id, "untelling": list(UNTELLING)}):
+    for edge in tx.execute(_QUERIES["edges_to_person"], {"node_id": node_id, "untelling": list(UNINFORMATIVE_LABELS)}):
         of_person = edge["concept_kind"] == ConceptKind.PERSON
         counts[f"{edge['node_name']}'s {edge['relation']}" if of_person else edge["relation"]] += edge["evidence_count"]
     labels = [label for label, _ in counts.most_common(LABELS_SHOWN)]
@@ -291,7 +291,7 @@ def _definition(tx: Transaction, node_id: UUID, schema: sql.Identifier, shell: M
 
 
 def _period(first: datetime, last: datetime) -> str:
-    """Months, such as ``May 2025`` or ``March to October 2025``."""
+    """Return a period in months, such as ``May 2025`` or ``March to October 2025``."""
     first, last = first.astimezone(UTC), last.astimezone(UTC)
     if (first.year, first.month) == (last.year, last.month):
         return f"{last:%B} {last.year}"

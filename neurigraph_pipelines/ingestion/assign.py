@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import combinations, groupby
 from uuid import UUID
 
-from neurigraph_pipelines.graph.entities import OutlineIndex, grown
+from neurigraph_pipelines.graph.entities import OutlineIndex, with_filings
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.placement_rules import PlacementRules
 from neurigraph_pipelines.ingestion.records import failure_of
@@ -133,7 +133,7 @@ def assign_batch(
             return failure_of(ref.trigger_id, STEP, error)
         known = planned[ref.user_id]
         known.update((node.path, node) for filing in filings for node in (*filing.new_nodes, *filing.beside))
-        current[ref.user_id] = grown(current[ref.user_id], filings)
+        current[ref.user_id] = with_filings(current[ref.user_id], filings)
         return [_self_contained(filing, known) for filing in filings]
 
     if model.concurrency > 1:

@@ -49,7 +49,7 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
             own,
             outlines,
             context.language_model,
-            context.settings.node_creation_confidence,
+            context.settings.ingestion.node_creation_confidence,
             None if on_done is None else lambda _: on_done(1),
         )
         found = {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}

@@ -17,7 +17,7 @@ from pgvector import HalfVector, Vector
 from psycopg import OperationalError, sql
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.graph.candidates import promote_candidates, remember
+from neurigraph_pipelines.graph.candidates import add_candidates, promote_candidates
 from neurigraph_pipelines.graph.edges import write_edges
 from neurigraph_pipelines.graph.locks import lock_graph_shared
 from neurigraph_pipelines.graph.naming import name_key
@@ -196,7 +196,7 @@ class _AtomicZone:
         original = self._original(plan)
         if original is None:
             return _Written(plan, part, (transcript,))
-        file = write_original(objects, original, key, self._context.settings.gzip_level)
+        file = write_original(objects, original, key, self._context.settings.objects.gzip_level)
         return _Written(plan, part, (file, transcript))
 
     def _original(self, plan: RecordPlan) -> Original | None:
@@ -234,12 +234,12 @@ class _AtomicZone:
             *promote_candidates(
                 tx, ref.user_id, [node for filing in filings for node in (*filing.new_nodes, *filing.beside)]
             ),
-            *remember(tx, ref.user_id, [candidate for filing in filings for candidate in filing.candidates]),
+            *add_candidates(tx, ref.user_id, [candidate for filing in filings for candidate in filing.candidates]),
         ]
         write_edges(tx, ref.user_id, ref.user_slug, edges)
         aliases = [alias for filing in filings for alias in filing.aliases]
         update_shells(tx, ref.user_id, ref.user_slug, additions, aliases)
-        bodies_kept = self._context.settings.inbox_retention_days > 0
+        bodies_kept = self._context.settings.ingestion.inbox_retention_days > 0
         tx.execute(_TRIGGERS["mark_stored"], {"trigger_id": ref.trigger_id, "bodies_kept": bodies_kept})
         tx.execute(_TRIGGERS["advance_stored"], {"source_id": ref.source_id})
         if not bodies_kept:
@@ -353,7 +353,7 @@ class _AtomicZone:
         return created_at
 
     def _insert_passages(self, tx: Transaction, schema: sql.Identifier, item: _Written, vectors: Vectors | None) -> int:
-        if not self._context.settings.passages:
+        if not self._context.settings.ingestion.passages:
             return 0
         passages = list(self._writer.passages(item.part))
         counts = [self._lexer.count(f"{passage.message.author or ''} {passage.text}") for passage in passages]

@@ -44,13 +44,16 @@ def detect_conversation_ends(context: Context) -> int:
     for _ in range(TAILS_AT_ONCE):
         with context.database.pipeline() as tx:
             source = tx.execute(
-                _QUERIES["lock_ended_tail"], {"most_tokens": context.settings.chunk_limit_tokens}
+                _QUERIES["lock_ended_tail"], {"most_tokens": context.settings.ingestion.chunk_limit_tokens}
             ).fetchone()
             if source is None:
                 break
             found += _cut(tx, source, Sizes.of(context.settings), ended=True)
     return found + _detect_ends(
-        context.database, SourceKind.CONVERSATION, TriggerType.CONVERSATION_END, context.settings.chunk_limit_tokens
+        context.database,
+        SourceKind.CONVERSATION,
+        TriggerType.CONVERSATION_END,
+        context.settings.ingestion.chunk_limit_tokens,
     )
 
 
@@ -60,7 +63,7 @@ def detect_chunks(context: Context) -> int:
     for _ in range(TAILS_AT_ONCE):
         with context.database.pipeline() as tx:
             source = tx.execute(
-                _QUERIES["lock_open_tail"], {"least_tokens": context.settings.chunk_watch_tokens}
+                _QUERIES["lock_open_tail"], {"least_tokens": context.settings.ingestion.chunk_watch_tokens}
             ).fetchone()
             if source is None:
                 break
@@ -85,7 +88,7 @@ def detect_uploads(context: Context) -> int:
             _UPLOADS["trigger_extracted"],
             {
                 "trigger_type": TriggerType.EVENT_BOUNDARY.value,
-                "target_tokens": context.settings.chunk_target_tokens,
+                "target_tokens": context.settings.ingestion.chunk_target_tokens,
                 "limit": UPLOADS_AT_ONCE,
             },
         ).fetchone()

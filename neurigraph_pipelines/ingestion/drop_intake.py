@@ -1,6 +1,6 @@
-"""Takes in what people leave in a drop place: each version of each file once, and the place stays as it is.
+"""Uploading of files from a drop folder: each version of each file once. The folder is not changed.
 
-Where the files lie is for the ``DropPlace``; what becomes of their bytes, for ``uploads``.
+The ``DropPlace`` adapter reads the folder or bucket; ``uploads`` stores the bytes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _LISTED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What came of one file: its upload, or why there is none, and whether that is the last word."""
+class DropResult:
+    """The result of one dropped file: its upload or an error, and whether the result is final."""
 
     file: DroppedFile
     upload_id: UUID | None = None
@@ -32,15 +32,15 @@ class Taken:
 
 
 def new_files(database: Database, place: DropPlace) -> Iterator[tuple[UUID, DroppedFile]]:
-    """Files of known users that were not seen in this version before, with their user."""
+    """Yield each new file or file version of a known user, with the user's id."""
     files = iter(place.files())
     while listed := list(islice(files, _LISTED_AT_ONCE)):
         with database.pipeline() as tx:
             rows = tx.execute(
                 _QUERIES["new_dropped"],
                 {
-                    "slugs": [_kept(file.user_slug) for file in listed],
-                    "file_names": [_kept(file.name) for file in listed],
+                    "slugs": [_storable(file.user_slug) for file in listed],
+                    "file_names": [_storable(file.name) for file in listed],
                     "versions": [file.version for file in listed],
                 },
             ).fetchall()
@@ -49,52 +49,53 @@ def new_files(database: Database, place: DropPlace) -> Iterator[tuple[UUID, Drop
 
 
 def waiting(database: Database, place: DropPlace | None, uploads: Uploads) -> int:
-    """How many files of a drop place, and how many uploads, there is something to do about."""
+    """Count the new files of a drop place and the due uploads."""
     return uploads.due() + (sum(1 for _ in new_files(database, place)) if place is not None else 0)
 
 
-def take_in(
-    database: Database, place: DropPlace, uploads: Uploads, on_taken: Callable[[Taken], None] | None = None
-) -> list[Taken]:
-    """Upload what is new; a file that is not acceptable is noted with the reason, and not looked at again.
+def ingest_drops(
+    database: Database, place: DropPlace, uploads: Uploads, on_result: Callable[[DropResult], None] | None = None
+) -> list[DropResult]:
+    """Upload the new files. An unacceptable file is recorded with the reason and not tried again.
 
-    A file of whose upload the note was lost is uploaded again, which changes nothing: its bytes are known.
+    If the process dies between upload and record, the file is uploaded again, which changes nothing: its bytes are
+    known.
 
     Args:
-        on_taken: Told of each file.
+        on_result: Called after each file.
     """
-    done: list[Taken] = []
+    done: list[DropResult] = []
     for user_id, file in list(new_files(database, place)):
         try:
             received = uploads.receive(
                 Claims.of_user(user_id), file.name, place.read(file), occurred_at=file.modified_at
             )
-            taken = Taken(file, received.upload_id)
+            result = DropResult(file, received.upload_id)
         except (InvalidInputError, ConflictError) as error:
-            taken = Taken(file, error=str(error))
-        except StorageError as error:  # it was replaced meanwhile, or the disk is full: looked at again
-            taken = Taken(file, error=str(error), final=False)
-        if taken.final:
-            _note(database, user_id, taken)
-        done.append(taken)
-        if on_taken is not None:
-            on_taken(taken)
+            result = DropResult(file, error=str(error))
+        except StorageError as error:  # the file was replaced meanwhile, or the disk is full: retried later
+            result = DropResult(file, error=str(error), final=False)
+        if result.final:
+            _record(database, user_id, result)
+        done.append(result)
+        if on_result is not None:
+            on_result(result)
     return done
 
 
-def _note(database: Database, user_id: UUID, taken: Taken) -> None:
+def _record(database: Database, user_id: UUID, result: DropResult) -> None:
     with database.pipeline() as tx:
         tx.execute(
             _QUERIES["note_dropped"],
             {
                 "user_id": user_id,
-                "file_name": _kept(taken.file.name),
-                "version": taken.file.version,
-                "source_id": taken.upload_id,
-                "error": taken.error,
+                "file_name": _storable(result.file.name),
+                "version": result.file.version,
+                "source_id": result.upload_id,
+                "error": result.error,
             },
         )
 
 
-def _kept(name: str) -> str:
+def _storable(name: str) -> str:
     return clean_text(name, "repair")[0]

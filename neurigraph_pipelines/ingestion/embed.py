@@ -1,7 +1,7 @@
-"""The fourth step: vectors of summaries, passages and their windows.
+"""The fourth step: vectors of summaries, passages and passage windows.
 
-Fits a model's vectors to the columns; which model it is, is the embedder's affair. A provider that is down does not
-hold a record up: it is committed as pending.
+Converts the embedder's vectors to the widths of the columns. If the provider is down, records are committed as
+pending, without vectors.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vect
 
 STEP = "embed"
 WINDOW_NEIGHBOUR_CHARACTERS = 300
-"""How much of each neighbour a window takes in: a usual message whole, of a long one the side that is turned to it."""
+"""Characters of each neighbour in a window: a usual message whole, of a long one the nearest end."""
 
 _TEXTS_AT_ONCE = 4_096
-"""Enough for an embedder to fill its calls with; their vectors take 25 MB at 1,536 dimensions."""
+"""Texts in one group: enough for full embedder batches. Their vectors take 25 MB at 1,536 dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordTexts:
-    """What is embedded for one record: its summary, its passages in order, and a window for each passage.
+    """The texts to embed for one record: its summary, its passages in order, and a window for each passage.
 
-    The texts are made one by one as they are taken; only the passages are kept.
+    Iteration builds the texts one by one; only the passages stay in memory.
     """
 
     record_id: UUID
@@ -66,7 +66,7 @@ def embed(
     summarized: Summarized,
     on_done: Progress | None = None,
 ) -> Embedded:
-    """Embed every summarised record of a batch; those the provider would not embed are pending."""
+    """Embed every summarised record of a batch; a record whose embedding failed is pending."""
     failed = failed_triggers(assigned.failures, summarized.failures)
     plans = [plan for plan in assigned.plans if plan.ref.trigger_id not in failed]
     vectors: dict[UUID, Vectors] = {}
@@ -82,18 +82,18 @@ def embed(
 
 
 def embed_texts(embedder: Embedder, items: Iterable[RecordTexts]) -> Iterator[list[tuple[UUID, Vectors | Exception]]]:
-    """The vectors of each record, or why there are none for now; records come together in full batches.
+    """Yield groups of records, each record with its vectors or the error.
 
-    A provider that is down fails all records of its batch with ``TransientError``; a text that it refuses, only its
+    A provider that is down fails all records of a group with ``TransientError``. A text that it rejects fails only its
     own record.
     """
     return (_embed_group(embedder, group) for group in _groups(items))
 
 
 def window_text(passages: Sequence[Passage], index: int) -> str:
-    """A passage between the ends of its neighbours that are turned to it.
+    """Return a passage with the nearest ends of its neighbours, two before and one after.
 
-    Two before and one after: an answer is found by its question.
+    So an answer is found by the words of its question.
     """
     before = [_spoken(passage)[-WINDOW_NEIGHBOUR_CHARACTERS:] for passage in passages[max(0, index - 2) : index]]
     after = [_spoken(passage)[:WINDOW_NEIGHBOUR_CHARACTERS] for passage in passages[index + 1 : index + 2]]
@@ -114,16 +114,16 @@ def _texts(
     for plan in plans:
         try:
             part = triggers.load(context.database, plan.ref, plan.messages)
-            passages = list(writer.passages(part)) if context.settings.passages else []
+            passages = list(writer.passages(part)) if context.settings.ingestion.passages else []
             summary = summarized.summaries[plan.record_id].text
-        except Exception as error:  # one poisoned item must not take its neighbours down
+        except Exception as error:  # one bad item must not fail the others
             failures.append(failure_of(plan.ref.trigger_id, STEP, error))
             continue
         yield RecordTexts(plan.record_id, summary, passages)
 
 
 def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:
-    """Records together, up to a bounded number of texts: providers and the local model like full batches."""
+    """Group records up to a bounded number of texts, because providers and the local model prefer full batches."""
     group: list[RecordTexts] = []
     size = 0
     for texts in items:
@@ -139,7 +139,7 @@ def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:
 def _embed_group(embedder: Embedder, group: Sequence[RecordTexts]) -> list[tuple[UUID, Vectors | Exception]]:
     try:
         return [(texts.record_id, found) for texts, found in zip(group, _vectors(embedder, group), strict=True)]
-    except Exception as error:  # one poisoned text must not leave its neighbours without vectors
+    except Exception as error:  # one bad text must not leave the other records without vectors
         if len(group) == 1 or isinstance(error, TransientError):
             return [(texts.record_id, error) for texts in group]
         half = len(group) // 2
@@ -147,7 +147,7 @@ def _embed_group(embedder: Embedder, group: Sequence[RecordTexts]) -> list[tuple
 
 
 def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vectors]:
-    """The vectors of each record, fitted to their columns piece by piece: a model's own may be six times as large."""
+    """Yield the vectors of each record, converted piece by piece: a model's own may be six times as large."""
     begins = list(accumulate(map(len, group), initial=0))
     summaries: dict[int, NDArray[np.float32]] = {}
     passages = np.empty((begins.pop(), PASSAGE_DIMENSIONS), np.float16)
@@ -165,8 +165,11 @@ def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vecto
 
 
 def transcript_writer(context: Context) -> TranscriptWriter:
-    """The one way in which transcripts are cut, for embedding and for storing alike."""
+    """Return the transcript writer of the settings, which embedding and storing share."""
     settings = context.settings
     return TranscriptWriter(
-        context.tokens, settings.passage_max_tokens, settings.gzip_member_bytes, settings.gzip_level
+        context.tokens,
+        settings.ingestion.passage_max_tokens,
+        settings.objects.gzip_member_bytes,
+        settings.objects.gzip_level,
     )

@@ -1,7 +1,7 @@
-"""What an uploaded file says, as messages of its source, so that everything behind treats it like a conversation.
+"""Conversion of an uploaded file to messages of its source, so that later steps treat it like a conversation.
 
-The first message describes the file, which is all there is of one without text; the others are its text, part by
-part, named by where it stands. Reading the bytes is for the ``TextExtractor``; keeping them is for ``uploads``.
+The first message describes the file; a file without text has only that one. The others are parts of its text, with
+their place in the file as external id. The ``TextExtractor`` reads the bytes; ``uploads`` stores them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from neurigraph_pipelines.text.media_types import MediaType
 DESCRIPTION = "file"
 """External id of the message that describes a file."""
 
-_LONGEST_FACTS = 2_000
+_MAX_FACTS_LENGTH = 2_000
 
 
 def document_messages(file_name: str, media: MediaType, size_bytes: int, found: Extraction) -> Iterator[NewMessage]:
-    """A description of the file, then its text.
+    """Yield a description of the file, then the parts of its text.
 
     Args:
-        size_bytes: Of the file as it was uploaded.
-        found: What could be read of it.
+        file_name: The name of the file.
+        media: Its media type.
+        size_bytes: Size of the uploaded file.
+        found: The extracted text and facts.
     """
     yield NewMessage(Role.USER, _description(file_name, media, size_bytes, found), external_id=DESCRIPTION)
     for part in found.parts:
@@ -30,7 +32,7 @@ def document_messages(file_name: str, media: MediaType, size_bytes: int, found: 
 
 
 def _description(file_name: str, media: MediaType, size_bytes: int, found: Extraction) -> str:
-    facts = "".join(f", {name} {value}" for name, value in found.facts.items())[:_LONGEST_FACTS]
+    facts = "".join(f", {name} {value}" for name, value in found.facts.items())[:_MAX_FACTS_LENGTH]
     text = f"The file {file_name} is a {media.label} of {size_bytes:,} bytes{facts}."
     if found.unread is not None:
         text += f" Only this description is kept in words, because {found.unread}; the file itself is stored."

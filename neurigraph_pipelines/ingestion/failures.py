@@ -1,7 +1,7 @@
-"""What failed for good, segments that cannot be stored and uploads that cannot be read: listed, and replayed.
+"""Final failures: listing and replaying segments that cannot be stored and uploads that cannot be read.
 
-How something comes here is in ``triggers`` and ``uploads``. Replaying puts it back into its queue with fresh attempts;
-what follows is the ordinary way of the pipeline.
+``triggers`` and ``uploads`` record the failures. A replay puts the item back into its queue with all its attempts; the
+pipeline then treats it like any other.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 MAX_FAILURES = 200
-"""Most failures in one page."""
+"""Maximum number of failures in one page."""
 
 _QUERIES = statements("failures")
 
 
 class ReplayOutcome(StrEnum):
-    """What replaying one failure came to."""
+    """The result of replaying one failure."""
 
     REPLAYED = "replayed"
     ALREADY_REPLAYED = "already_replayed"
@@ -35,14 +35,14 @@ class ReplayOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A segment, or an upload, that a person has to look at.
+    """A failed segment or upload that needs a person.
 
     Attributes:
-        file_name: Of the upload, where the source is one.
-        trigger_id: The segment; None, as are its type, range and tokens, where an upload was never read.
-        state: Of the segment or upload now: ``failed``, or what became of it after a replay.
-        attempts: How many there were when it was given up.
-        replayed_at: None while it is open.
+        file_name: The file name of an upload, else None.
+        trigger_id: The segment; None, like its type, range and tokens, for an upload that was never read.
+        state: The current state of the segment or upload: ``failed``, or its state after a replay.
+        attempts: Number of attempts before it failed.
+        replayed_at: When it was replayed; None while it is open.
     """
 
     failure_id: UUID
@@ -67,7 +67,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One failure that was to be replayed, and what came of it."""
+    """The outcome of replaying one failure."""
 
     failure_id: UUID
     outcome: ReplayOutcome
@@ -81,14 +81,14 @@ def list_failures(
     limit: int = MAX_FAILURES,
     offset: int = 0,
 ) -> list[Failure]:
-    """Failures that the transaction's role may see, newest first.
+    """Return the failures that the transaction's role may see, newest first.
 
     Args:
-        tx: Of the pipeline, or of a face with claims.
-        user_id: Only this user's.
-        with_replayed: Those that were replayed too.
-        limit: Most failures.
-        offset: How many to pass over.
+        tx: A transaction of the pipeline, or of a face with claims.
+        user_id: Only this user's failures.
+        with_replayed: Include replayed failures.
+        limit: Maximum number of failures.
+        offset: Number of failures to skip.
     """
     rows = tx.execute(
         _QUERIES["list_failures"],
@@ -107,33 +107,33 @@ def list_failures(
 
 
 def replay(database: Database, failure_ids: Sequence[UUID] | None, user_id: UUID | None = None) -> list[Replay]:
-    """Put segments and uploads back into their queues; once for each failure, however often it is asked for.
+    """Put segments and uploads back into their queues. Repeated calls replay a failure only once.
 
     Args:
-        database: Works as the pipeline, over all users.
-        failure_ids: None for all that are open.
-        user_id: Only this user's.
+        database: Used as the pipeline, for all users.
+        failure_ids: The failures to replay; None for all open ones.
+        user_id: Only this user's failures.
 
     Returns:
-        One for each failure found, by id.
+        One outcome for each failure found, by id.
 
     Raises:
-        NotFoundError: A named failure does not exist; none was replayed.
+        NotFoundError: A listed failure does not exist; none was replayed.
     """
     with database.pipeline() as tx:
-        named = None if failure_ids is None else list(failure_ids)
-        found = _replays(tx, _QUERIES["replay"], {"failure_ids": named, "user_id": user_id})
-        missing = set(named or ()) - {each.failure_id for each in found}
+        requested = None if failure_ids is None else list(failure_ids)
+        found = _replays(tx, _QUERIES["replay"], {"failure_ids": requested, "user_id": user_id})
+        missing = set(requested or ()) - {each.failure_id for each in found}
         if missing:
             raise NotFoundError(f"there is no failure {min(map(str, missing))}: nothing was replayed")
     return found
 
 
 def replay_own(database: Database, claims: Claims, failure_id: UUID) -> Replay:
-    """Put a segment or an upload of whoever asks back into its queue.
+    """Put a segment or an upload of the caller back into its queue.
 
     Raises:
-        NotFoundError: No such failure, or not visible to whoever asks.
+        NotFoundError: No such failure, or not visible to the caller.
     """
     with database.agent(claims) as tx:
         found = _replays(tx, _QUERIES["replay_own"], {"failure_ids": [failure_id]})
@@ -143,7 +143,7 @@ def replay_own(database: Database, claims: Claims, failure_id: UUID) -> Replay:
 
 
 def count_open(database: Database) -> int:
-    """How many failures wait for a person."""
+    """Count the open failures, which need a person."""
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["count_open"]).fetchone()
     assert row is not None

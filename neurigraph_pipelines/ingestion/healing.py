@@ -1,7 +1,6 @@
-"""Records that were committed without vectors, because the embedder was down, and that get them as soon as may be.
+"""Healing: embed records that were committed without vectors because the embedder was down.
 
-Which are due stands in a table of its own, so that no node is searched for them; a record is given its vectors by
-``reembed``.
+A table lists these pending records, so that no node has to be searched for them. ``reembed`` writes the vectors.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.statements import statements
 
 MAX_HEALED = 2_000
-"""Pending records that one run takes up, unless told otherwise."""
+"""Default for the most pending records of one run."""
 
 OVERDUE_SECONDS = 3_600.0
-"""How long a record may wait for its vectors before somebody should know: several attempts have failed by then."""
+"""Waiting time from which a pending record is reported; several attempts have failed by then."""
 
-_CLAIMED_AT_ONCE = 16
+_LEASED_AT_ONCE = 16
 _QUERIES = statements("embeddings")
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Records that wait for their vectors.
+    """Counts of pending records.
 
     Attributes:
-        records: Those that the configured model may fill.
-        overdue: Those of them that have waited for more than ``OVERDUE_SECONDS``.
+        records: Records that the configured model may embed.
+        overdue: Those of them that have waited longer than ``OVERDUE_SECONDS``.
         since: When the oldest of them was stored.
-        of_other_models: Records on top of these whose users' searches use another model: only a backfill helps them.
+        of_other_models: Further records, whose users' searches use another model: only a backfill embeds them.
     """
 
     records: int = 0
@@ -47,7 +46,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """A record that has waited for its vectors too long; why the last attempt failed stands in its row."""
+    """A record that has waited too long for its vectors. Its row has the error of the last attempt."""
 
     record_id: UUID
     user_id: UUID
@@ -57,12 +56,12 @@ class Overdue:
 
 @dataclass(slots=True)
 class Healed:
-    """What a run over pending records did.
+    """The result of a run over pending records.
 
     Attributes:
-        failed: Records that stay pending for now, and why; each is due again later.
-        waiting: What is left, those included.
-        moves: Moves to another model that were cut off after the switch, and are tidied up now.
+        failed: Records that stay pending, with the reason; each is due again later.
+        waiting: The records still pending, including the failed ones.
+        moves: Moves to another model that were interrupted after the switch and have been finished now.
     """
 
     records: int = 0
@@ -73,7 +72,7 @@ class Healed:
 
 
 def has_due(context: Context) -> bool:
-    """Whether ``heal_pending`` would find work; costs one look at an index."""
+    """Return whether ``heal_pending`` would find work; costs one index lookup."""
     with context.database.pipeline() as tx:
         row = tx.execute(_QUERIES["has_due"], {"model": context.embedder.model}).fetchone()
     assert row is not None
@@ -86,36 +85,35 @@ def heal_pending(
     user_id: UUID | None = None,
     on_done: Progress | None = None,
 ) -> Healed:
-    """Give pending records their vectors, oldest first, until none is due or ``limit`` were taken up.
+    """Embed pending records, oldest first, until none is due or ``limit`` were leased.
 
-    A provider that is down ends the run early: the records taken up are due again after a while, as are those of a
-    run that was killed.
+    The run ends early if the provider is down. Its leased records are due again later, like those of a killed run.
 
     Args:
-        context: Whose embedder gives the vectors.
-        limit: Most records.
-        user_id: Only this user's, or everybody's.
-        on_done: Told of each record.
+        context: With the embedder of the vectors.
+        limit: Maximum number of records.
+        user_id: Only this user's records; None for all users.
+        on_done: Called after each record.
     """
-    from neurigraph_pipelines.ingestion.reembed import fill  # with numpy behind it: not for a look at what is due
+    from neurigraph_pipelines.ingestion.reembed import embed_records  # imports numpy, which ``has_due`` does not need
 
     done = Healed()
-    taken = 0
-    while taken < limit:
-        claimed = _claim(context, user_id, min(_CLAIMED_AT_ONCE, limit - taken))
-        taken += len(claimed)
+    leased_count = 0
+    while leased_count < limit:
+        leased = _lease(context, user_id, min(_LEASED_AT_ONCE, limit - leased_count))
+        leased_count += len(leased)
         down = False
-        for place, result in fill(context, [place for place, _ in claimed]):
+        for location, result in embed_records(context, [location for location, _ in leased]):
             if isinstance(result, int):
                 done.records += 1
                 done.passages += result
             else:
-                done.failed.append((place.record_id, str(result)))
-                _postpone(context, place, dict(claimed)[place], result)
+                done.failed.append((location.record_id, str(result)))
+                _postpone(context, location, dict(leased)[location], result)
                 down |= isinstance(result, TransientError)
             if on_done is not None:
                 on_done(1)
-        if down or not claimed:
+        if down or not leased:
             break
     done.moves = finish_moves(context.database, context.embedder.model, user_id, only_switched=True)
     done.waiting = waiting(context, user_id)
@@ -123,7 +121,7 @@ def heal_pending(
 
 
 def waiting(context: Context, user_id: UUID | None = None) -> Waiting:
-    """How many records wait for their vectors; of one user or of all."""
+    """Count the pending records of one user, or of all users."""
     with context.database.pipeline() as tx:
         row = tx.execute(
             _QUERIES["count_pending"],
@@ -134,7 +132,7 @@ def waiting(context: Context, user_id: UUID | None = None) -> Waiting:
 
 
 def overdue(context: Context, limit: int) -> list[Overdue]:
-    """The records that have waited longest of those that the configured model should have filled by now."""
+    """Return the overdue records of the configured model, longest waiting first."""
     with context.database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["overdue_pending"],
@@ -143,8 +141,8 @@ def overdue(context: Context, limit: int) -> list[Overdue]:
     return [Overdue(**row) for row in rows]
 
 
-def _claim(context: Context, user_id: UUID | None, limit: int) -> list[tuple[RecordLocation, int]]:
-    """Pending records that are due, with how often they were taken up, this time included."""
+def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[RecordLocation, int]]:
+    """Lease due pending records; return each with its number of attempts, including this one."""
     with context.database.pipeline() as tx:
         rows = tx.execute(
             _QUERIES["claim_pending"],
@@ -152,20 +150,20 @@ def _claim(context: Context, user_id: UUID | None, limit: int) -> list[tuple[Rec
                 "model": context.embedder.model,
                 "user_id": user_id,
                 "limit": limit,
-                "lease_seconds": context.settings.claim_lease_seconds,
+                "lease_seconds": context.settings.ingestion.claim_lease_seconds,
             },
         ).fetchall()
     return [(RecordLocation.of_row(row), row["attempts"]) for row in rows]
 
 
-def _postpone(context: Context, place: RecordLocation, attempts: int, error: Exception) -> None:
-    asked = error.retry_after if isinstance(error, TransientError) else None
+def _postpone(context: Context, location: RecordLocation, attempts: int, error: Exception) -> None:
+    retry_after = error.retry_after if isinstance(error, TransientError) else None
     with context.database.pipeline() as tx:
         tx.execute(
             _QUERIES["postpone_pending"],
             {
-                "record_id": place.record_id,
-                "delay_seconds": retry_delay(context.settings, attempts, asked),
+                "record_id": location.record_id,
+                "delay_seconds": retry_delay(context.settings, attempts, retry_after),
                 "error": str(error)[:4_000],
             },
         )

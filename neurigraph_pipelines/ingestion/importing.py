@@ -1,7 +1,7 @@
-"""Takes a file of another program into a user's inbox, some conversations in each transaction.
+"""Import of another program's file into a user's inbox, a few conversations per transaction.
 
-Reading the formats is for ``imports``. A conversation is taken in as a whole or not at all, and what is there already
-is recognised, so an import that was cut off is finished by running it again.
+``imports`` reads the formats. Each conversation is imported as a whole or not at all, and stored messages are
+recognised. So running an interrupted import again finishes it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Reject = Callable[[RejectedItem], None]
 
 _CONVERSATIONS_AT_ONCE = 32
 _CHARACTERS_AT_ONCE = 500_000
-"""What one transaction takes in: enough to share its cost, little enough to hold in memory."""
+"""Limits of one transaction: enough conversations to share its cost, few enough to fit in memory."""
 
 
 def import_file(
@@ -37,17 +37,17 @@ def import_file(
     on_bytes: Callable[[int], None] | None = None,
     on_rejected: Reject | None = None,
 ) -> ImportReport:
-    """Import a file; importing it again adds only what is new in it.
+    """Import a file. Importing it again adds only what is new in it.
 
     Args:
-        context: Its caller's inbox takes the file.
+        context: The inbox of its caller receives the conversations.
         format_name: One of ``imports.FORMATS``.
-        privacy: Of what is new.
-        on_bytes: Told how many more bytes were read.
-        on_rejected: Told of each item that could not be accepted, at once.
+        privacy: Privacy of new conversations.
+        on_bytes: Called with the number of bytes read since the last call.
+        on_rejected: Called at once for each rejected item.
 
     Raises:
-        InvalidInputError: The file cannot be read in this format at all.
+        InvalidInputError: The file cannot be read in this format.
     """
     inbox = Inbox(context)
     settings, claims = context.settings, context.claims
@@ -70,18 +70,20 @@ def import_file(
     def add_alone(conversation: NewConversation) -> tuple[bool, AppendResult] | None:
         try:
             return add([conversation])[0]
-        except InvalidInputError:  # which messages it is about is looked for only then
+        except InvalidInputError:  # only now find out which messages are invalid
             try:
                 return add([_acceptable(conversation, settings, reject)])[0]
             except InvalidInputError as error:
                 reject(RejectedItem(conversation.external_id, str(error)))
                 return None
 
-    items = read_conversations(path, format_name, on_bytes=count_bytes, max_message_bytes=settings.max_message_bytes)
+    items = read_conversations(
+        path, format_name, on_bytes=count_bytes, max_message_bytes=settings.ingestion.max_message_bytes
+    )
     for group in _groups(items, reject):
         try:
             results: list[tuple[bool, AppendResult] | None] = [*add(group)]
-        except (NeurigraphError, psycopg.Error):  # whatever it is, it must be that of one conversation alone
+        except (NeurigraphError, psycopg.Error):  # one conversation must not fail the others
             results = [add_alone(conversation) for conversation in group]
         for conversation, result in zip(group, results, strict=True):
             if result is not None:
@@ -90,7 +92,7 @@ def import_file(
 
 
 def _groups(items: Iterator[NewConversation | RejectedItem], reject: Reject) -> Iterator[list[NewConversation]]:
-    """Conversations that share a transaction; what could not be read is reported on the way."""
+    """Group the conversations of each transaction, and report the items that could not be read."""
     group: list[NewConversation] = []
     size = 0
     for item in items:
@@ -120,21 +122,21 @@ def _count(
         reject(
             RejectedItem(
                 f"{conversation.external_id}, message {external_id}",
-                "is stored already with other words; those were kept",
+                "is stored already with other content, which was kept",
             )
         )
 
 
 def _acceptable(conversation: NewConversation, settings: Settings, reject: Reject) -> NewConversation:
-    """The conversation without the messages that cannot be stored, each of which is reported."""
+    """Return the conversation without its invalid messages, and report each of those."""
     kept: list[NewMessage] = []
     for number, message in enumerate(conversation.messages, start=1):
         try:
-            validate_message(message, settings.unstorable_text, settings.max_message_bytes)
+            validate_message(message, settings.ingestion.unstorable_text, settings.ingestion.max_message_bytes)
         except InvalidInputError as error:
             reject(RejectedItem(f"{conversation.external_id}, message {message.external_id or number}", str(error)))
             continue
         kept.append(message)
     if not kept:
-        raise InvalidInputError("no message of it can be stored")
+        raise InvalidInputError("none of its messages can be stored")
     return replace(conversation, messages=tuple(kept))

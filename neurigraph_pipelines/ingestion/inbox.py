@@ -1,7 +1,7 @@
-"""What comes in: sources (conversations, events, uploads) and their messages, counted and cleaned on the way.
+"""The inbox: sources (conversations, events, uploads) and their messages, cleaned and counted.
 
-Writing to the inbox only. What is stored when is for ``triggers``; reading other programs' formats is for
-``imports``.
+This module only writes to the inbox. ``detection`` decides what is stored when; ``imports`` reads other programs'
+formats.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _QUERIES = statements("inbox")
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """What became of handed-in messages.
+    """Counts of what happened to appended messages.
 
     Attributes:
-        added: Newly in the inbox.
-        known: Were there already, word for word.
-        conflicts: External ids that are there already with other words; the stored ones were kept.
-        replaced: Were there already as the newest and not complete, and gave way to what was handed in now.
-        repaired: Had text that no database stores, replaced by U+FFFD.
-        tokens: By which the source grew.
-        redacted: What was taken out of the messages that were added or replaced, by kind.
+        added: New messages.
+        known: Messages that were stored already with the same content.
+        conflicts: External ids that were stored already with other content, which was kept.
+        replaced: Incomplete newest messages that were replaced by a later version.
+        repaired: Messages with text that Postgres cannot store, replaced by U+FFFD.
+        tokens: Growth of the source in tokens.
+        redacted: Number of redactions by kind, in added and replaced messages.
     """
 
     added: int = 0
@@ -53,7 +53,7 @@ class AppendResult:
 
 
 class Inbox:
-    """Takes in sources and messages, in transactions of the caller; without a redactor all of each."""
+    """Writes sources and messages in the caller's transactions; redacts only if it has a redactor."""
 
     def __init__(self, context: Context) -> None:
         self._tokens = context.tokens
@@ -72,15 +72,15 @@ class Inbox:
         event_kind: EventKind | None = None,
         privacy: Privacy = Privacy.SHARED,
     ) -> tuple[UUID, bool]:
-        """A source by its external id, made if need be; one that is there stays as private as it is.
+        """Find a source by its external id, or create it. An existing source keeps its privacy.
 
         Returns:
-            Its id, and whether it was made now.
+            Its id, and whether it was created.
 
         Raises:
-            InvalidInputError: An id or title is too long, or holds text that is to be rejected.
+            InvalidInputError: An id or title is too long, or contains text that the settings reject.
         """
-        policy = self._settings.unstorable_text
+        policy = self._settings.ingestion.unstorable_text
         external_id = clean_text(external_id, policy)[0] if external_id is not None else str(uuid4())
         if not 1 <= len(external_id) <= MAX_EXTERNAL_ID_LENGTH:
             raise InvalidInputError(f"an external id has 1 to {MAX_EXTERNAL_ID_LENGTH} characters")
@@ -109,31 +109,31 @@ class Inbox:
     def append(
         self, tx: Transaction, kind: SourceKind, source_id: UUID, messages: Sequence[NewMessage]
     ) -> AppendResult:
-        """Append messages in the order given; those whose external id is there already are not added again.
+        """Append messages in the given order, except those whose external id is stored already.
 
-        The newest message may be handed in before it is complete, and again under its external id when there is more
-        of it: that replaces it, until it is complete, another message follows it or a segment holds it.
+        The newest message may be sent before it is complete, and again under its external id when there is more of
+        it. That replaces it, until it is complete, another message follows it or a segment covers it.
 
         Raises:
-            NotFoundError: No such source, or not visible to whoever asks.
-            InvalidInputError: A message is unacceptable; none of them was added.
-            ConflictError: The source has ended and a message is not complete; none of them was added.
+            NotFoundError: No such source, or not visible to the caller.
+            InvalidInputError: A message is unacceptable; none was added.
+            ConflictError: The source has ended and a message is incomplete; none was added.
         """
         source = tx.execute(_QUERIES["lock_source"], {"source_id": source_id, "kind": kind.value}).fetchone()
         if source is None:
             raise NotFoundError
-        policy, limit = self._settings.unstorable_text, self._settings.max_message_bytes
+        policy, limit = self._settings.ingestion.unstorable_text, self._settings.ingestion.max_message_bytes
         checked = [validate_message(message, policy, limit) for message in messages]
         known = tx.execute(
             _QUERIES["known_messages"],
             {"source_id": source_id, "external_ids": [m.external_id for m, _ in checked if m.external_id]},
         )
         intake = _Intake(source, {row.pop("external_id"): _Known(**row) for row in known}, self._tokens)
-        for message, mended in checked:
+        for message, repaired in checked:
             redacted: Counter[str] = Counter()
             if self._redactor is not None:
                 message, redacted = redact_message(self._redactor, message)
-            intake.take(message, mended, redacted)
+            intake.add(message, repaired, redacted)
         if intake.replacement is not None:
             tx.execute(_QUERIES["replace_message"], {"source_id": source_id, **intake.replacement.values()})
         if intake.added:
@@ -153,7 +153,7 @@ class Inbox:
             )
         return AppendResult(
             len(intake.added),
-            intake.already,
+            intake.unchanged,
             tuple(intake.conflicts),
             intake.replaced,
             intake.repaired,
@@ -162,15 +162,15 @@ class Inbox:
         )
 
     def end(self, tx: Transaction, kind: SourceKind, source_id: UUID, ended_at: datetime | None = None) -> datetime:
-        """Say that a source has ended; ending it again changes nothing.
+        """Mark a source as ended. Idempotent.
 
-        An event in which nothing was said, such as a milestone, is remembered by its title.
+        An event without messages, such as a milestone, gets its title as its only message.
 
         Returns:
             When it ended.
 
         Raises:
-            NotFoundError: No such source, or not visible to whoever asks.
+            NotFoundError: No such source, or not visible to the caller.
         """
         row = tx.execute(
             _QUERIES["end_source"],
@@ -187,10 +187,10 @@ class Inbox:
     def add_conversation(
         self, tx: Transaction, user_id: UUID, conversation: NewConversation, privacy: Privacy = Privacy.SHARED
     ) -> tuple[bool, AppendResult]:
-        """Take in a whole conversation or event as an importer read it.
+        """Add a whole conversation or event as an importer read it.
 
         Returns:
-            Whether it is new, and what became of its messages.
+            Whether it is new, and the result of appending its messages.
         """
         kind = SourceKind.CONVERSATION if conversation.event_kind is None else SourceKind.EVENT
         first = next((m.occurred_at for m in conversation.messages if m.occurred_at is not None), None)
@@ -212,7 +212,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the inbox knows of a message already."""
+    """A message that the inbox has already."""
 
     seq: int
     content_hash: bytes
@@ -222,7 +222,7 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A message as it is about to be written."""
+    """A message to write."""
 
     seq: int
     message: NewMessage
@@ -248,21 +248,21 @@ class _Row:
 
 
 class _Intake:
-    """Decides what becomes of messages, one after the other, while their source is locked.
+    """Decides for each message whether to add, replace or skip it, while its source is locked.
 
     Attributes:
         added: New messages, in order.
-        replacement: What the newest stored message gives way to.
-        last_message: Number of the newest message, with the added ones.
-        tokens: By which the source grows.
-        redacted: What was taken out of what is added or replaced.
+        replacement: A newer version of the newest stored message.
+        last_message: Number of the newest message, including the added ones.
+        tokens: Growth of the source in tokens.
+        redacted: Number of redactions by kind, in added and replaced messages.
     """
 
     def __init__(self, source: dict[str, Any], known: dict[str, _Known], tokens: TokenCounter) -> None:
         self.added: list[_Row] = []
         self.replacement: _Row | None = None
         self.last_message: int = source["last_message"]
-        self.tokens = self.already = self.replaced = self.repaired = 0
+        self.tokens = self.unchanged = self.replaced = self.repaired = 0
         self.conflicts: list[str] = []
         self.redacted: Counter[str] = Counter()
         self._known = known
@@ -272,28 +272,28 @@ class _Intake:
         self._live = not self._ended and source["last_message"] > 0
         self._clock: datetime = source["last_occurred_at"] or source["started_at"]
 
-    def take(self, message: NewMessage, mended: bool, redacted: Counter[str]) -> None:
-        """Decide about the next message; ``mended`` if it had to be repaired, ``redacted`` what was taken out of it."""
+    def add(self, message: NewMessage, repaired: bool, redacted: Counter[str]) -> None:
+        """Add, replace or skip the next message, and count it with its repairs and redactions."""
         digest = _content_hash(message)
         before = self._known.get(message.external_id) if message.external_id is not None else None
         if before is None:
-            self._add(message, digest)
+            self._append(message, digest)
         else:
             streaming = not before.complete and before.seq == self.last_message > self._triggered_through
             if before.content_hash == digest and not (streaming and message.complete):
-                self.already += 1
+                self.unchanged += 1
                 return
             if not streaming:
                 self.conflicts.append(message.external_id or "")
                 return
             self._replace(before, message, digest)
         if self._ended and not message.complete:
-            raise ConflictError("What has ended takes complete messages only: send the message once it is complete.")
-        self.repaired += mended
+            raise ConflictError("The source has ended and accepts only complete messages: send the complete message.")
+        self.repaired += repaired
         self.redacted += redacted
 
-    def _add(self, message: NewMessage, digest: bytes) -> None:
-        # A message without a time is as old as the one before it; in a conversation going on, that is now.
+    def _append(self, message: NewMessage, digest: bytes) -> None:
+        # A message without a time gets the time of the one before it or, in an open conversation, the present.
         self._clock = message.occurred_at or (datetime.now(UTC) if self._live else self._clock)
         self.last_message += 1
         row = self._row(self.last_message, message, digest, self._clock)
@@ -323,15 +323,15 @@ class _Intake:
 
 
 def purge_stored_bodies(database: Database, age_seconds: float, at_once: int = 1_000) -> int:
-    """Remove the bodies of messages whose segments were stored longer ago than ``age_seconds``.
+    """Remove the bodies of messages whose segments were stored more than ``age_seconds`` ago.
 
     Args:
-        database: Works as the pipeline, over all users.
-        age_seconds: What is younger stays.
-        at_once: Segments whose bodies one transaction removes.
+        database: Used as the pipeline, for all users.
+        age_seconds: Minimum age.
+        at_once: Segments per transaction.
 
     Returns:
-        How many messages lost their body.
+        The number of messages whose body was removed.
     """
     removed: int = 0
     while True:

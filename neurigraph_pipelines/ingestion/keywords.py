@@ -1,4 +1,4 @@
-"""The third step, beside the second: structured keywords of each future record."""
+"""The third step, independent of the second: structured keywords of each planned record."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from neurigraph_pipelines.ports import LanguageModel
 
 STEP = "extract_keywords"
 MAX_KEYWORDS = 64
-"""In one field of one record; more would make every record match everything."""
+"""Keywords in one field of one record; with more, every record would match everything."""
 MAX_KEYWORD_LENGTH = 120
 
 
 def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Described:
-    """Describe every record of a batch, several at once; a failure stays with its item."""
+    """Extract the keywords of every record of a batch, in parallel; failures are per item."""
 
     def work(_: RecordPlan, part: Segment) -> Keywords:
         return keywords_of(context.language_model, part)
@@ -24,7 +24,7 @@ def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | N
 
 
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:
-    """The keywords of one record, which is made of a part of a segment."""
+    """Return the keywords of one record, given its part of a segment."""
     found = model.extract_keywords(part)
     return Keywords(**{name: _bounded(getattr(found, name)) for name in KEYWORD_COLUMNS})
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from neurigraph_pipelines.graph.entities import OutlineIndex, as_outline_node, combined, evidence_of_segment
-from neurigraph_pipelines.graph.naming import display_name, name_key, presentable
+from neurigraph_pipelines.graph.naming import display_name, is_presentable, name_key
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
     ConceptKind,
@@ -57,7 +57,7 @@ class PlacementRules:
             names = (step.name, *step.aliases)
             existing = self.index.child(path, names)
             if existing is None and step.kind is ConceptKind.PERSON:
-                existing = self.index.person(names) or self.index.namesake(step.name, _labels(placement, names))
+                existing = self.index.person(names) or self.index.same_first_name(step.name, _labels(placement, names))
                 if existing is not None and path and existing.path[:-1] != path:
                     self.learn(existing, names)
                     self.edges.append(PlannedEdge(path, existing.path, *_relation_to(placement.relations, names)))
@@ -97,7 +97,7 @@ class PlacementRules:
     def provision(self, step: NodeProposal, parent: tuple[str, ...]) -> OutlineNode | None:
         """Plan a node for ``step``; return None if the name, the depth or the confidence forbids it."""
         shown = display_name(step.name)
-        if not presentable(step.name):
+        if not is_presentable(step.name):
             self.notes.append(f"Refused a proposed name: {shown[:40]!r}.")
             return None
         if len(parent) >= MAX_LAYER_DEPTH:
@@ -120,7 +120,7 @@ class PlacementRules:
 
         A relation to the user starts at the topic, because the user has no node but the root.
         """
-        other = self.index.anywhere(relation.other) or self.index.namesake(relation.other, [relation.label])
+        other = self.index.anywhere(relation.other) or self.index.same_first_name(relation.other, [relation.label])
         if other is None and topic and relation.kind is not None and name_key(relation.other) != self.owner:
             origin = topic if relation.of_user else subject
             other = self.add_evidence(relation.kind, relation, topic[:1], origin)
@@ -135,7 +135,7 @@ class PlacementRules:
         self, kind: ConceptKind, relation: Relation, parent: tuple[str, ...], origin: tuple[str, ...]
     ) -> OutlineNode | None:
         """Plan a node off the path once its evidence suffices; until then store a candidate and return None."""
-        if not presentable(relation.other):
+        if not is_presentable(relation.other):
             return None
         earlier = self.index.candidates(kind, [relation.other], parent)
         home = next((one.parent for one in earlier if self.index.at(one.parent)), parent)
@@ -186,7 +186,7 @@ class PlacementRules:
             # "my wife" is not a name, even if a model proposes it.
             if (
                 name_key(name) in known
-                or not presentable(name)
+                or not is_presentable(name)
                 or (node.kind is ConceptKind.PERSON and shown[0].islower())
             ):
                 continue
@@ -204,7 +204,7 @@ class PlacementRules:
 def _planned(step: NodeProposal, parent: tuple[str, ...]) -> PlannedNode:
     name = display_name(step.name)
     keywords = dict.fromkeys(display_name(word)[:MAX_KEYWORD_LENGTH] for word in step.keywords[:MAX_NODE_KEYWORDS])
-    aliases = {name_key(alias): display_name(alias) for alias in step.aliases if presentable(alias)}
+    aliases = {name_key(alias): display_name(alias) for alias in step.aliases if is_presentable(alias)}
     aliases.pop(name_key(name), None)
     return PlannedNode(
         path=(*parent, name),

@@ -1,9 +1,9 @@
-"""Vectors that come after the commit: given to records that lack those of the configured model.
+"""Re-embedding: compute vectors of the configured model for stored records that lack them.
 
-Texts are read from the stored objects and cut as they were cut when they were stored; how texts become vectors is in
-``embed``, and which model's vectors are wanted in ``embedding_models``. Every record is written in one transaction of
-its own, which looks again at what the record has: runs may be killed anywhere, and two may meet. Here are the records
-of some days; those that wait for a provider are for ``healing``.
+Reads the texts from the stored objects, with the stored passage boundaries. ``embed`` computes vectors and
+``embedding_models`` decides which model's vectors may be written. Each record is written in its own transaction, which
+checks the record again, because runs can be killed anywhere and can overlap. ``reembed`` covers the records of some
+days; ``healing`` covers pending records.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _QUERIES = statements("embeddings")
 
 @dataclass(slots=True)
 class Reembedded:
-    """What a run over days did.
+    """The result of a run over days.
 
     Attributes:
-        days: Records that were given vectors, by the day (UTC) they were stored on.
-        complete: Records that had them already.
-        failed: Records that could not be given vectors, and why.
-        moves: Users on the way to this model, and how far they are.
+        days: Number of embedded records by the day (UTC) of their storage.
+        complete: Records that had vectors of the model already.
+        failed: Records that could not be embedded, with the reason.
+        moves: Progress of the users who are moving to this model.
     """
 
     model: str
@@ -65,35 +65,35 @@ def reembed(
     user_id: UUID | None = None,
     on_done: Progress | None = None,
 ) -> Reembedded:
-    """Give every record stored within a time vectors of the configured model, and switch users who are done.
+    """Embed every record of a period with the configured model, and switch users whose records are all done.
 
     Args:
-        context: Whose embedder is the model wanted.
-        since: First moment; None for the beginning.
-        until: First moment that is not within.
-        user_id: Only this user's.
-        on_done: Told of each record looked at.
+        context: With the embedder of the wanted model.
+        since: Start of the period; None for the beginning.
+        until: End of the period, exclusive.
+        user_id: Only this user's records.
+        on_done: Called with the number of records checked or embedded.
 
     Raises:
-        TransientError: The provider is down; what was written stays, and another run goes on from there.
+        TransientError: The provider is down. Written vectors stay, and the next run continues.
     """
     done = Reembedded(context.embedder.model)
     for page in pages_of_days(context.database, since, until, user_id):
         days = {row["record_id"]: row["created_at"].astimezone(UTC).date().isoformat() for row in page}
         lacking = _lacking(context.database, page, done.model)
         done.complete += len(page) - len(lacking)
-        begin_moves(context.database, {place.user_id for place in lacking}, done.model)
+        begin_moves(context.database, {location.user_id for location in lacking}, done.model)
         if on_done is not None:
             on_done(len(page) - len(lacking))
-        for place, result in fill(context, lacking):
+        for location, result in embed_records(context, lacking):
             if isinstance(result, TransientError):
                 raise result
             if isinstance(result, int):
                 done.records += 1
                 done.passages += result
-                done.days[days[place.record_id]] += 1
+                done.days[days[location.record_id]] += 1
             else:
-                done.failed.append((place.record_id, str(result)))
+                done.failed.append((location.record_id, str(result)))
             if on_done is not None:
                 on_done(1)
     done.moves = finish_moves(context.database, done.model, user_id)
@@ -101,12 +101,12 @@ def reembed(
 
 
 def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> list[RecordLocation]:
-    """Those of a page that have no vectors of a model; their nodes are brought to the current DDL on the way."""
-    places = sorted(map(RecordLocation.of_row, page), key=lambda place: place.schema_name)
+    """Return the records of a page without vectors of a model, and upgrade their nodes to the current DDL."""
+    locations = sorted(map(RecordLocation.of_row, page), key=lambda location: location.schema_name)
     lacking: list[RecordLocation] = []
-    for schema_name, group in groupby(places, key=lambda place: place.schema_name):
-        found = {place.record_id: place for place in group}
-        # What a node held that was removed meanwhile is missed here, and counted before anybody switches.
+    for schema_name, group in groupby(locations, key=lambda location: location.schema_name):
+        found = {location.record_id: location for location in group}
+        # Records of a removed node are skipped here; ``finish_moves`` counts them before it switches a user.
         with suppress(NotFoundError), database.pipeline() as tx:
             upgrade_node(tx, next(iter(found.values())).node_id, schema_name)
             rows = tx.execute(
@@ -117,47 +117,49 @@ def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> 
     return lacking
 
 
-def fill(context: Context, places: Sequence[RecordLocation]) -> Iterator[tuple[RecordLocation, int | Exception]]:
-    """Read, embed and write records; says of each how many passages it has, or why it has no vectors yet."""
-    by_id = {place.record_id: place for place in places}
+def embed_records(
+    context: Context, locations: Sequence[RecordLocation]
+) -> Iterator[tuple[RecordLocation, int | Exception]]:
+    """Read, embed and write records; yield for each the number of its passages, or the error."""
+    by_id = {location.record_id: location for location in locations}
     read: dict[UUID, RecordTexts] = {}
     unreadable: list[tuple[RecordLocation, Exception]] = []
 
     def texts() -> Iterator[RecordTexts]:
-        for place in places:
+        for location in locations:
             try:
-                summary, passages = _read(context, place)
+                summary, passages = _read(context, location)
             except OperationalError:
                 raise
-            except Exception as error:  # one damaged file must not take its neighbours down
-                unreadable.append((place, error))
+            except Exception as error:  # one damaged file must not fail the others
+                unreadable.append((location, error))
                 continue
-            read[place.record_id] = RecordTexts(place.record_id, summary, passages)
-            yield read[place.record_id]
+            read[location.record_id] = RecordTexts(location.record_id, summary, passages)
+            yield read[location.record_id]
 
     for group in embed_texts(context.embedder, texts()):
         for record_id, found in group:
-            place = by_id[record_id]
+            location = by_id[record_id]
             if isinstance(found, Exception):
-                yield place, found
+                yield location, found
                 continue
             try:
                 with context.database.pipeline() as tx:
-                    _write(tx, place.user_id, context.embedder.model, read.pop(record_id), found)
+                    _write(tx, location.user_id, context.embedder.model, read.pop(record_id), found)
             except ConflictError as error:
-                yield place, error
+                yield location, error
             else:
-                yield place, len(found.passages)
+                yield location, len(found.passages)
     yield from unreadable
 
 
-def _read(context: Context, place: RecordLocation) -> tuple[str, list[Passage]]:
-    """The summary of a record, and its passages with their texts."""
-    key = {"record_id": place.record_id}
+def _read(context: Context, location: RecordLocation) -> tuple[str, list[Passage]]:
+    """Return the summary of a record, and its passages with their texts."""
+    key = {"record_id": location.record_id}
     with context.database.pipeline() as tx:
-        found = lock_record(tx, place.user_id, place.record_id)
+        found = lock_record(tx, location.user_id, location.record_id)
         if found is None:
-            raise ConflictError("the record is gone")
+            raise ConflictError("the record no longer exists")
         record = tx.execute(_QUERIES["record_to_embed"].format(schema=found.schema), key).fetchone()
         ranges = tx.execute(_QUERIES["passages_to_embed"].format(schema=found.schema), key).fetchall()
     assert record is not None
@@ -182,32 +184,35 @@ def _passages(objects: ObjectStore, manifest: dict[str, Any], ranges: Sequence[d
 
 
 def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vectors: Vectors) -> None:
-    """Give a record its vectors: in place when it has none or searches want this model, else beside those in use.
+    """Write the vectors of a record.
+
+    They go into the main columns if the record has none or the user's current model is this one, else into the columns
+    of the next model.
 
     Raises:
         ConflictError: The user neither uses this model nor moves to it, or the record was revised meanwhile.
     """
-    place = lock_record(tx, user_id, texts.record_id)
+    location = lock_record(tx, user_id, texts.record_id)
     models = lock_models(tx, user_id, model)
     if not models.adopt(model):
         raise ConflictError(
             f"the user's searches use {models.current} and the embedder is {model}: backfill record_embeddings first"
         )
     key = {"record_id": texts.record_id}
-    record = tx.execute(_QUERIES["lock_record"].format(schema=place.schema), key).fetchone() if place else None
-    if place is None or record is None or model in (record["embedding_model"], record["embedding_next_model"]):
+    record = tx.execute(_QUERIES["lock_record"].format(schema=location.schema), key).fetchone() if location else None
+    if location is None or record is None or model in (record["embedding_model"], record["embedding_next_model"]):
         tx.execute(_QUERIES["delete_pending"], key)
         return
     if record["summary"] != texts.summary:
-        raise ConflictError("the record was revised while it was embedded: embed it again")
+        raise ConflictError("the record was revised during embedding: embed it again")
     in_place = record["embedding_pending"] or models.current == model
     of_record = _QUERIES["set_vectors"] if in_place else _QUERIES["set_next_vectors"]
     of_passage = _QUERIES["set_passage_vectors"] if in_place else _QUERIES["set_next_passage_vectors"]
     authored(tx, pipeline_author(model))
-    tx.execute(of_record.format(schema=place.schema), {**key, "embedding": Vector(vectors.summary), "model": model})
+    tx.execute(of_record.format(schema=location.schema), {**key, "embedding": Vector(vectors.summary), "model": model})
     with tx.cursor() as cursor:
         cursor.executemany(
-            of_passage.format(schema=place.schema),
+            of_passage.format(schema=location.schema),
             [
                 {
                     **key,
@@ -220,4 +225,4 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
         )
     tx.execute(_QUERIES["delete_pending"], key)
     if models.current == model:
-        replace_vector(tx, place.node_id, gained=vectors.summary)
+        replace_vector(tx, location.node_id, gained=vectors.summary)

@@ -198,7 +198,7 @@ def _renew(context: Context, user_id: UUID, record_id: UUID, words: _Words) -> b
     """
     model = context.language_model
     segment = _read(context, user_id, record_id)
-    summary = summary_of(model, segment, context.settings.summary_words)
+    summary = summary_of(model, segment, context.settings.ingestion.summary_words)
     values = checked(Revision(summary.title, summary.text, **asdict(keywords_of(model, segment))), context.redactor)
     # Unlike a person's revision, this can wait: a record never loses its vector for it.
     vector = to_record_vector(context.embedder.embed([values["summary"]])[0])

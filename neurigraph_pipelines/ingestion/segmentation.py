@@ -63,7 +63,11 @@ class Sizes:
     @classmethod
     def of(cls, settings: Settings) -> Sizes:
         """Return the sizes from the settings."""
-        return cls(settings.chunk_watch_tokens, settings.chunk_target_tokens, settings.chunk_limit_tokens)
+        return cls(
+            settings.ingestion.chunk_watch_tokens,
+            settings.ingestion.chunk_target_tokens,
+            settings.ingestion.chunk_limit_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""The files of a record, as objects: the transcript of its segment, and the original of an upload.
+"""The files of a record in the object store: the transcript of its segment, and the original of an upload.
 
-Writes bytes and checks them; what becomes of the rows about them is for ``commit``.
+Writes objects and verifies them; ``commit`` writes the rows.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from neurigraph_pipelines.text.transcript import Layout, TranscriptWriter
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One file whose bytes are in place, ready for the manifest.
+    """One stored file, ready for the manifest.
 
     Attributes:
-        kind: Tells the files of one record apart.
-        name: For people; None where the record's title makes it.
-        size_bytes: Of the content, uncompressed.
-        content_sha256: Digest of the content, uncompressed.
-        layout: Where its passages can be read; empty for a file that is only read whole.
+        kind: Distinguishes the files of one record.
+        name: File name for people; None to derive it from the record's title.
+        size_bytes: Size of the uncompressed content.
+        content_sha256: Digest of the uncompressed content.
+        layout: Offsets for reading passages; empty for a file that is only read whole.
     """
 
     kind: Literal["transcript", "original"]
@@ -44,7 +44,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The bytes of an upload where they wait for their record."""
+    """A staged upload that waits for its record."""
 
     source_id: UUID
     file_name: str
@@ -54,15 +54,15 @@ class Original:
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> Original:
-        """From a row of ``uploads``."""
+        """Build from a row of ``uploads``."""
         return cls(**row)
 
 
 def write_transcript(objects: ObjectStore, writer: TranscriptWriter, part: Segment, key: str) -> StoredFile:
-    """Put a transcript's durable object and its working copy in place.
+    """Write a transcript's durable object and its working copy.
 
     Raises:
-        StorageError: It could not be written, or does not read back as it was written.
+        StorageError: An object could not be written, or reads back differently.
     """
     layout = Layout()
     durable = _put_verified(objects, key, writer.members(part, layout))
@@ -72,13 +72,13 @@ def write_transcript(objects: ObjectStore, writer: TranscriptWriter, part: Segme
 
 
 def write_original(objects: ObjectStore, original: Original, transcript_key: str, gzip_level: int) -> StoredFile:
-    """Copy an upload from its staging place to beside its transcript, piece by piece.
+    """Copy a staged upload next to its transcript, piece by piece.
 
-    What gzip makes smaller is compressed and has a working copy; of what is compressed already the durable object is
-    its own working copy.
+    A compressible file gets a gzip durable object and a working copy. For a file that is compressed already, the
+    durable object is also the working copy.
 
     Raises:
-        StorageError: It could not be written, or is not what was uploaded any more.
+        StorageError: An object could not be written, or the staged bytes have changed since the upload.
     """
     head = objects.get_range(original.staging_key, 0, min(HEAD_BYTES, original.size_bytes))
     media = media_type_of(head, original.file_name)
@@ -101,7 +101,7 @@ def write_original(objects: ObjectStore, original: Original, transcript_key: str
 
 
 def remove(objects: ObjectStore, transcript_key: str) -> None:
-    """Remove every object that a record at this key may have; absent ones are no error."""
+    """Remove every object that a record with this key may have; missing objects are no error."""
     originals = (original_key(transcript_key, compressed) for compressed in (True, False))
     for key in (transcript_key, *originals):
         objects.delete(active_key(key))
@@ -124,4 +124,4 @@ def _checked(chunks: Iterable[bytes], original: Original) -> Iterator[bytes]:
         digest.update(chunk)
         yield chunk
     if digest.digest() != original.sha256:
-        raise DamagedObjectError(f"{original.staging_key} is not what was uploaded any more")
+        raise DamagedObjectError(f"{original.staging_key} has changed since it was uploaded")

@@ -1,6 +1,6 @@
-"""The second step: a summary of each future record.
+"""The second step: a summary of each planned record.
 
-Which words a summary is made of is the language model's affair; this checks that it is usable.
+The language model writes the summary; this module checks that it is usable.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ MAX_TITLE_LENGTH = 200
 
 
 def summarize(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Summarized:
-    """Summarise every record of a batch, several at once; a failure stays with its item."""
+    """Summarise every record of a batch, in parallel; failures are per item."""
 
     def work(_: RecordPlan, part: Segment) -> Summary:
-        return summary_of(context.language_model, part, context.settings.summary_words)
+        return summary_of(context.language_model, part, context.settings.ingestion.summary_words)
 
     return Summarized(*map_records(STEP, work, context, assigned, on_done))
 
 
 def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
-    """The summary of one record, which is made of a part of a segment.
+    """Return the summary of one record, given its part of a segment.
 
     Raises:
-        ProviderError: The model gave an empty one.
+        ProviderError: The model returned an empty summary.
     """
     summary = model.summarize(part, words)
     if not summary.text.strip():
-        raise ProviderError(f"{model.name} gave an empty summary")
+        raise ProviderError(f"{model.name} returned an empty summary")
     return Summary(_title(summary.title, part.ref), summary.text.strip())
 
 

@@ -1,8 +1,7 @@
-"""Segments on their way: claimed in batches, kept alive, given back.
+"""The queue of segments to store: leasing batches, renewing and releasing leases, retries.
 
-The queue's rules stand in ``sql/queries/triggers.sql``. Finding segments is for ``detection``; who looks how often is
-for Dagster's sensors and for the command line; what happens to a claimed segment is for the other modules of this
-package.
+``sql/queries/triggers.sql`` implements the queue. ``detection`` finds segments, Dagster's sensors and the command line
+decide how often to look, and the other modules of this package store leased segments.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 MAX_RETRY_DELAY_SECONDS = 6 * 3600.0
-_MOST_DOUBLINGS = 64  # far beyond the longest delay, and within what a float holds
+_MAX_DOUBLINGS = 64  # far beyond the longest delay, and within the range of a float
 _QUERIES = statements("triggers")
 
 
@@ -48,13 +47,13 @@ class Batch:
 
     @property
     def run_key(self) -> str:
-        """Names the run of this batch; the segments of a later attempt come under another batch."""
+        """The key of this batch's run; a later attempt belongs to another batch."""
         return f"ingest-{self.batch_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """How much waits and runs; ``due`` are the pending ones whose time has come."""
+    """Counts of segments by state; ``due`` are the pending ones whose next attempt may start."""
 
     pending: int
     due: int
@@ -70,15 +69,15 @@ def lease_due(
     user_id: UUID | None = None,
     trigger_type: TriggerType | None = None,
 ) -> Batch | None:
-    """Claim due segments for one run; one whose process died is a batch of its own.
+    """Lease due segments for one run. A segment whose process died gets its own batch.
 
     Args:
-        claimed_by: Who will run them; ``open_batches`` lists by it.
-        user_id: Only this user's, or everybody's.
-        trigger_type: Only segments stored for this reason, or for any.
+        claimed_by: Name of the lease holder, by which ``open_batches`` lists.
+        user_id: Only this user's segments; None for all users.
+        trigger_type: Only segments of this trigger type; None for all.
 
     Returns:
-        The batch, or None when nothing is due.
+        The batch, or None if nothing is due.
     """
     expire(context)
     batch_id = uuid4()
@@ -90,9 +89,9 @@ def lease_due(
                 "claimed_by": claimed_by,
                 "user_id": user_id,
                 "trigger_type": trigger_type.value if trigger_type is not None else None,
-                "lease_seconds": context.settings.claim_lease_seconds,
-                "max_segments": context.settings.batch_max_segments,
-                "max_tokens": context.settings.batch_max_tokens,
+                "lease_seconds": context.settings.ingestion.claim_lease_seconds,
+                "max_segments": context.settings.ingestion.batch_max_segments,
+                "max_tokens": context.settings.ingestion.batch_max_tokens,
             },
         )
         rows = tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by}).fetchall()
@@ -100,36 +99,38 @@ def lease_due(
 
 
 def expire(context: Context) -> int:
-    """Return segments whose claim ran out without a sign of life to the queue, or to a person after the last attempt.
+    """End expired leases: their segments return to the queue or, after the last attempt, become failures.
 
-    An attempt of theirs is used up only where it was the one segment of its batch: a segment that kills its process is
-    found out alone, at the cost of nobody else (docs/adr/0009-runs-are-batches-claims-are-leases.md).
+    This uses up an attempt only for the single segment of a batch. So a segment that kills its process is found alone,
+    and other segments lose no attempt (docs/adr/0009-runs-are-batches-claims-are-leases.md).
 
     Returns:
-        How many there were.
+        The number of these segments.
     """
     with context.database.pipeline() as tx:
-        row = tx.execute(_QUERIES["expire_claims"], {"max_attempts": context.settings.max_attempts}).fetchone()
+        row = tx.execute(
+            _QUERIES["expire_claims"], {"max_attempts": context.settings.ingestion.max_attempts}
+        ).fetchone()
     assert row is not None
     expired: int = row["expired"]
     return expired
 
 
 def open_batches(database: Database, claimed_by: str) -> list[Batch]:
-    """Batches claimed and not finished, oldest first."""
+    """Return the leased, unfinished batches of a lease holder, oldest first."""
     with database.pipeline() as tx:
         return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by})]
 
 
 def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType | None = None) -> list[Batch]:
-    """What a sensor asks runs for: batches already claimed, and new ones up to ``batches_in_flight``.
+    """Return the batches to request runs for: those already leased, and new ones up to ``batches_in_flight``.
 
-    A batch that was claimed but whose run was never asked for, because the sensor died between the two, is listed
-    again; a run that exists already is recognised by its run key.
+    If a sensor dies after it leased a batch and before it requested the run, the batch is listed again. Dagster skips
+    runs that already exist by their run key.
     """
-    expire(context)  # first, or batches whose runs died would keep every place for ever
+    expire(context)  # first, or batches of dead runs would block new ones for ever
     batches = open_batches(context.database, claimed_by)
-    while len(batches) < context.settings.batches_in_flight:
+    while len(batches) < context.settings.ingestion.batches_in_flight:
         batch = lease_due(context, claimed_by, trigger_type=trigger_type)
         if batch is None:
             break
@@ -138,10 +139,10 @@ def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType 
 
 
 def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
-    """Give a sign of life.
+    """Renew the lease of a batch.
 
     Returns:
-        How many segments the batch still holds.
+        The number of segments that the batch still leases.
     """
     with database.pipeline() as tx:
         return tx.execute(_QUERIES["renew"], {"batch_id": batch_id, "lease_seconds": lease_seconds}).rowcount
@@ -149,42 +150,42 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
 
 @contextmanager
 def keep_lease(context: Context, batch_id: UUID) -> Iterator[None]:
-    """Keep a batch claimed for as long as the block runs, however long a step takes."""
+    """Renew the lease of a batch in a thread while the block runs, however long a step takes."""
     done = threading.Event()
 
-    def give_signs_of_life() -> None:
-        while not done.wait(context.settings.claim_lease_seconds / 3):
-            with suppress(NeurigraphError, OperationalError):  # the next sign may get through
-                renew(context.database, batch_id, context.settings.claim_lease_seconds)
+    def renew_until_done() -> None:
+        while not done.wait(context.settings.ingestion.claim_lease_seconds / 3):
+            with suppress(NeurigraphError, OperationalError):  # the next renewal may succeed
+                renew(context.database, batch_id, context.settings.ingestion.claim_lease_seconds)
 
-    renew(context.database, batch_id, context.settings.claim_lease_seconds)
-    beside = threading.Thread(target=give_signs_of_life, name="claim", daemon=True)
-    beside.start()
+    renew(context.database, batch_id, context.settings.ingestion.claim_lease_seconds)
+    thread = threading.Thread(target=renew_until_done, name="lease", daemon=True)
+    thread.start()
     try:
         yield
     finally:
         done.set()
-        beside.join()
+        thread.join()
 
 
 def release(database: Database, batch_id: UUID) -> int:
-    """Let go of what a batch still holds, as if it had not been claimed.
+    """End the lease of a batch at once, as if its segments had never been leased.
 
     Returns:
-        How many segments are due again.
+        The number of segments that are due again.
     """
     with database.pipeline() as tx:
         return tx.execute(_QUERIES["release"], {"batch_id": batch_id}).rowcount
 
 
 def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
-    """The segments that a batch still holds, oldest first."""
+    """Return the segments that a batch still leases, oldest first."""
     with database.pipeline() as tx:
         return [ref_of(row) for row in tx.execute(_QUERIES["batch"], {"batch_id": batch_id})]
 
 
 def ref_of(row: Mapping[str, Any]) -> SegmentRef:
-    """A segment from a query that gives the columns of ``batch`` among its own."""
+    """Build a segment reference from a row with the columns of the ``batch`` query."""
     return SegmentRef(
         trigger_id=row["trigger_id"],
         user_id=row["user_id"],
@@ -203,7 +204,7 @@ def ref_of(row: Mapping[str, Any]) -> SegmentRef:
 
 
 def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = None) -> Segment:
-    """A segment with its messages, or only with those of the numbers ``within``, both included."""
+    """Load a segment with its messages, or only those numbered ``within`` (inclusive)."""
     first_message, last_message = within or (ref.first_message, ref.last_message)
     with database.pipeline() as tx:
         rows = tx.execute(
@@ -227,15 +228,15 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
 
 
 def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
-    """Segments one after the other, so that only one transcript is in memory unless the caller keeps them."""
+    """Load segments lazily, so that only one transcript is in memory unless the caller keeps them."""
     return (load(database, ref) for ref in refs)
 
 
 def give_back(context: Context, batch_id: UUID, failure: ItemFailure, attempts: int) -> str | None:
-    """Return a failed item to the queue, or to ``pipeline_failures`` when no attempt is left or could help.
+    """Return a failed item to the queue, or record it in ``pipeline_failures`` if no attempt is left or could help.
 
     Returns:
-        The state it is in now, or None when the batch did not hold it any more.
+        The new state, or None if the batch no longer leases the segment.
     """
     with context.database.pipeline() as tx:
         row = tx.execute(
@@ -244,7 +245,7 @@ def give_back(context: Context, batch_id: UUID, failure: ItemFailure, attempts: 
                 "trigger_id": failure.trigger_id,
                 "batch_id": batch_id,
                 "final": not failure.transient,
-                "max_attempts": context.settings.max_attempts,
+                "max_attempts": context.settings.ingestion.max_attempts,
                 "delay_seconds": retry_delay(context.settings, attempts, failure.retry_after),
                 "step": failure.step,
                 "error": failure.error[:4_000],
@@ -254,17 +255,17 @@ def give_back(context: Context, batch_id: UUID, failure: ItemFailure, attempts: 
 
 
 def retry_delay(settings: Settings, attempts: int, retry_after: float | None = None) -> float:
-    """Seconds until the next attempt: doubled each time, with full jitter above a half, never under what was asked.
+    """Return the seconds until the next attempt: doubled each time, half of it random, at least ``retry_after``.
 
     Source: "Exponential Backoff And Jitter", AWS Architecture Blog, 2015 (the "equal jitter" variant).
     """
-    doublings = min(max(attempts - 1, 0), _MOST_DOUBLINGS)
-    ceiling = min(settings.retry_base_seconds * 2.0**doublings, MAX_RETRY_DELAY_SECONDS)
+    doublings = min(max(attempts - 1, 0), _MAX_DOUBLINGS)
+    ceiling = min(settings.ingestion.retry_base_seconds * 2.0**doublings, MAX_RETRY_DELAY_SECONDS)
     return max(ceiling / 2 + random.uniform(0, ceiling / 2), retry_after or 0.0)  # noqa: S311 - spreads load, guards nothing
 
 
 def queue(database: Database, user_id: UUID | None = None) -> Queue:
-    """How much waits, runs and needs a person; of one user or of all."""
+    """Count the segments of one user, or of all users, by state."""
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["queue"], {"user_id": user_id}).fetchone()
     assert row is not None
@@ -272,7 +273,7 @@ def queue(database: Database, user_id: UUID | None = None) -> Queue:
 
 
 def count_undetected(database: Database) -> int:
-    """How many sources ended with something unstored that no trigger covers yet."""
+    """Count the sources that ended with unstored messages that no trigger covers yet."""
     with database.pipeline() as tx:
         row = tx.execute(_QUERIES["undetected"]).fetchone()
     assert row is not None

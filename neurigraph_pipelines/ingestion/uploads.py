@@ -1,8 +1,8 @@
-"""Uploaded files: taken in as bytes, and read as text.
+"""Uploaded files: receiving the bytes and extracting the text.
 
-The bytes are in the object store before a row speaks of them, and stay in their staging place until a record holds
-them. Where a file's text comes from is the extractor's affair, what it looks like as messages that of ``extraction``;
-``detection`` makes segments of those, and ``commit`` gives the record its own copy of the file.
+The bytes are in the object store before any row refers to them, and stay staged until a record has its own copy. The
+extractor reads the text, ``extraction`` turns it into messages, ``detection`` makes segments of those, and ``commit``
+copies the file to its record.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 
 STEP = "read_uploads"
-"""What an upload that cannot be read failed at."""
+"""The step name in failures of unreadable uploads."""
 
 MAX_FILE_NAME_LENGTH = 255
 MAX_LISTED = 1_000
 
 _QUERIES = statements("uploads")
 _MEDIA_BYTES = 1 << 20
-"""How much of a file without text is looked at for its size in pixels and the like."""
+"""Bytes of a file without text that are searched for its metadata, such as its size in pixels."""
 
 _AT_ONCE = 1_000
 _ABANDONED_AFTER = timedelta(days=1)
-"""Age at which staged bytes that no upload speaks of are what a process left that died."""
+"""Age from which staged bytes without an upload count as abandoned by a process that died."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file that was taken in; ``new`` is False when the same bytes were there already."""
+    """A received file; ``new`` is False if the user had uploaded the same bytes before."""
 
     upload_id: UUID
     new: bool
@@ -53,11 +53,11 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What came of reading one upload.
+    """The result of reading one upload.
 
     Attributes:
-        parts: Messages made of it, its description among them.
-        error: Why it could not be read; None where it could.
+        parts: Number of messages made of it, including its description.
+        error: Why it could not be read; None on success.
     """
 
     upload_id: UUID
@@ -87,10 +87,10 @@ class Uploads:
         occurred_at: datetime | None = None,
         privacy: Privacy = Privacy.SHARED,
     ) -> Received:
-        """Take a file in, piece by piece.
+        """Receive a file, piece by piece.
 
-        The same bytes of the same user are one upload, whatever they are called, as private as it first came in; one
-        that failed is tried again.
+        The same bytes of the same user are one upload, whatever the file name, and keep their first privacy. If that
+        upload failed, it is retried.
 
         Raises:
             InvalidInputError: The file is empty or too large, or its title or id is not acceptable.
@@ -100,13 +100,13 @@ class Uploads:
         name = _file_name(file_name)
         key = staging_key(datetime.now(UTC), uuid4())
         head = bytearray()
-        stored = self._objects.put(key, self._watched(content, head))
+        stored = self._objects.put(key, self._checked(content, head))
         try:
             with self._database.agent(claims) as tx:
-                received = self._note(
+                received = self._insert(
                     tx, claims.user_id, name, stored, bytes(head), title, external_id, occurred_at, privacy
                 )
-        except OperationalError:  # the transaction may have been committed all the same
+        except OperationalError:  # the transaction may have been committed nevertheless
             raise
         except BaseException:
             self._objects.delete(key)
@@ -115,7 +115,7 @@ class Uploads:
             self._objects.delete(key)
         return received
 
-    def _note(
+    def _insert(
         self,
         tx: Transaction,
         user_id: UUID,
@@ -128,9 +128,9 @@ class Uploads:
         privacy: Privacy,
     ) -> Received:
         content = {"user_id": user_id, "sha256": bytes.fromhex(stored.sha256)}
-        if (known := self._known(tx, content)) is not None:
+        if (known := self._find_known(tx, content)) is not None:
             return known
-        source_id, made = self._inbox.open_source(
+        source_id, created = self._inbox.open_source(
             tx,
             user_id,
             SourceKind.UPLOAD,
@@ -139,9 +139,9 @@ class Uploads:
             started_at=occurred_at,
             privacy=privacy,
         )
-        if not made:
-            # Whoever made it may have committed only now.
-            if (known := self._known(tx, content)) is not None:
+        if not created:
+            # A concurrent upload may have committed only now.
+            if (known := self._find_known(tx, content)) is not None:
                 return known
             raise ConflictError(f"another file has the external id {external_id!r}: give this one its own")
         row = {
@@ -153,24 +153,24 @@ class Uploads:
             "staging_key": stored.key,
         }
         if tx.execute(_QUERIES["insert"], row).fetchone() is None:
-            raise TransientError("the same file is being uploaded at this moment: try again", retry_after=1)
+            raise TransientError("the same file is being uploaded right now: try again", retry_after=1)
         return Received(source_id, new=True)
 
-    def _known(self, tx: Transaction, content: dict[str, Any]) -> Received | None:
+    def _find_known(self, tx: Transaction, content: dict[str, Any]) -> Received | None:
         row = tx.execute(_QUERIES["find_by_content"], content).fetchone()
         if row is None:
             return None
         tx.execute(_QUERIES["try_again"], {"source_id": row["source_id"]})
         return Received(row["source_id"], new=False)
 
-    def _watched(self, content: Iterable[bytes], head: bytearray) -> Iterator[bytes]:
-        """The content, counted, with its beginning kept."""
+    def _checked(self, content: Iterable[bytes], head: bytearray) -> Iterator[bytes]:
+        """Yield the content, check its size and copy its beginning to ``head``."""
         size = 0
         for chunk in content:
             size += len(chunk)
-            if size > self._settings.max_upload_bytes:
+            if size > self._settings.uploads.max_upload_bytes:
                 raise InvalidInputError(
-                    f"the file has more than {self._settings.max_upload_bytes:,} bytes: "
+                    f"the file has more than {self._settings.uploads.max_upload_bytes:,} bytes: "
                     "raise NEURIGRAPH_MAX_UPLOAD_BYTES, or split it"
                 )
             head += chunk[: HEAD_BYTES - len(head)]
@@ -179,23 +179,23 @@ class Uploads:
             raise InvalidInputError("the file is empty")
 
     def status(self, claims: Claims, upload_id: UUID) -> dict[str, Any]:
-        """How far an upload has come: ``received``, ``extracted``, ``stored`` or ``failed``.
+        """Return an upload with its state: ``received``, ``extracted``, ``stored`` or ``failed``.
 
         Raises:
-            NotFoundError: No such upload, or not visible to whoever asks.
+            NotFoundError: No such upload, or not visible to the caller.
         """
         found = self._list(claims, upload_id, limit=1)
         if not found:
             raise NotFoundError
         return found[0]
 
-    def listed(self, claims: Claims, limit: int = MAX_LISTED, offset: int = 0) -> list[dict[str, Any]]:
-        """Uploads of a user, newest first, as ``status`` shows each.
+    def list_uploads(self, claims: Claims, limit: int = MAX_LISTED, offset: int = 0) -> list[dict[str, Any]]:
+        """Return the uploads of a user, newest first, in the form of ``status``.
 
         Args:
             claims: Who is asking.
-            limit: Most uploads.
-            offset: How many to pass over.
+            limit: Maximum number of uploads.
+            offset: Number of uploads to skip.
         """
         return self._list(claims, None, limit, offset)
 
@@ -207,32 +207,34 @@ class Uploads:
     def read_due(
         self, extractor: TextExtractor, user_id: UUID | None = None, on_read: Callable[[Read], None] | None = None
     ) -> list[Read]:
-        """Read what was received and waits, one file after the other; a hostile one fails alone.
+        """Read the received uploads that are due, one after the other. A hostile file fails alone.
 
         Args:
-            user_id: Only this user's, or everybody's.
-            on_read: Told of each file.
+            extractor: Reads the text of each file.
+            user_id: Only this user's uploads; None for all users.
+            on_read: Called after each file.
         """
         done: list[Read] = []
-        while (claimed := self._claim(user_id)) is not None:
+        while (upload := self._lease(user_id)) is not None:
             try:
-                result = self._read(extractor, claimed)
+                result = self._read(extractor, upload)
             except OperationalError:
                 raise
-            except Exception as error:  # one poisoned file must not hold up the others
-                result = Read(claimed["source_id"], claimed["file_name"], error=self._fail(claimed, error))
+            except Exception as error:  # one bad file must not block the others
+                result = Read(upload["source_id"], upload["file_name"], error=self._fail(upload, error))
             done.append(result)
             if on_read is not None:
                 on_read(result)
         return done
 
-    def _claim(self, user_id: UUID | None) -> dict[str, Any] | None:
-        most = self._settings.max_attempts
-        lease = max(self._settings.claim_lease_seconds, 2 * self._settings.extraction_seconds)
+    def _lease(self, user_id: UUID | None) -> dict[str, Any] | None:
+        """Lease the next due upload, and fail those without attempts left."""
+        max_attempts = self._settings.ingestion.max_attempts
+        seconds = max(self._settings.ingestion.claim_lease_seconds, 2 * self._settings.uploads.extraction_seconds)
         with self._database.pipeline() as tx:
-            tx.execute(_QUERIES["give_up"], {"max_attempts": most, "step": STEP})
+            tx.execute(_QUERIES["give_up"], {"max_attempts": max_attempts, "step": STEP})
             return tx.execute(
-                _QUERIES["claim"], {"user_id": user_id, "lease_seconds": lease, "max_attempts": most}
+                _QUERIES["claim"], {"user_id": user_id, "lease_seconds": seconds, "max_attempts": max_attempts}
             ).fetchone()
 
     def _read(self, extractor: TextExtractor, upload: dict[str, Any]) -> Read:
@@ -256,7 +258,7 @@ class Uploads:
                 {
                     "source_id": upload["source_id"],
                     "final": final,
-                    "max_attempts": self._settings.max_attempts,
+                    "max_attempts": self._settings.ingestion.max_attempts,
                     "delay_seconds": retry_delay(self._settings, upload["attempts"]),
                     "step": STEP,
                     "error": clean_text(message, "repair")[0][:4_000],
@@ -265,7 +267,7 @@ class Uploads:
         return message
 
     def due(self) -> int:
-        """How many uploads wait to be read, or to be cleared away."""
+        """Count the uploads to read and the staged files to clear."""
         with self._database.pipeline() as tx:
             row = tx.execute(_QUERIES["due"]).fetchone()
         assert row is not None
@@ -273,10 +275,10 @@ class Uploads:
         return waiting
 
     def clear(self) -> int:
-        """Remove staged bytes that a record holds by now, and those that a process left which died.
+        """Remove staged bytes that a record has copied, and those that a dead process abandoned.
 
         Returns:
-            How many objects were removed.
+            The number of removed objects.
         """
         removed = 0
         while True:
@@ -297,15 +299,15 @@ class Uploads:
         if not old:
             return 0
         with self._database.pipeline() as tx:
-            kept = {row["staging_key"] for row in tx.execute(_QUERIES["staged"], {"keys": old})}
-        abandoned = [key for key in old if key not in kept]
+            staged = {row["staging_key"] for row in tx.execute(_QUERIES["staged"], {"keys": old})}
+        abandoned = [key for key in old if key not in staged]
         for key in abandoned:
             self._objects.delete(key)
         return len(abandoned)
 
 
 def _file_name(name: str) -> str:
-    """The last part of a path, without what no database or file system takes, and not too long."""
+    """Return the last part of a path, printable, storable and at most ``MAX_FILE_NAME_LENGTH`` characters long."""
     cleaned = clean_text(name.replace("\\", "/"), "repair")[0].rstrip("/").rpartition("/")[2].strip()
     printable = "".join(character for character in cleaned if character.isprintable())
     if printable in ("", ".", ".."):

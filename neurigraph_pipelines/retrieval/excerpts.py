@@ -1,4 +1,4 @@
-"""The part of a long text that a question is about. Pure functions of text."""
+"""Excerpts: the part of a long text that a question is about. Pure functions of text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from neurigraph_pipelines.text.lexemes import Lexer
 
 LEFT_OUT = "…"
 MAX_SCANNED = 400_000
-"""Characters of a text in which the best sentence is sought."""
+"""Most characters of a text in which the best sentence is searched for."""
 
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
 
 def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> str:
-    """At most ``characters`` of a text, around the sentence that has most of the lexemes asked for.
+    """Return at most ``characters`` of a text, around the sentence that shares most lexemes with the question.
 
     Args:
-        asked: Lexemes of the question.
-        characters: Without the marks that say where something is left out.
+        asked: The lexemes of the question.
+        characters: Without the marks of omissions.
     """
     if len(text) <= characters:
         return text
@@ -27,7 +27,7 @@ def excerpt(text: str, asked: frozenset[str], lexer: Lexer, characters: int) -> 
     middle = (best_start + min(best_end, best_start + characters)) // 2
     start = min(max(0, middle - characters // 2), len(text) - characters)
     end = start + characters
-    # A sentence is begun at its beginning where that costs little room, and a word is never cut.
+    # The excerpt begins with a sentence where there is room for it, and never cuts a word.
     start = next((first for first, _ in spans if start <= first <= best_start), start)
     if start > 0 and not text[start - 1].isspace():
         space = text.find(" ", start, start + 40)

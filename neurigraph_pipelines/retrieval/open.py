@@ -1,7 +1,7 @@
 """Phase two: the bytes of exactly one file, or of single messages in it.
 
-The whole is read through ``lifecycle.rehydration``, a message out of the members of the durable object that hold it:
-either way what was read is checked against what was written before anybody sees it.
+A whole file is read through ``lifecycle.rehydration``; a message is read from those members of the durable object that
+hold it. Either way the checksum is verified before the content is returned.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.text.stored_text import members_of, read_text
@@ -31,7 +31,7 @@ from neurigraph_pipelines.text.transcript import LINE_END, last_line
 
 TRANSCRIPT_MEDIA_TYPE = "application/jsonl"
 TRANSCRIPT = "transcript"
-"""The file type of one."""
+"""The file type of transcripts."""
 
 _QUERIES = statements("search")
 _LINES = statements("open")
@@ -39,7 +39,7 @@ _LINES = statements("open")
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A file, verified; its content is read piece by piece, since an upload may be larger than memory."""
+    """A verified file; its content is read in chunks, since an upload may be larger than memory."""
 
     file_id: UUID
     file_name: str
@@ -50,13 +50,13 @@ class OpenedFile:
 
     @property
     def content(self) -> bytes:
-        """All of it at once."""
+        """The whole content."""
         return b"".join(self.chunks())
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedMessage:
-    """One message out of a transcript, read by its bytes alone."""
+    """One message of a transcript, read by its byte range."""
 
     file_id: UUID
     seq: int
@@ -69,32 +69,29 @@ class OpenedMessage:
 
 @retry_not_found
 def open_file(
-    database: Database,
-    objects: ObjectStore,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     file_id: UUID,
     *,
     as_text: bool = False,
     wait: float = 0.0,
 ) -> OpenedFile:
-    """The whole of one file; resets its dormancy clock, and decompresses it when it is dormant.
+    """Open a whole file, reset its dormancy clock, and decompress it if it is dormant.
 
     Args:
-        as_text: Of an upload, the transcript of the text that was read out of it.
-        wait: Seconds to wait while somebody else decompresses it.
+        as_text: For an upload, open the transcript of its text instead.
+        wait: Seconds to wait while another caller decompresses it.
 
     Raises:
-        NotFoundError: No such file, or not visible to whoever asks.
-        RehydratingError: Somebody else was still decompressing it when ``wait`` was over.
-        LostObjectError: The bytes are gone or damaged; they are not served.
-        StorageError: The object store refused.
+        NotFoundError: No such file, or it is not visible to the caller.
+        RehydratingError: Another caller was still decompressing it when ``wait`` was over.
+        LostObjectError: The bytes are lost or damaged; they are not returned.
+        StorageError: The object store failed.
     """
-    with database.agent(claims) as tx:
+    with context.database.agent(context.claims) as tx:
         place = locate(tx, file_id)
         if as_text and manifest_of(tx, place)["file_type"] != TRANSCRIPT:
             place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
-    manifest, content = open_whole(database, objects, settings, place, wait)
+    manifest, content = open_whole(context, place, wait)
     is_transcript = manifest["file_type"] == TRANSCRIPT
     name = manifest["file_name"]
     head = next(content.chunks(), b"")[:HEAD_BYTES]
@@ -109,64 +106,64 @@ def open_file(
 
 
 @retry_not_found
-def open_message(
-    database: Database, objects: ObjectStore, settings: Settings, claims: Claims, file_id: UUID, message: int
-) -> OpenedMessage:
-    """One message of a transcript; as ``open_messages``.
+def open_message(context: Context, file_id: UUID, message: int) -> OpenedMessage:
+    """Open one message of a transcript, as ``open_messages`` does.
 
     Raises:
-        NotFoundError: No such file or message, or not visible to whoever asks.
-        LostObjectError: The bytes are gone or damaged; they are not served.
-        StorageError: The object store refused.
+        NotFoundError: No such file or message, or it is not visible to the caller.
+        LostObjectError: The bytes are lost or damaged; they are not returned.
+        StorageError: The object store failed.
     """
-    found = open_messages(database, objects, settings, claims, file_id, [message])
+    found = open_messages(context, file_id, [message])
     if not found:
         raise NotFoundError
     return found[0]
 
 
 def open_messages(
-    database: Database,
-    objects: ObjectStore,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     file_id: UUID,
     messages: Sequence[int],
 ) -> list[OpenedMessage]:
-    """Single messages of a transcript, by the byte ranges of their lines; the rest of the file is not read.
+    """Open single messages of a transcript by the byte ranges of their lines; the rest of the file is not read.
 
-    A dormant file stays dormant: a few kilobytes are read out of the compressed object, whatever its size.
+    A dormant file stays dormant: a few kilobytes of the compressed object are read, whatever its size. The file counts
+    as accessed if any message is found.
 
     Args:
-        file_id: Of the transcript, or of the original beside it.
-        messages: Their numbers.
+        file_id: The id of the transcript, or of the original beside it.
+        messages: The numbers of the messages.
 
     Returns:
-        Those that are there and visible to whoever asks, by number. They alone make the file count as accessed.
+        The messages that exist and are visible to the caller, by number.
 
     Raises:
-        LostObjectError: The bytes are gone or damaged; they are not served.
-        StorageError: The object store refused.
+        LostObjectError: The bytes are lost or damaged; they are not returned.
+        StorageError: The object store failed.
     """
-    places = database.ask(
-        claims,
+    places = context.database.ask(
+        context.claims,
         _LINES["open_messages"],
-        {"file_id": file_id, "messages": list(messages), "ttl_seconds": settings.recompress_ttl_minutes * 60},
+        {
+            "file_id": file_id,
+            "messages": list(messages),
+            "ttl_seconds": context.settings.lifecycle.recompress_ttl_minutes * 60,
+        },
     )
     try:
-        return [_message(objects, place, file_id) for place in places]
+        return [_message(context.objects, place, file_id) for place in places]
     except LostObjectError as error:
         (place, *_) = places
-        read_failed(database, FilePlace(place["file_id"], place["node_id"], place["schema_name"]), error)
+        read_failed(context.database, FileLocation(place["file_id"], place["node_id"], place["schema_name"]), error)
         raise
 
 
 @retry_not_found
 def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
-    """The file that a record points at.
+    """Return the id of the file that a record points at.
 
     Raises:
-        NotFoundError: No such record, or not visible to whoever asks.
+        NotFoundError: No such record, or it is not visible to the caller.
     """
     with database.agent(claims) as tx:
         place = tx.execute(_QUERIES["locate_record"], {"record_id": record_id}).fetchone()
@@ -181,7 +178,7 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
     return file_id
 
 
-def _transcript_beside(tx: Transaction, place: FilePlace) -> Manifest:
+def _transcript_beside(tx: Transaction, place: FileLocation) -> Manifest:
     found = tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
     if found is None:
         raise NotFoundError
@@ -189,10 +186,10 @@ def _transcript_beside(tx: Transaction, place: FilePlace) -> Manifest:
 
 
 def text_at(objects: ObjectStore, manifest: Mapping[str, Any], start: int, length: int) -> bytes:
-    """``length`` bytes of a transcript from ``start``; only the members that hold them are read.
+    """Return ``length`` bytes of a transcript from ``start``; only the members that hold them are read.
 
     Raises:
-        LostObjectError: They are gone or damaged, by the checksum that each member has.
+        LostObjectError: They are lost, or damaged by the checksum of a member.
     """
     offset, size, text_start, lengths = members_of(
         start, length, manifest["stored_bytes"], manifest["member_offsets"], manifest["member_text_offsets"]
@@ -227,5 +224,5 @@ def _message(objects: ObjectStore, place: Mapping[str, Any], file_id: UUID) -> O
 
 
 def speaker_lines(content: bytes) -> list[dict[str, Any]]:
-    """The messages of a transcript, for a face that shows them to a person."""
+    """Return the messages of a transcript, for a face that shows them to a person."""
     return [json.loads(line) for line in content.splitlines() if line]

@@ -1,1 +1,1 @@
-"""Everything on one machine: the processes of `neurigraph up`, and the demo."""
+"""An installation on one machine: the processes of `neurigraph up`, and the demo."""

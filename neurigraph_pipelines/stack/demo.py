@@ -1,7 +1,6 @@
-"""The demonstration: sample conversations through a real Dagster, and three questions.
+"""The demo: sample conversations through a real Dagster, and three questions.
 
-Everything it shows goes the way that everything goes: the import, the sensor, the job, the search. Told as plain
-lines; how they look is for the command line.
+It uses the ordinary path: import, sensor, job, search. It reports plain lines; the command line formats them.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ USER = "bob"
 SAMPLES = PROJECT_ROOT / "samples"
 QUESTIONS_ASKED = 3
 PATIENCE_SECONDS = 300.0
-"""How long the demonstration waits without any segment being stored before it gives up."""
+"""Seconds without a stored segment after which the demo fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who is shown what happens.
+    """Functions that show the progress of the demo.
 
     Attributes:
-        say: A line of text.
-        progress: How many segments are stored, of how many.
-        show_tree: The graph once all is stored.
-        show_answer: A question and what phase one found.
+        say: Shows a line of text.
+        progress: Shows how many segments are stored, of how many.
+        show_tree: Shows the graph once all is stored.
+        show_answer: Shows a question and its hits.
     """
 
     say: Callable[[str], None]
@@ -47,11 +46,11 @@ class Listener:
 
 
 def run(installation: Installation, listener: Listener) -> None:
-    """Migrate, import, let Dagster ingest until nothing is pending, and ask.
+    """Migrate, import, wait until Dagster has stored everything, and ask the questions.
 
     Raises:
-        StackError: A process ended, or nothing moves any more.
-        NeurigraphError: Something else did not work.
+        StackError: A process ended, or nothing is stored any more.
+        NeurigraphError: Another step failed.
     """
     report = installation.migrate()
     listener.say(f"The database is at version {report.version}.")
@@ -59,19 +58,19 @@ def run(installation: Installation, listener: Listener) -> None:
     claims = Claims.of_user(user.user_id)
     _import(installation, claims, SAMPLES / "bob.jsonl", listener)
     with LocalStack(installation, with_api=False) as stack:
-        listener.say(f"Dagster's UI runs at {stack.ui.url} while this goes on.")
-        _await_ingestion(installation, stack, listener)
+        listener.say(f"Dagster's UI runs at {stack.ui.url} during the demo.")
+        _wait_for_ingestion(installation, stack, listener)
         with installation.database.agent(claims) as tx:
             listener.show_tree(navigation.tree(tx, claims.user_id))
         questions = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))[:QUESTIONS_ASKED]
         for asked in questions:
             question = Question(asked["question"], limit=6, message_limit=3)
-            answer = phase_one(installation.database, installation.embedder, installation.settings, claims, question)
+            answer = phase_one(installation.acting_for(claims), question)
             listener.show_answer(asked["question"], answer)
     settings = installation.settings
     listener.say(
-        "All is stopped again. `make up` keeps it running: "
-        f"Dagster's UI at http://{settings.ui_host}:{settings.ui_port}, the API at http://{settings.api_host}:{settings.api_port}/docs."
+        "The demo has stopped its processes. `make up` starts them to stay: "
+        f"Dagster's UI at http://{settings.ui.host}:{settings.ui.port}, the API at http://{settings.api.host}:{settings.api.port}/docs."
     )
 
 
@@ -84,11 +83,11 @@ def _import(installation: Installation, claims: Claims, path: Path, listener: Li
             f"{report.tokens_added:,} tokens" + ("" if counter.exact else f" (counted by {counter.name})") + "."
         )
     else:
-        listener.say(f"{USER}'s {report.conversations_seen} conversations are here already.")
+        listener.say(f"{USER}'s {report.conversations_seen} conversations are already imported.")
 
 
-def _await_ingestion(installation: Installation, stack: LocalStack, listener: Listener) -> None:
-    """Wait until the sensor has found everything and the job has stored it."""
+def _wait_for_ingestion(installation: Installation, stack: LocalStack, listener: Listener) -> None:
+    """Wait until the sensors have detected everything and the job has stored it."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     stored = -1
     while True:

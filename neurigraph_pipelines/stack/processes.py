@@ -1,6 +1,6 @@
-"""Everything on one machine: Dagster's daemon and webserver, and the HTTP API, as children of one command.
+"""Dagster's daemon and webserver and the HTTP API as child processes of one command.
 
-Starts, watches and stops processes; what they do is theirs. Used by `neurigraph up` and by the demo.
+Starts, watches and stops processes for `neurigraph up` and for the demo.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ STOP_SECONDS = 30.0
 
 
 class StackError(NeurigraphError):
-    """A process of the stack did not start, or ended by itself."""
+    """A process of the stack did not start, or ended unexpectedly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where something listens."""
+    """An address that a process listens on."""
 
     host: str
     port: int
 
     @property
     def url(self) -> str:
-        """For a person to click on."""
+        """The URL of the address."""
         return f"http://{self.host}:{self.port}"
 
 
@@ -59,10 +59,10 @@ class _Child:
 
 
 class LocalStack:
-    """Dagster's daemon and webserver, and the API if wanted; stopped, children and all, on exit.
+    """Dagster's daemon and webserver, and the API if wanted. All are stopped on exit, with their children.
 
     Args:
-        installation: Open and migrated; its server stays up as long as the stack does.
+        installation: An open, migrated installation; its server runs as long as the stack.
         with_api: Whether the HTTP API is started too.
     """
 
@@ -71,8 +71,8 @@ class LocalStack:
         self._installation = installation
         self._logs = installation.home / "logs"
         self._children: list[_Child] = []
-        self.ui = _free_address(settings.ui_host, settings.ui_port)
-        self.api = _free_address(settings.api_host, settings.api_port) if with_api else None
+        self.ui = _free_address(settings.ui.host, settings.ui.port)
+        self.api = _free_address(settings.api.host, settings.api.port) if with_api else None
 
     def __enter__(self) -> Self:
         try:
@@ -88,7 +88,7 @@ class LocalStack:
         self.stop()
 
     def check(self) -> None:
-        """Make sure that everything still runs.
+        """Check that all processes run.
 
         Raises:
             StackError: A process ended; the message holds the end of its log.
@@ -99,14 +99,14 @@ class LocalStack:
                 raise StackError(f"{child.name} ended with status {code}:\n{_tail(child.log)}")
 
     def stop(self) -> None:
-        """Stop everything: asked first, and forced when it takes too long."""
+        """Stop all processes: by SIGINT, and after ``STOP_SECONDS`` by SIGKILL."""
         for child in reversed(self._children):
             _signal_group(child.process, signal.SIGINT)
         deadline = time.monotonic() + STOP_SECONDS
         for child in self._children:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.process.wait(max(deadline - time.monotonic(), 0.1))
-            _signal_group(child.process, signal.SIGKILL)  # what a child left behind in its group goes too
+            _signal_group(child.process, signal.SIGKILL)  # ends what a child left behind in its group, too
             child.process.wait()
         self._children.clear()
 
@@ -117,7 +117,7 @@ class LocalStack:
         shutil.copyfile(PROJECT_ROOT / "dagster_home" / "dagster.yaml", dagster_home / "dagster.yaml")
         workspace = PROJECT_ROOT / "workspace.yaml"
         if not workspace.is_file():
-            raise ConfigurationError(f"{workspace} is missing: is this a complete installation?")
+            raise ConfigurationError(f"{workspace} is missing: install the project completely")
         environment = {
             **os.environ,
             "DAGSTER_HOME": str(dagster_home),
@@ -125,19 +125,19 @@ class LocalStack:
             "NEURIGRAPH_HOME": str(self._installation.home),
             "NEURIGRAPH_DAGSTER_DATABASE_URL": self._installation.dagster_url,
         }
-        # The webserver first: it makes Dagster's tables, which two processes at once would trip over.
+        # The webserver first: it makes Dagster's tables, and two processes at once would fail.
         ui = ["dagster-webserver", "-w", str(workspace), "-h", self.ui.host, "-p", str(self.ui.port)]
         self._spawn("dagster-webserver", ui, environment)
-        self._await("dagster-webserver", f"{self.ui.url}/server_info")
+        self._wait_for("dagster-webserver", f"{self.ui.url}/server_info")
         self._check_definitions()
         self._spawn("dagster-daemon", ["dagster-daemon", "run", "-w", str(workspace)], environment)
         if self.api is not None:
             serve = ["neurigraph", "serve", "--host", self.api.host, "--port", str(self.api.port)]
             self._spawn("neurigraph-api", serve, environment)
-            self._await("neurigraph-api", f"{self.api.url}/healthz")
+            self._wait_for("neurigraph-api", f"{self.api.url}/healthz")
 
     def _check_definitions(self) -> None:
-        """A webserver that answers may still have failed to load the definitions."""
+        """Raise if the webserver, although it answers, could not load the definitions."""
         request = urllib.request.Request(  # noqa: S310 - our own loopback address
             f"{self.ui.url}/graphql",
             data=json.dumps({"query": _LOAD_ERRORS}).encode(),
@@ -159,7 +159,7 @@ class LocalStack:
             process = _popen([str(program), *command[1:]], environment, output)
         self._children.append(_Child(name, process, log))
 
-    def _await(self, name: str, url: str) -> None:
+    def _wait_for(self, name: str, url: str) -> None:
         deadline = time.monotonic() + START_SECONDS
         while True:
             self.check()
@@ -173,14 +173,14 @@ class LocalStack:
 
 
 def _popen(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-    """A child in a session of its own, so that a Ctrl-C reaches it through us, in order."""
+    """Start a child in a session of its own, so that Ctrl-C reaches it through ``stop``, in order."""
     return subprocess.Popen(  # noqa: S603 - our own programs, by their full path
         command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
     )
 
 
 def _free_address(host: str, port: int) -> Address:
-    """The wanted port, or another when it is taken; 0 always means another."""
+    """Return the address with this port, or with a free one if it is taken or 0."""
     for candidate in (port, 0):
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.graph.naming import name_key, presentable
+from neurigraph_pipelines.graph.naming import is_presentable, name_key
 from neurigraph_pipelines.model import (
     Alias,
     ConceptKind,
@@ -264,7 +264,7 @@ def _candidates(prose: Prose, names: Names, topic: str) -> list[_Candidate]:
     found = []
     for kind, group in ((ConceptKind.PROJECT, names.projects), (ConceptKind.PERSON, names.persons)):
         for one in group:
-            if not presentable(one.name) or one.name in speaking:
+            if not is_presentable(one.name) or one.name in speaking:
                 continue
             if name_key(one.name) == name_key(prose.segment.ref.user_slug):
                 continue
@@ -293,7 +293,9 @@ def _subject(
 
 def _main_speaker(prose: Prose, names: Names, cues: CueScores, topic: str) -> _Candidate | None:
     """Return the speaker who says most about ``topic``; None if only the account's user or a whole meeting speaks."""
-    persons = {author: name for author, name in names.speakers.items() if author != names.owner and presentable(name)}
+    persons = {
+        author: name for author, name in names.speakers.items() if author != names.owner and is_presentable(name)
+    }
     authors = {message.author for message in prose.segment.messages if message.author}
     if not persons or len(authors) > MAX_TALKERS:
         return None

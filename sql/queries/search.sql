@@ -1,10 +1,10 @@
--- What phase one asks of the database, and what opening a file needs.
+-- Queries of search, and of opening a file.
 
 -- name: data_version
 SELECT neurigraph.data_version() AS version;
 
 -- name: evidence
--- Words stand in one text with a space between any two: a list takes psycopg longer than all else on the way.
+-- Words are sent as one text, separated by spaces: sending a list takes psycopg longer than everything else.
 SELECT e.*
 FROM neurigraph.evidence(
     string_to_array(%(lexemes)s, ' '), string_to_array(%(stems)s, ' '),
@@ -37,14 +37,14 @@ INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE i.record_id = %(record_id)s;
 
 -- name: transcript_beside
--- The transcript of the record that a file belongs to, which may be that file itself.
+-- The transcript of the record that a file belongs to; it may be that file itself.
 SELECT t.*
 FROM {schema}.file_manifest AS f
 INNER JOIN {schema}.file_manifest AS t ON f.record_id = t.record_id
 WHERE f.file_id = %(file_id)s AND t.file_type = 'transcript';
 
 -- name: file_of_record
--- Of a record with several files, the one that it points at.
+-- The file that a record points at; it may have several.
 SELECT f.file_id
 FROM {schema}.metadata_records AS r
 INNER JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path

@@ -1,6 +1,6 @@
--- Where a question is searched. Everything from here to the search itself runs with the owner's rights behind one door
--- that checks the claims, on nodes that told_nodes() allows, and on nothing else: only so do operators that are not
--- leakproof keep their indexes. The policies of the tables stay as they are, a wall of their own.
+-- Evidence for which nodes to search. It runs with the owner's rights behind one function that checks the claims, only
+-- on nodes that told_nodes() allows: only so do operators that are not leakproof use their indexes. The policies of the
+-- tables stay in force as a second barrier.
 
 DROP FUNCTION IF EXISTS neurigraph.anchors(jsonb, halfvec);
 DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
@@ -12,8 +12,8 @@ DROP FUNCTION IF EXISTS neurigraph_private.is_rare(bigint, numeric);
 DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, text, text []);
 DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, uuid [], text, text []);
 
--- The shells of all nodes of which whoever asks is told, in the order of their ids, with the edges between them, as a
--- process holds them; of centroids the first so many dimensions.
+-- The shells of all nodes that the caller may see, in the order of their ids, with the edges between them, packed for a
+-- process that caches them. Centroids are cut to so many dimensions.
 DROP FUNCTION IF EXISTS neurigraph_private.shells(jsonb, uuid [], integer);
 CREATE FUNCTION neurigraph_private.shells(
     asking jsonb, told uuid [], dimensions integer,
@@ -23,7 +23,7 @@ CREATE FUNCTION neurigraph_private.shells(
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     owner uuid := asking ->> 'user_id';
-    -- While a user moves to another model, an index holds vectors of both.
+    -- While a user moves to another model, an index holds vectors of both models.
     is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
     can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
     are_told boolean := neurigraph_private.counts_are_told(asking);
@@ -37,21 +37,21 @@ BEGIN
         array_agg(s.aliases),
         string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
         array_agg(CASE WHEN can_be_kept AND NOT s.is_indexed THEN s.version END),
-        -- A mean tells of what it is the mean of.
+        -- A mean reveals something of what it is the mean of.
         string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_told)
     INTO node_ids, parents, node_names, aliases, counts, versions, centroids
     FROM (
         SELECT
             g.node_id,
             g.node_name,
-            -- Nobody calls a root by its name.
+            -- A root is not looked up by name.
             CASE WHEN g.layer_depth > 0 THEN array_to_string(g.aliases, E'\n') END AS aliases,
             g.record_count,
             g.routing_centroid,
             coalesce(t.passages, 0)::integer AS passages,
             t.vector_index IS NOT NULL AND NOT is_moving AS is_indexed,
             coalesce(c.version, '') AS version,
-            -- Of those above it, the nearest that is told of; of a root itself.
+            -- The nearest visible node above it; a root is its own parent.
             coalesce(
                 CASE WHEN told IS NULL THEN g.parent_node_id ELSE (
                     SELECT a.node_id FROM unnest(g.path) WITH ORDINALITY AS a (node_id, depth)
@@ -69,10 +69,10 @@ BEGIN
 END
 $$;
 
--- What speaks for which nodes, as far as only the database knows it: the rare words of the content (the number of the
--- word, the node, how many of its passages hold it) and the words of the shells (the node, and a score); with how many
--- passages hold each word. No row where the claims open nothing. What a process holds of the graph comes along unless
--- that of the version it knows is in force.
+-- Evidence for nodes that only the database has: `content` lists which nodes hold which rare word of the question in
+-- how many passages, `words` the share of the question's words in the shells of nodes, and `occurrences` the number of
+-- passages that hold each word. The shells are returned too, unless the caller knows the version in force. No row if
+-- the claims allow nothing.
 DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb);
 DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb, text);
 DROP FUNCTION IF EXISTS neurigraph.evidence(text [], text [], text, integer, text);
@@ -119,13 +119,13 @@ BEGIN
         (
             SELECT string_agg(int4send(r.place) || uuid_send(n.node_id) || int4send(n.passages), '')
             FROM rare AS r
-            -- Not planned as one join: before the tables were analysed, all words of the owner would be read.
+            -- Not planned as one join: before the tables are analysed, it would read all words of the owner.
             CROSS JOIN LATERAL (
                 SELECT l.node_id, l.passages FROM neurigraph.node_lexemes AS l
                 WHERE l.user_id = owner AND l.lexeme = r.lexeme
                 OFFSET 0
             ) AS n
-            -- A word that stands almost everywhere speaks for no node, and its nodes are many.
+            -- A word that is almost everywhere is evidence for no node, and its nodes are many.
             WHERE r.till < 4000 AND are_told AND (told IS NULL OR n.node_id = ANY(told))
         )
     INTO occurrences, content;
@@ -134,7 +134,7 @@ BEGIN
     FROM (
         SELECT g.node_id, (count(*) / greatest(cardinality(stems), 1)::double precision)::real AS score
         FROM unnest(stems) AS l (stem)
-        -- Not planned as one join: all shells would be compared with each word.
+        -- Not planned as one join: it would compare all shells with each word.
         CROSS JOIN LATERAL (
             SELECT i.node_id FROM neurigraph.graph_index AS i
             WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner

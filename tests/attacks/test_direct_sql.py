@@ -64,7 +64,7 @@ def test_taking_another_role(agent: Transaction, statement: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["request.jwt.claims", "request.jwt.claim.sub", "request.claims"])
-def test_setting_the_claims_of_another(world: World, agent: Transaction, name: str) -> None:
+def test_setting_claims_of_another_user(world: World, agent: Transaction, name: str) -> None:
     rows(agent, "SELECT set_config(%s, %s, false)", name, Secret(SECRET).sign(world.bobs)[0])
     assert rows(agent, "SELECT FROM neurigraph.graph_index WHERE user_id = %s", world.bob.user_id) == []
     assert agent.execute(sql.SQL("SELECT FROM {}").format(bobs(world))).fetchall() == []
@@ -98,12 +98,12 @@ def test_setting_claims_inside_a_function(world: World, agent: Transaction) -> N
         "SELECT neurigraph_private.reach('{}', 'read')",
     ],
 )
-def test_reading_the_key_that_signs_claims(agent: Transaction, statement: str) -> None:
+def test_reading_the_signing_key(agent: Transaction, statement: str) -> None:
     with pytest.raises(InsufficientPrivilege):
         rows(agent, statement)
 
 
-def test_finding_the_key_in_the_text_of_a_function(world: World, agent: Transaction) -> None:
+def test_function_source_holds_no_key(world: World, agent: Transaction) -> None:
     inner, outer = Secret(SECRET).claims_pads()
     passwords = [Secret(SECRET).role_password(role) for role in ("neurigraph_pipeline", "neurigraph_agent")]
     text = "".join(row["prosrc"] for row in rows(agent, "SELECT prosrc FROM pg_proc"))
@@ -112,7 +112,7 @@ def test_finding_the_key_in_the_text_of_a_function(world: World, agent: Transact
         assert hidden not in text
 
 
-def test_watching_other_sessions_for_a_signature(world: World, agent: Transaction) -> None:
+def test_reading_signatures_of_other_sessions(world: World, agent: Transaction) -> None:
     """A face's statements are seen by its own role, but not the values that are bound to them."""
     with world.installation.database.agent(world.bobs) as tx:
         claimed = rows(
@@ -129,14 +129,14 @@ def test_watching_other_sessions_for_a_signature(world: World, agent: Transactio
 # Reading what is not hers
 
 
-def test_reading_anothers_tables_by_name(world: World, agent: Transaction) -> None:
+def test_reading_foreign_tables_by_name(world: World, agent: Transaction) -> None:
     for schema in schemas_of(world.installation, world.bob).values():
         for table in ("metadata_records", "file_manifest", "passages"):
             found = agent.execute(sql.SQL("SELECT FROM {}").format(sql.Identifier(schema, table))).fetchall()
             assert found == []
 
 
-def test_making_the_planner_ask_a_leaking_function_first(world: World, agent: Transaction) -> None:
+def test_leaking_function_in_the_planner(world: World, agent: Transaction) -> None:
     """A function that costs nothing is evaluated before one that costs much, but never before a policy."""
     heard: list[str | None] = []
     agent.add_notice_handler(lambda said: heard.append(said.message_primary))
@@ -150,7 +150,7 @@ def test_making_the_planner_ask_a_leaking_function_first(world: World, agent: Tr
     assert not [one for one in heard if one and ("Dave" in one or "bob" in one)]
 
 
-def test_making_an_error_tell_a_value(world: World, agent: Transaction) -> None:
+def test_errors_reveal_no_value(world: World, agent: Transaction) -> None:
     """A cast that fails quotes what it could not cast."""
     agent.execute(sql.SQL("SELECT title::integer FROM {}").format(bobs(world))).fetchall()
     with pytest.raises(psycopg.errors.InvalidTextRepresentation) as told:
@@ -158,19 +158,19 @@ def test_making_an_error_tell_a_value(world: World, agent: Transaction) -> None:
     assert "alice" in str(told.value)
 
 
-def test_dividing_by_zero_where_a_value_matches(world: World, agent: Transaction) -> None:
+def test_division_by_zero_reveals_no_value(world: World, agent: Transaction) -> None:
     statement = sql.SQL("SELECT 1 / (CASE WHEN title LIKE '%' THEN 0 ELSE 1 END) FROM {}").format(bobs(world))
     assert agent.execute(statement).fetchall() == []
 
 
-def test_joining_into_anothers_node(world: World, agent: Transaction) -> None:
+def test_join_into_foreign_node(world: World, agent: Transaction) -> None:
     statement = sql.SQL(
         "SELECT r.title FROM neurigraph.graph_index AS g LEFT JOIN {} AS r ON true WHERE r.record_id IS NOT NULL"
     ).format(bobs(world))
     assert agent.execute(statement).fetchall() == []
 
 
-def test_reading_the_statistics_of_anothers_table(world: World, agent: Transaction) -> None:
+def test_reading_foreign_table_statistics(world: World, agent: Transaction) -> None:
     with world.installation.database.maintenance() as owner:
         owner.execute(sql.SQL("ANALYZE {}").format(bobs(world)))
     schema = schemas_of(world.installation, world.bob)["Family/Dave"]
@@ -180,7 +180,7 @@ def test_reading_the_statistics_of_anothers_table(world: World, agent: Transacti
         rows(agent, "SELECT * FROM pg_statistic")
 
 
-def test_probing_for_ids_with_a_foreign_key(world: World, agent: Transaction) -> None:
+def test_probing_ids_by_foreign_key(world: World, agent: Transaction) -> None:
     """Postgres checks references past row-level security: what does not exist and what is hidden must look the same."""
     stage = "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) VALUES (%s, %s, now())"
     told = []
@@ -191,7 +191,7 @@ def test_probing_for_ids_with_a_foreign_key(world: World, agent: Transaction) ->
     assert told[0] == told[1]
 
 
-def test_probing_for_external_ids_with_a_unique_index(world: World, agent: Transaction) -> None:
+def test_probing_external_ids_by_unique_index(world: World, agent: Transaction) -> None:
     with world.installation.database.agent(world.bobs) as tx:
         (theirs, *_) = rows(tx, "SELECT external_id FROM neurigraph.sources WHERE external_id <> 'unfinished'")
     statement = (
@@ -207,7 +207,7 @@ def test_turning_row_security_off(agent: Transaction) -> None:
         rows(agent, "SELECT * FROM neurigraph.graph_index")
 
 
-def test_copying_past_the_policies(world: World, agent: Transaction) -> None:
+def test_copy_obeys_policies(world: World, agent: Transaction) -> None:
     for statement in ("COPY (SELECT title FROM {}) TO STDOUT", "COPY {} TO STDOUT"):
         with agent.cursor().copy(sql.SQL(statement).format(bobs(world))) as copy:
             assert b"".join(copy) == b""
@@ -216,7 +216,7 @@ def test_copying_past_the_policies(world: World, agent: Transaction) -> None:
 # Putting something in the way of our functions
 
 
-def test_shadowing_tables_functions_types_and_operators(world: World, agent: Transaction) -> None:
+def test_shadowing_database_objects(world: World, agent: Transaction) -> None:
     bob = str(world.bob.user_id)
     for statement in (
         f"CREATE TEMP TABLE graph_index AS SELECT '{bob}'::uuid AS user_id",
@@ -267,12 +267,12 @@ def test_shadowing_tables_functions_types_and_operators(world: World, agent: Tra
         "ALTER SYSTEM SET log_statement = 'all'",
     ],
 )
-def test_making_or_changing_objects(agent: Transaction, statement: str) -> None:
+def test_creating_or_altering_objects(agent: Transaction, statement: str) -> None:
     with pytest.raises((InsufficientPrivilege, psycopg.errors.FeatureNotSupported)):  # the latter: not installed here
         rows(agent, statement)
 
 
-def test_calling_what_runs_with_the_owners_rights_as_a_trigger_of_her_own(agent: Transaction) -> None:
+def test_definer_function_as_own_trigger(agent: Transaction) -> None:
     agent.execute("CREATE TEMP TABLE records (record_id uuid)")
     with pytest.raises(InsufficientPrivilege):
         agent.execute(
@@ -314,12 +314,12 @@ def test_calling_what_runs_with_the_owners_rights_as_a_trigger_of_her_own(agent:
         "CREATE TABLESPACE t LOCATION '/tmp'",
     ],
 )
-def test_reaching_files_programs_or_the_network(agent: Transaction, statement: str) -> None:
+def test_reaching_files_programs_or_network(agent: Transaction, statement: str) -> None:
     with pytest.raises((InsufficientPrivilege, psycopg.errors.UndefinedObject)):  # the latter: not installed here
         rows(agent, statement)
 
 
-def test_an_xml_entity_that_names_a_file(agent: Transaction) -> None:
+def test_xml_entity_naming_a_file(agent: Transaction) -> None:
     document = '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>'
     try:
         (row,) = rows(agent, "SELECT xpath('/a/text()', %s::xml)::text AS said", document)
@@ -331,7 +331,7 @@ def test_an_xml_entity_that_names_a_file(agent: Transaction) -> None:
 # Leaving something behind
 
 
-def test_changing_the_login_or_the_defaults_of_the_role_lasts_until_the_next_migrate(world: World) -> None:
+def test_migrate_resets_role_defaults(world: World) -> None:
     """A role may change its own; whoever starts a face puts both back."""
     with world.agent() as connection:
         for statement in (
@@ -347,7 +347,7 @@ def test_changing_the_login_or_the_defaults_of_the_role_lasts_until_the_next_mig
         assert rows(connection, "SHOW statement_timeout") == [{"statement_timeout": "0"}]
 
 
-def test_hearing_what_other_sessions_say(world: World, agent: Transaction) -> None:
+def test_notifications_of_other_sessions(world: World, agent: Transaction) -> None:
     """Nothing of ours is announced on a channel that anybody may listen to."""
     for channel in ("neurigraph", "messages", "storage_triggers", "claims"):
         agent.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
@@ -356,7 +356,7 @@ def test_hearing_what_other_sessions_say(world: World, agent: Transaction) -> No
     assert list(agent.notifies(timeout=0.2, stop_after=1)) == []
 
 
-def test_rows_for_somebody_else(world: World, agent: Transaction) -> None:
+def test_inserting_rows_for_another_user(world: World, agent: Transaction) -> None:
     with pytest.raises(InsufficientPrivilege):
         rows(
             agent,

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.attack
 @pytest.fixture(scope="module")
 def client(world: World) -> Iterator[httpx.Client]:
     key = issue_api_key(world.installation.database, world.alice.user_id)
-    impatient = world.installation.settings.model_copy(update={"api_client_seconds": 1.0})
+    impatient = world.installation.settings.changed(api_client_seconds=1.0)
     with (
         Installation(impatient) as installation,
         serving(installation) as address,
@@ -86,13 +86,13 @@ HIDDEN = b"GET /v1/tree HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     ],
     ids=lambda headers: " & ".join(headers).encode("unicode_escape").decode(),
 )
-def test_a_length_that_two_servers_would_read_differently(client: httpx.Client, headers: list[str]) -> None:
+def test_ambiguous_content_length(client: httpx.Client, headers: list[str]) -> None:
     statuses = raw(client, "POST /v1/search HTTP/1.1", "Host: x", *headers, body=b"0\r\n\r\n" + HIDDEN)
     assert len(statuses) == 1, "the rest is no request"
     assert statuses[0].split()[1] in (b"400", b"501")
 
 
-def test_a_length_and_chunks_at_once(client: httpx.Client) -> None:
+def test_content_length_with_chunked(client: httpx.Client) -> None:
     """Then chunks count, and the server hangs up (RFC 9112, 6.3): what is behind them is not read."""
     statuses = raw(
         client,
@@ -109,7 +109,7 @@ def test_a_length_and_chunks_at_once(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "chunk", [b"-1\r\nx\r\n", b"ffffffffffffffffff\r\nx\r\n", b"0x1\r\nx\r\n", b"1 1\r\nx\r\n", b"1\nx\n", b"\r\n"]
 )
-def test_chunks_that_are_none(client: httpx.Client, chunk: bytes) -> None:
+def test_malformed_chunks(client: httpx.Client, chunk: bytes) -> None:
     statuses = raw(
         client, "POST /v1/search HTTP/1.1", "Host: x", "Transfer-Encoding: chunked", body=chunk + b"0\r\n\r\n" + HIDDEN
     )
@@ -133,12 +133,12 @@ def test_chunks_that_are_none(client: httpx.Client, chunk: bytes) -> None:
     ],
     ids=ascii,
 )
-def test_request_lines_that_are_none(client: httpx.Client, line: str) -> None:
+def test_malformed_request_lines(client: httpx.Client, line: str) -> None:
     statuses = raw(client, line, "Host: x", "Connection: close", authorization(client))
     assert all(int(status.split()[1]) in (400, 404, 405, 505) for status in statuses)
 
 
-def test_a_request_without_a_host_or_with_two(client: httpx.Client) -> None:
+def test_missing_or_double_host(client: httpx.Client) -> None:
     for hosts in ([], ["Host: a", "Host: b"]):
         (status,) = raw(client, "GET /v1/tree HTTP/1.1", *hosts, authorization(client))
         assert status.split()[1] == b"400"
@@ -172,7 +172,7 @@ def test_two_keys_in_one_request(world: World, client: httpx.Client) -> None:
         "Cookie",
     ],
 )
-def test_a_header_that_other_servers_trust(world: World, client: httpx.Client, header: str) -> None:
+def test_forwarded_headers_are_not_trusted(world: World, client: httpx.Client, header: str) -> None:
     value = {"X-Original-URL": "/healthz", "X-HTTP-Method-Override": "GET"}.get(header, str(world.bob.user_id))
     plain = client.get("/v1/tree").json()
     assert client.get("/v1/tree", headers={header: value}).json() == plain
@@ -195,7 +195,7 @@ def test_a_header_that_other_servers_trust(world: World, client: httpx.Client, h
         "/healthz/../v1/tree",
     ],
 )
-def test_another_way_to_write_an_address(client: httpx.Client, path: str) -> None:
+def test_alternative_path_spellings(client: httpx.Client, path: str) -> None:
     """Whoever guards addresses in front of us must be able to rely on one spelling."""
     (status,) = raw(client, f"GET {path} HTTP/1.1", "Host: x", "Connection: close", authorization(client))
     assert status.split()[1] in (b"404", b"422")
@@ -204,20 +204,20 @@ def test_another_way_to_write_an_address(client: httpx.Client, path: str) -> Non
 # In a browser
 
 
-def test_a_page_of_another_site_reads_nothing(client: httpx.Client) -> None:
+def test_cross_origin_page_reads_nothing(client: httpx.Client) -> None:
     asked = {"Origin": "https://mallory.example", "Access-Control-Request-Method": "POST"}
     for answer in (client.options("/v1/search", headers=asked), client.get("/v1/tree", headers=asked)):
         assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_a_page_of_another_site_sends_json_under_another_name(client: httpx.Client, kind: str) -> None:
+def test_cross_origin_json_as_text(client: httpx.Client, kind: str) -> None:
     answer = client.post("/v1/search", content=b'{"query": "x"}', headers={"Content-Type": kind})
     assert answer.status_code == 422
 
 
 @pytest.mark.parametrize("name", ['a"; filename="b.html', "a\r\nSet-Cookie: x=y", "a\nX: y", "\u202egnp.exe"])
-def test_a_file_whose_name_would_be_a_header(world: World, client: httpx.Client, name: str) -> None:
+def test_file_name_injects_no_header(world: World, client: httpx.Client, name: str) -> None:
     user, claims = new_user(world.installation)
     key = issue_api_key(world.installation.database, user.user_id)
     installation = world.installation
@@ -233,7 +233,7 @@ def test_a_file_whose_name_would_be_a_header(world: World, client: httpx.Client,
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_an_error_that_quotes_a_script(client: httpx.Client) -> None:
+def test_script_in_an_error(client: httpx.Client) -> None:
     answer = client.post("/v1/search", json={"query": "x", "<script>alert(1)</script>": 1})
     assert answer.headers["content-type"] == "application/problem+json"
 
@@ -264,13 +264,13 @@ def test_an_error_that_quotes_a_script(client: httpx.Client) -> None:
         "half pairs", "a long text", "many fields", "many items", "curly quotes", "a byte order mark",
     ],
 )  # fmt: skip
-def test_a_body_that_is_hard_to_read(client: httpx.Client, content: bytes) -> None:
+def test_slow_request_body(client: httpx.Client, content: bytes) -> None:
     answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
     assert len(answer.content) < 20_000
 
 
-def test_a_body_that_is_packed(client: httpx.Client) -> None:
+def test_compressed_request_body(client: httpx.Client) -> None:
     """Nothing is unpacked that a client sent, so nothing grows."""
     import gzip
 
@@ -279,7 +279,7 @@ def test_a_body_that_is_packed(client: httpx.Client) -> None:
     assert client.post("/v1/search", content=packed, headers=headers).status_code in (400, 415, 422)
 
 
-def test_a_form_of_many_parts(client: httpx.Client) -> None:
+def test_form_of_many_parts(client: httpx.Client) -> None:
     boundary = b"--b\r\nContent-Disposition: form-data; name=%b\r\n\r\nx\r\n"
     for name in (b'"file"; filename="f"', b'"title"'):
         form = boundary % name * 10_000 + b"--b--\r\n"

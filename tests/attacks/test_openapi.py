@@ -69,7 +69,7 @@ def target(world: World) -> Iterator[Target]:
 
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=lambda part: part)
-def test_whatever_is_sent_to(target: Target, path: str, method: str) -> None:
+def test_generated_requests(target: Target, path: str, method: str) -> None:
     schema = schemathesis.openapi.from_dict(DOCUMENT)
     operation = schema[path][method.upper()]
     key = ADMIN_KEY if path == "/v1/users" else target.key

@@ -87,7 +87,7 @@ def client(world: World, key_server: KeyServer) -> Iterator[httpx.Client]:
         "jwt_secret": SecretStr(SHARED),
         "jwt_jwks_url": f"{key_server.address}/keys",
     }
-    settings = world.installation.settings.model_copy(update=changes)
+    settings = world.installation.settings.changed(**changes)
     with Installation(settings) as other, serving(other) as address, httpx.Client(base_url=address) as made:
         yield made
 
@@ -123,7 +123,7 @@ def status(client: httpx.Client, token: str) -> int:
     return client.get("/v1/tree", headers=[(b"Authorization", b"Bearer " + token.encode())]).status_code
 
 
-def test_genuine_tokens_are_taken(world: World, client: httpx.Client) -> None:
+def test_genuine_tokens_are_accepted(world: World, client: httpx.Client) -> None:
     """Else nothing would be shown by the tests below."""
     assert status(client, by_secret(said(world))) == 200
     assert status(client, by_key(said(world))) == 200
@@ -212,11 +212,11 @@ FORGED: dict[str, Callable[[World], str]] = {
 
 
 @pytest.mark.parametrize("token", FORGED)
-def test_a_token_that_is_not_genuine(world: World, client: httpx.Client, token: str) -> None:
+def test_forged_token(world: World, client: httpx.Client, token: str) -> None:
     assert status(client, FORGED[token](world)) == 401
 
 
-def test_a_genuine_token_opens_nothing_of_another(world: World, client: httpx.Client) -> None:
+def test_genuine_token_opens_no_other_user(world: World, client: httpx.Client) -> None:
     """Whatever else it says: what it names is all that it opens."""
     for more in ({"user_id": str(world.bob.user_id), "role": "persona", "sub": str(world.alice.root_node_id)},
                  {"user_id": str(world.bob.user_id), "role": "third_party", "sub": str(world.alice.user_id)},
@@ -227,9 +227,7 @@ def test_a_genuine_token_opens_nothing_of_another(world: World, client: httpx.Cl
 
 
 @pytest.mark.parametrize("header", ["jku", "x5u", "kid", "iss"])
-def test_a_token_that_names_where_its_key_is(
-    world: World, client: httpx.Client, key_server: KeyServer, header: str
-) -> None:
+def test_token_naming_its_own_key(world: World, client: httpx.Client, key_server: KeyServer, header: str) -> None:
     """Keys are fetched from the configured address and from no other."""
     with KeyServer() as mallorys:
         claims = said(world, iss=mallorys.address) if header == "iss" else said(world)
@@ -239,9 +237,7 @@ def test_a_token_that_names_where_its_key_is(
     assert set(key_server.asked) <= {"/keys"}
 
 
-def test_unknown_keys_do_not_make_us_ask_again_and_again(
-    world: World, client: httpx.Client, key_server: KeyServer
-) -> None:
+def test_unknown_key_ids_cause_one_fetch(world: World, client: httpx.Client, key_server: KeyServer) -> None:
     status(client, by_key(said(world)))
     asked = len(key_server.asked)
     for number in range(50):
@@ -249,7 +245,7 @@ def test_unknown_keys_do_not_make_us_ask_again_and_again(
     assert len(key_server.asked) <= asked + 1
 
 
-def test_no_refusal_says_what_was_wrong(world: World, client: httpx.Client) -> None:
+def test_refusals_give_no_reason(world: World, client: httpx.Client) -> None:
     told = {
         client.get("/v1/tree", headers={"Authorization": f"Bearer {FORGED[name](world)}"}).text
         for name in ("another secret", "expired", "for another service", "no signature", "a changed user")
@@ -264,20 +260,20 @@ def good_key(world: World, **more: Any) -> tuple[sharing.ApiKey, str]:
     return sharing.issue_key(world.installation.database, world.alices, **more)
 
 
-def test_a_key_that_was_revoked(world: World, client: httpx.Client) -> None:
+def test_revoked_key(world: World, client: httpx.Client) -> None:
     issued, key = good_key(world)
     assert status(client, key) == 200
     sharing.revoke_key(world.installation.database, world.alices, issued.key_id)
     assert status(client, key) == 401
 
 
-def test_a_key_that_was_rotated(world: World, client: httpx.Client) -> None:
+def test_rotated_key(world: World, client: httpx.Client) -> None:
     issued, key = good_key(world)
     sharing.rotate_key(world.installation.database, world.alices, issued.key_id)
     assert status(client, key) == 401
 
 
-def test_a_key_that_has_expired(world: World, client: httpx.Client) -> None:
+def test_expired_key(world: World, client: httpx.Client) -> None:
     issued, key = good_key(world)
     with world.installation.database.owner() as tx:
         tx.execute(
@@ -311,11 +307,11 @@ def test_a_key_that_has_expired(world: World, client: httpx.Client) -> None:
         "admin's",
     ],
 )
-def test_a_key_that_is_nearly_good(world: World, client: httpx.Client, change: Callable[[str], str]) -> None:
+def test_almost_correct_key(world: World, client: httpx.Client, change: Callable[[str], str]) -> None:
     assert status(client, change(good_key(world)[1])) == 401
 
 
-def test_a_key_from_the_tables(world: World) -> None:
+def test_key_hash_is_no_key(world: World) -> None:
     """What lies in the database, or in a backup of it, opens nothing."""
     _, key = good_key(world)
     with psycopg.connect(world.installation.administrator_url) as connection:
@@ -325,7 +321,7 @@ def test_a_key_from_the_tables(world: World) -> None:
     assert key.removeprefix("ng_") not in stored[0]
 
 
-def test_a_users_key_does_not_make_users_and_the_admins_key_reads_nothing(world: World, client: httpx.Client) -> None:
+def test_admin_and_user_keys_stay_separate(world: World, client: httpx.Client) -> None:
     headers = {"Authorization": f"Bearer {good_key(world)[1]}"}
     assert client.post("/v1/users", json={"slug": "mallory"}, headers=headers).status_code == 401
     assert status(client, ADMIN_KEY) == 401
@@ -352,7 +348,7 @@ CLAIMS: dict[str, Callable[[str], tuple[str, str | None]]] = {
 
 
 @pytest.mark.parametrize("forgery", CLAIMS)
-def test_claims_that_are_forged(world: World, forgery: str) -> None:
+def test_forged_claims(world: World, forgery: str) -> None:
     payload, signature = CLAIMS[forgery](Secret(SECRET).sign(world.bobs)[0])
     with world.agent(payload, signature) as connection:
         assert connection.execute("SELECT * FROM neurigraph.graph_index").fetchall() == []
@@ -370,13 +366,13 @@ def test_claims_that_are_forged(world: World, forgery: str) -> None:
     ],
     ids=["a blank more", "a blank before", "a field twice", "escaped", "a comment"],
 )
-def test_good_claims_that_were_changed(world: World, change: Callable[[str], str]) -> None:
+def test_altered_claims(world: World, change: Callable[[str], str]) -> None:
     payload, signature = Secret(SECRET).sign(world.alices)
     with world.agent(change(payload), signature) as connection:
         assert connection.execute("SELECT * FROM neurigraph.graph_index").fetchall() == []
 
 
-def test_claims_that_were_replayed_after_their_time(world: World) -> None:
+def test_expired_claims_replayed(world: World) -> None:
     """They are good for five minutes, wherever they leaked."""
     payload, _ = Secret(SECRET).sign(world.alices)
     assert json.loads(payload)["exp"] <= time.time() + 300
@@ -386,10 +382,10 @@ def test_claims_that_were_replayed_after_their_time(world: World) -> None:
         assert connection.execute("SELECT * FROM neurigraph.graph_index").fetchall() == []
 
 
-def test_claims_of_the_request_before(world: World) -> None:
+def test_claims_of_the_previous_request(world: World) -> None:
     """A connection of the pool forgets whose it was."""
     database = world.installation.database
-    for _ in range(world.installation.settings.database_pool_size * 3):
+    for _ in range(world.installation.settings.database.pool_size * 3):
         with database.agent(world.alices) as tx:
             assert tx.execute("SELECT FROM neurigraph.users").fetchall() != []
         with database.agent(None) as tx:

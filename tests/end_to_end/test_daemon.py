@@ -84,17 +84,14 @@ def await_stored(installation: Installation, stack: LocalStack, count: int) -> N
         time.sleep(0.25)
 
 
-def test_the_sensor_of_a_real_daemon_ingests_what_ended(embedded: Installation, tmp_path: Path) -> None:
+def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> None:
     user, _ = create_user(embedded.database, "ada")
     with LocalStack(embedded, with_api=True) as stack:
         assert stack.api is not None
         end_conversation(embedded, user, "boathouse")
         await_stored(embedded, stack, 1)
         answer = phase_one(
-            embedded.database,
-            embedded.embedder,
-            embedded.settings,
-            Claims.of_user(user.user_id),
+            embedded.acting_for(Claims.of_user(user.user_id)),
             Question("Which gutters does the boathouse get?"),
         )
         assert answer.hits[0]["source"]["external_id"] == "boathouse"

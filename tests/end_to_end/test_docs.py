@@ -73,7 +73,7 @@ def await_api(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
-def test_the_commands_of_a_page_work(page: str, tmp_path: Path, session_home: Path) -> None:
+def test_page_commands_work(page: str, tmp_path: Path, session_home: Path) -> None:
     shown = [command for command in commands(page) if command not in _NOT_AGAIN]
     if any("curl" in command for command in shown) and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
@@ -133,7 +133,7 @@ def run_under_the_stack(shown: list[str], folder: Path, env: dict[str, str], por
         process.wait()
 
 
-def test_the_demo_runs_to_its_end_and_leaves_nothing_running(tmp_path: Path, session_home: Path) -> None:
+def test_demo_ends_cleanly(tmp_path: Path, session_home: Path) -> None:
     with new_home(tmp_path) as home:
         env = environment(home, session_home, free_port())
         for _ in range(2):  # a second run finds everything there

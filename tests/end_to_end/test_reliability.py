@@ -72,7 +72,7 @@ def _mended(ground: ProvingGround) -> Iterator[None]:
     ground.provider.reset()
 
 
-def test_a_run_worker_killed_at_any_step_and_in_the_commit(ground: ProvingGround) -> None:
+def test_killed_run_worker(ground: ProvingGround) -> None:
     here, provider = ground.installation, ground.provider
     users = {moment: ground.user() for moment in (*STEPS, *COMMITS)}
     markers = unique(list(users))
@@ -112,12 +112,12 @@ def test_a_run_worker_killed_at_any_step_and_in_the_commit(ground: ProvingGround
     left = orphans(here, list(users.values()))
     assert {key.split("/")[1] for key in left} == {users[moment].slug for moment in COMMITS}
     assert len(left) == 2 * len(COMMITS), "what a killed commit had written, and its working copy"
-    at_once = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
+    at_once = here.settings.changed(orphan_grace_hours=0.0)
     assert audit_objects(here.context.using(settings=at_once)).removed == len(left)
     assert orphans(here, list(users.values())) == set(), "no orphan outlives the sweep"
 
 
-def test_a_full_disk_and_a_read_only_one(ground: ProvingGround, disk: SmallDisk | None) -> None:
+def test_full_or_read_only_disk(ground: ProvingGround, disk: SmallDisk | None) -> None:
     if disk is None:
         pytest.skip("only root may mount the small disk")
     here, user = ground.installation, ground.user()
@@ -139,7 +139,7 @@ def test_a_full_disk_and_a_read_only_one(ground: ProvingGround, disk: SmallDisk 
     assert orphans(here, [user]) == set()
 
 
-def test_a_provider_that_fails_in_every_way_and_recovers(ground: ProvingGround) -> None:
+def test_failing_provider_recovers(ground: ProvingGround) -> None:
     here, provider, user = ground.installation, ground.provider, ground.user()
     passing = {
         "busy": Fault("status", status=429, retry_after="1"),
@@ -183,7 +183,7 @@ def test_a_provider_that_fails_in_every_way_and_recovers(ground: ProvingGround) 
     assert orphans(here, [user]) == set()
 
 
-def test_twenty_poison_items_in_a_batch_of_two_hundred(ground: ProvingGround) -> None:
+def test_twenty_poison_items_in_200(ground: ProvingGround) -> None:
     here, provider = ground.installation, ground.provider
     user, key = create_user(here.database, "poisoned")
     provider.fail_when("Hemlock", Fault("refusal"), "SummaryAnswer")
@@ -225,7 +225,7 @@ def test_twenty_poison_items_in_a_batch_of_two_hundred(ground: ProvingGround) ->
     assert orphans(here, [user]) == set()
 
 
-def test_what_is_said_and_ended_twice_is_stored_once(ground: ProvingGround) -> None:
+def test_repeated_requests_store_once(ground: ProvingGround) -> None:
     here = ground.installation
     user, key = create_user(here.database, "twice")
     with serving(here) as base, httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}) as client:
@@ -251,7 +251,7 @@ def test_what_is_said_and_ended_twice_is_stored_once(ground: ProvingGround) -> N
     assert segments == [(1, "stored"), (1, "stored")]
 
 
-def test_two_daemons_that_see_the_same_conversation(ground: ProvingGround, tmp_path: Path) -> None:
+def test_two_daemons(ground: ProvingGround, tmp_path: Path) -> None:
     here, user = ground.installation, ground.user()
     # A memory of its own, in files: it knows nothing of the other daemon's runs.
     _, storage, config = (PROJECT / "dagster_home" / "dagster.yaml").read_text("utf-8").partition("run_coordinator:")
@@ -265,7 +265,7 @@ def test_two_daemons_that_see_the_same_conversation(ground: ProvingGround, tmp_p
     await_true(lambda: orphans(here, [user]) == set(), "who came second has removed its objects")
 
 
-def test_the_daemon_the_code_server_and_a_worker_are_killed(ground: ProvingGround, tmp_path: Path) -> None:
+def test_killed_daemon_code_server_and_worker(ground: ProvingGround, tmp_path: Path) -> None:
     here = ground.installation
     first, second, third = users = [ground.user() for _ in range(3)]
     daemon = daemon_of(os.getpid())
@@ -293,7 +293,7 @@ def test_the_daemon_the_code_server_and_a_worker_are_killed(ground: ProvingGroun
     assert {key.split("/")[1] for key in orphans(here, users)} == {third.slug}
 
 
-def test_postgres_is_killed(ground: ProvingGround, tmp_path: Path) -> None:
+def test_killed_postgres(ground: ProvingGround, tmp_path: Path) -> None:
     here, user = ground.installation, ground.user()
     environment = {"NEURIGRAPH_DAGSTER_DATABASE_URL": here.dagster_url}
     with another_daemon(here.home / "dagster", environment, tmp_path / "log") as daemon:

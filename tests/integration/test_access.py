@@ -63,7 +63,7 @@ def seen(graph: SharedGraph, claims: Claims) -> set[str]:
 
 def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Answer:
     here = graph.installation
-    return phase_one(here.database, WordEmbedder(), here.settings, claims, Question(query, explain=True, **more))
+    return phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query, explain=True, **more))
 
 
 OWN = {"Work/Legal", "Work/Legal/Contracts"}
@@ -72,7 +72,7 @@ OWN = {"Work/Legal", "Work/Legal/Contracts"}
 # Reading
 
 
-def test_the_owner_sees_everything(quiet: SharedGraph) -> None:
+def test_owner_sees_everything(quiet: SharedGraph) -> None:
     assert seen(quiet, quiet.owners) == {
         "",
         "Family",
@@ -83,23 +83,23 @@ def test_the_owner_sees_everything(quiet: SharedGraph) -> None:
     }
 
 
-def test_a_persona_sees_its_node_and_what_lies_below(quiet: SharedGraph) -> None:
+def test_persona_sees_its_subtree(quiet: SharedGraph) -> None:
     assert seen(quiet, quiet.personas) == OWN
 
 
-def test_a_third_party_sees_nothing_until_it_is_granted(quiet: SharedGraph) -> None:
+def test_third_party_needs_a_grant(quiet: SharedGraph) -> None:
     assert seen(quiet, quiet.third_party("gmail")) == set()
 
 
 @pytest.mark.parametrize("third_party", [None, "gmail"])
-def test_a_grant_opens_one_node_and_no_other(graph: SharedGraph, third_party: str | None) -> None:
+def test_grant_opens_one_node(graph: SharedGraph, third_party: str | None) -> None:
     claims, own = (graph.personas, OWN) if third_party is None else (graph.third_party(third_party), set())
     graph.grant("Work", third_party)
     assert seen(graph, claims) == {"Work", *own}
     assert seen(graph, graph.third_party("another")) == set()
 
 
-def test_a_grant_ends_with_the_statement_after_it_is_taken_back(graph: SharedGraph) -> None:
+def test_revoked_grant_ends_at_once(graph: SharedGraph) -> None:
     claims = graph.third_party("gmail")
     grant_id = graph.grant("Family/Dave", "gmail")
     node = {"node_id": graph.node("Family/Dave")}
@@ -111,7 +111,7 @@ def test_a_grant_ends_with_the_statement_after_it_is_taken_back(graph: SharedGra
     assert asked(graph, claims, "trout").hits == []
 
 
-def test_a_grant_expires_with_the_statement_after_its_time(graph: SharedGraph) -> None:
+def test_grant_expires_on_time(graph: SharedGraph) -> None:
     claims = graph.third_party("gmail")
     grant_id = graph.grant("Family/Dave", "gmail", expires_at=datetime.now(UTC) + timedelta(days=1))
     assert seen(graph, claims) == {"Family/Dave"}
@@ -120,14 +120,14 @@ def test_a_grant_expires_with_the_statement_after_its_time(graph: SharedGraph) -
     assert seen(graph, claims) == set()
 
 
-def test_one_subject_is_not_the_other_of_that_name(graph: SharedGraph) -> None:
+def test_subjects_of_one_name_are_distinct(graph: SharedGraph) -> None:
     graph.grant("Family/Dave", str(graph.persona_id))
     assert seen(graph, graph.personas) == OWN
     graph.grant("Work")
     assert seen(graph, graph.third_party(str(graph.persona_id))) == {"Family/Dave"}
 
 
-def test_a_persona_is_one_only_while_its_node_is_there_and_a_persona(graph: SharedGraph) -> None:
+def test_persona_needs_its_node(graph: SharedGraph) -> None:
     graph.grant("Work")
     for claims in (
         Claims(str(uuid4()), "persona", graph.owner.user_id),
@@ -140,7 +140,7 @@ def test_a_persona_is_one_only_while_its_node_is_there_and_a_persona(graph: Shar
     assert seen(graph, graph.personas) == set()
 
 
-def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(quiet: SharedGraph) -> None:
+def test_persona_sees_own_rows_of_shared_tables(quiet: SharedGraph) -> None:
     own = [quiet.persona_id, quiet.node("Work/Legal/Contracts")]
     columns = {
         "graph_index": "node_id",
@@ -172,7 +172,7 @@ def test_a_persona_sees_of_shared_tables_what_belongs_to_its_nodes(quiet: Shared
                 continue
 
 
-def test_the_owner_pays_nothing_for_what_others_are_asked(graph: SharedGraph) -> None:
+def test_owner_cost_is_independent_of_grants(graph: SharedGraph) -> None:
     with graph.installation.database.agent(graph.owners) as tx:
         for table in ("graph_index", "node_edges", "record_index", "file_index", "sources", "messages", "delta_log"):
             explain = sql.SQL("EXPLAIN (ANALYZE, FORMAT JSON) SELECT FROM {} WHERE user_id = %s")
@@ -189,7 +189,7 @@ def test_the_owner_pays_nothing_for_what_others_are_asked(graph: SharedGraph) ->
 # What an answer tells
 
 
-def test_names_of_hidden_nodes_are_in_no_path_tree_or_shell(graph: SharedGraph) -> None:
+def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:
     with graph.installation.database.agent(graph.personas) as tx:
         tree = navigation.tree(tx, graph.owner.user_id)
         shell = navigation.shell(tx, graph.persona_id)
@@ -209,7 +209,7 @@ def test_names_of_hidden_nodes_are_in_no_path_tree_or_shell(graph: SharedGraph) 
     assert [edge["node_name"] for edge in child["edges"]] == ["Dave"]
 
 
-def test_a_search_finds_what_is_open_and_tells_of_nothing_else(quiet: SharedGraph) -> None:
+def test_search_finds_only_open_nodes(quiet: SharedGraph) -> None:
     for query in ("contract with Acme", *SECRET_WORDS, "Dave", "Marketing campaign", "Family"):
         answer = asked(quiet, quiet.personas, query, limit=50)
         assert {hit["node_path"] for hit in answer.hits} <= {"Legal", "Legal/Contracts"}
@@ -221,7 +221,7 @@ def test_a_search_finds_what_is_open_and_tells_of_nothing_else(quiet: SharedGrap
             asked(quiet, quiet.personas, "trout", node_id=quiet.node(path))
 
 
-def test_what_others_hold_changes_no_answer(graph: SharedGraph) -> None:
+def test_foreign_memories_change_no_answer(graph: SharedGraph) -> None:
     """Not the scores, nor what is named, nor how many nodes are staged: whatever is said beside the persona."""
     queries = ("Acme contract of Dave", "Zanzibar lawyers", "Marketing", "Ottilie and the floor")
     before = [asked(graph, graph.personas, query, limit=50) for query in queries]
@@ -237,7 +237,7 @@ def test_what_others_hold_changes_no_answer(graph: SharedGraph) -> None:
     assert after == before
 
 
-def test_hidden_names_crowd_out_no_open_one(graph: SharedGraph) -> None:
+def test_hidden_names_displace_no_open_name(graph: SharedGraph) -> None:
     with graph.installation.database.owner() as tx:
         tx.execute(
             """UPDATE neurigraph.graph_index SET aliases = ARRAY(
@@ -251,7 +251,7 @@ def test_hidden_names_crowd_out_no_open_one(graph: SharedGraph) -> None:
     assert anchors["Legal/Contracts"] == "name"
 
 
-def test_nothing_that_is_sent_names_a_hidden_node(graph: SharedGraph) -> None:
+def test_responses_omit_hidden_nodes(graph: SharedGraph) -> None:
     """Not even for the process that asks: names, aliases, edges, parents, and what content and shells hold."""
     with graph.installation.database.owner() as tx:
         tx.execute(
@@ -281,7 +281,7 @@ def test_nothing_that_is_sent_names_a_hidden_node(graph: SharedGraph) -> None:
         assert (f"known as {name}" in row["aliases"]) is (path in shown), path
 
 
-def test_no_path_leads_through_a_hidden_node(graph: SharedGraph) -> None:
+def test_no_path_through_hidden_node(graph: SharedGraph) -> None:
     """Both nodes of the persona have an edge to a node that it does not see; only one is found, so one is staged."""
     with graph.installation.database.owner() as tx:
         tx.execute(
@@ -293,7 +293,7 @@ def test_no_path_leads_through_a_hidden_node(graph: SharedGraph) -> None:
     assert asked(graph, graph.personas, "contract with Acme", limit=1).warmed == 1
 
 
-def test_speakers_are_those_of_open_nodes(graph: SharedGraph) -> None:
+def test_speakers_of_open_nodes_only(graph: SharedGraph) -> None:
     with graph.installation.database.owner() as tx:
         for path, speaker in (("Family/Dave", "ottilie"), ("Work/Legal", "the lawyer")):
             tx.execute(
@@ -305,7 +305,7 @@ def test_speakers_are_those_of_open_nodes(graph: SharedGraph) -> None:
     assert (row["data_version"], row["speakers"]) == (None, ["the lawyer"])
 
 
-def test_absent_and_denied_are_one_error(quiet: SharedGraph) -> None:
+def test_absent_equals_denied(quiet: SharedGraph) -> None:
     here = quiet.installation
     record_id, file_id = quiet.record_of("Family/Dave")
     hidden, absent = quiet.node("Family/Dave"), uuid4()
@@ -316,7 +316,7 @@ def test_absent_and_denied_are_one_error(quiet: SharedGraph) -> None:
             lambda file=file: control.file_state(here.database, quiet.personas, file),
             lambda file=file: control.touch(here.acting_for(quiet.personas), file),
             lambda file=file: control.compress(here.acting_for(quiet.personas), file),
-            lambda file=file: open_file(here.database, here.objects, here.settings, quiet.personas, file),
+            lambda file=file: open_file(here.acting_for(quiet.personas), file),
             lambda node=node: control.node_state(here.database, quiet.personas, node),
             lambda node=node: provision_node(here.database, quiet.personas, node, "Mine"),
         ):
@@ -332,7 +332,7 @@ def test_absent_and_denied_are_one_error(quiet: SharedGraph) -> None:
 # Writing
 
 
-def test_a_persona_reads_until_it_is_granted_to_write(graph: SharedGraph) -> None:
+def test_persona_reads_until_granted_write(graph: SharedGraph) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         hand_in(graph, "#Work/Legal Noted.")
     _, file_id = graph.record_of("Work/Legal")
@@ -345,7 +345,7 @@ def test_a_persona_reads_until_it_is_granted_to_write(graph: SharedGraph) -> Non
     control.compress(here.acting_for(graph.personas), file_id)
 
 
-def test_third_parties_never_write(graph: SharedGraph) -> None:
+def test_third_party_never_writes(graph: SharedGraph) -> None:
     graph.grant("Work/Legal", "gmail")
     assert may_write(graph, graph.third_party("gmail")) == set()
     with pytest.raises(InvalidInputError):
@@ -359,7 +359,7 @@ def test_third_parties_never_write(graph: SharedGraph) -> None:
         )
 
 
-def test_what_a_persona_hands_in_is_filed_only_where_it_may_write(graph: SharedGraph) -> None:
+def test_persona_input_is_filed_where_it_may_write(graph: SharedGraph) -> None:
     graph.grant("Work/Legal/Contracts", writes=True)
     graph.grant("Work/Marketing")
     nodes = {row["node_id"] for row in rows(graph.installation, "SELECT node_id FROM neurigraph.graph_index")}
@@ -385,7 +385,7 @@ def test_what_a_persona_hands_in_is_filed_only_where_it_may_write(graph: SharedG
     assert rows(graph.installation, "SELECT count(*) AS n FROM neurigraph.node_edges") == edges
 
 
-def test_what_was_handed_in_before_the_grant_ended_waits_for_a_person(graph: SharedGraph) -> None:
+def test_input_after_grant_end_waits_for_review(graph: SharedGraph) -> None:
     grant_id = graph.grant("Work/Legal", writes=True)
     source = hand_in(graph, "#Work/Legal Noted.")
     graph.revoke(grant_id)
@@ -398,7 +398,7 @@ def test_what_was_handed_in_before_the_grant_ended_waits_for_a_person(graph: Sha
         inbox.append(tx, SourceKind.CONVERSATION, source, messages("More."))
 
 
-def test_a_persona_has_external_ids_of_its_own(graph: SharedGraph) -> None:
+def test_persona_has_own_external_ids(graph: SharedGraph) -> None:
     theirs = converse(graph.installation, graph.owners, "The owner's.", external_id="same", ended=False)
     graph.grant("Work/Legal", writes=True)
     own = hand_in(graph, "The persona's.", external_id="same")
@@ -410,7 +410,7 @@ def test_a_persona_has_external_ids_of_its_own(graph: SharedGraph) -> None:
             inbox.append(tx, SourceKind.CONVERSATION, source, messages("Mine."))
 
 
-def test_nobody_plants_a_source_in_anothers_name(graph: SharedGraph) -> None:
+def test_foreign_sources_are_refused(graph: SharedGraph) -> None:
     graph.grant("Work/Legal", writes=True)
     other = new_shared_graph(graph.installation)
     for user, persona, kind in (
@@ -447,7 +447,7 @@ def may_write(graph: SharedGraph, claims: Claims) -> set[str]:
 # Giving
 
 
-def test_only_the_owner_gives_keys_grants_and_nodes(graph: SharedGraph) -> None:
+def test_only_owner_creates_keys_grants_and_nodes(graph: SharedGraph) -> None:
     graph.grant("Work/Legal", writes=True)
     database, node = graph.installation.database, graph.node("Work/Legal/Contracts")
     somebody = Subject(SubjectType.THIRD_PARTY, "gmail")
@@ -476,7 +476,7 @@ def test_only_the_owner_gives_keys_grants_and_nodes(graph: SharedGraph) -> None:
             tx.execute(sql.SQL(statement), {"user": graph.owner.user_id, "node": node})
 
 
-def test_nobody_grants_what_is_anothers(graph: SharedGraph) -> None:
+def test_granting_foreign_nodes_is_refused(graph: SharedGraph) -> None:
     other = new_shared_graph(graph.installation)
     database = graph.installation.database
     gmail = Subject(SubjectType.THIRD_PARTY, "gmail")
@@ -500,7 +500,7 @@ def test_nobody_grants_what_is_anothers(graph: SharedGraph) -> None:
             attempt()
 
 
-def test_a_node_made_by_hand_stands_where_it_was_wanted(graph: SharedGraph) -> None:
+def test_manual_node_has_wanted_place(graph: SharedGraph) -> None:
     database = graph.installation.database
     made = provision_node(database, graph.owners, graph.node("Work"), "  Ops\x00 ", node_type=NodeType.PERSONA)
     assert made.names == ("Work", "Ops")
@@ -518,7 +518,7 @@ def test_a_node_made_by_hand_stands_where_it_was_wanted(graph: SharedGraph) -> N
     )[1]
 
 
-def test_opaque_schema_names_say_nothing_of_their_nodes(shared_installation: Installation) -> None:
+def test_schema_names_reveal_nothing(shared_installation: Installation) -> None:
     user, _ = create_user(shared_installation.database, f"grace-{uuid4().hex[:8]}", opaque_schema_names=True)
     provision_node(shared_installation.database, Claims.of_user(user.user_id), user.root_node_id, "Zanzibar")
     names = schemas_of(shared_installation, user)

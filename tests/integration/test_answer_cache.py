@@ -42,7 +42,7 @@ class Asker:
 
     def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Answer:
         asked = Question(text, limit=50, **more)
-        return phase_one(self.here.database, self.embedder, self.here.settings, claims or self.claims, asked)
+        return phase_one(self.here.acting_for(claims or self.claims).using(embedder=self.embedder), asked)
 
     def kept(self) -> bool:
         """Whether the answer comes from memory this time."""
@@ -58,7 +58,7 @@ def asker(shared_installation: Installation) -> Asker:
     return made
 
 
-def test_an_answer_is_kept_while_nothing_changes(asker: Asker) -> None:
+def test_answer_is_cached(asker: Asker) -> None:
     first = asker.ask()
     again = asker.ask()
     assert asker.embedder.asked == 1
@@ -67,7 +67,7 @@ def test_an_answer_is_kept_while_nothing_changes(asker: Asker) -> None:
     assert asker.ask() == first, "what is kept is nobody's to change"
 
 
-def test_another_question_asker_or_setting_has_another_answer(asker: Asker) -> None:
+def test_cache_key_holds_question_claims_and_settings(asker: Asker) -> None:
     asker.ask()
     others: tuple[Callable[[], Answer], ...] = (
         lambda: asker.ask("oil"),
@@ -80,9 +80,11 @@ def test_another_question_asker_or_setting_has_another_answer(asker: Asker) -> N
         ask()
         assert asker.embedder.asked == before + 1
     assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "who sees nothing is told nothing"
-    off = asker.here.settings.model_copy(update={"answer_cache_entries": 0})
+    off = asker.here.settings.changed(answer_cache_entries=0)
     for _ in range(2):
-        phase_one(asker.here.database, asker.embedder, off, asker.claims, Question("boat", limit=50))
+        phase_one(
+            asker.here.acting_for(asker.claims).using(embedder=asker.embedder, settings=off), Question("boat", limit=50)
+        )
     assert asker.embedder.asked == 7
 
 
@@ -123,7 +125,7 @@ def at_the_root(statement: str) -> Callable[[Asker], None]:
         lambda asker: asker.remember("#Boats Another boat."),
     ],
 )
-def test_whatever_an_answer_depends_on_ends_it(asker: Asker, change: Callable[[Asker], None]) -> None:
+def test_related_change_ends_answer(asker: Asker, change: Callable[[Asker], None]) -> None:
     assert not asker.kept()
     assert asker.kept()
     change(asker)
@@ -141,7 +143,7 @@ def test_whatever_an_answer_depends_on_ends_it(asker: Asker, change: Callable[[A
         lambda asker: undone(asker),
     ],
 )
-def test_what_an_answer_does_not_depend_on_leaves_it(asker: Asker, change: Callable[[Asker], None]) -> None:
+def test_unrelated_change_keeps_answer(asker: Asker, change: Callable[[Asker], None]) -> None:
     asker.ask()
     change(asker)
     assert asker.kept()
@@ -153,7 +155,7 @@ def undone(asker: Asker) -> None:
         tx.execute("UPDATE neurigraph.graph_index SET node_summary = 'x' WHERE user_id = %s", [asker.user.user_id])
 
 
-def test_a_change_shows_when_it_is_committed_whoever_commits_first(asker: Asker) -> None:
+def test_committed_change_shows(asker: Asker) -> None:
     """Two writers at once: the one that began first ends last, and its change shows all the same."""
     titles = [in_title(asker, "begun first"), in_title(asker, "begun second")]
     (early, first), (late, second) = titles
@@ -182,7 +184,7 @@ def shown(asker: Asker) -> set[str]:
     return {hit["title"] for hit in asker.ask().hits}
 
 
-def test_writers_at_work_are_never_followed_by_a_stale_answer(asker: Asker) -> None:
+def test_concurrent_writes_give_no_stale_answer(asker: Asker) -> None:
     here = asker.here
     schema = sql.Identifier(schemas_of(here, asker.user)["Boats"])
     written, stale = [0], []
@@ -216,7 +218,7 @@ def test_writers_at_work_are_never_followed_by_a_stale_answer(asker: Asker) -> N
     assert shown(asker) == {"59"}
 
 
-def test_what_notes_changes_does_not_grow(asker: Asker) -> None:
+def test_change_notes_are_bounded(asker: Asker) -> None:
     for number in range(40):
         at_the_root(f"UPDATE neurigraph.graph_index SET node_summary = '{number}' WHERE user_id = %s")(asker)
     with asker.here.database.owner() as tx:
@@ -227,7 +229,7 @@ def test_what_notes_changes_does_not_grow(asker: Asker) -> None:
     assert row["n"] < 10
 
 
-def test_the_cache_keeps_what_was_used_last_and_nothing_old() -> None:
+def test_cache_is_lru_and_drops_old_versions() -> None:
     cache: Cache[str] = Cache()
     for key in "abc":
         cache.put(key, key.upper(), 3)

@@ -80,7 +80,7 @@ def assert_problem(response: httpx.Response, status: int) -> dict[str, Any]:
     return body
 
 
-def test_a_conversation_is_remembered_and_found(client: httpx.Client, installation: Installation) -> None:
+def test_conversation_is_stored_and_found(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     conversation_id = remember(client, bob, TALK, title="Fishing", external_id="c1")
     assert store(installation) == 1
@@ -134,9 +134,7 @@ def _node_ids(node: dict[str, Any]) -> set[str]:
     return {node["node_id"]}.union(*map(_node_ids, node["children"]))
 
 
-def test_search_without_explain_gives_the_documented_fields_alone(
-    client: httpx.Client, installation: Installation
-) -> None:
+def test_search_returns_documented_fields(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     remember(client, bob, TALK)
     store(installation)
@@ -148,7 +146,7 @@ def test_search_without_explain_gives_the_documented_fields_alone(
     assert [set(message) for message in found["messages"]] == [{"record_id", "external_id", "seq", "score"}] * 2
 
 
-def test_pages_of_records_meet(client: httpx.Client, installation: Installation) -> None:
+def test_record_pages_join(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     for number in range(3):
         remember(client, bob, [{"role": "user", "content": f"Note {number} about the weather."}])
@@ -166,9 +164,7 @@ def _nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
     return [node, *(below for child in node["children"] for below in _nodes(child))]
 
 
-def test_what_belongs_to_somebody_else_is_as_absent_as_what_never_was(
-    client: httpx.Client, installation: Installation
-) -> None:
+def test_foreign_ids_look_absent(client: httpx.Client, installation: Installation) -> None:
     bob, eve = new_user(client, "bob"), new_user(client, "eve")
     conversation_id = remember(client, bob, TALK)
     store(installation)
@@ -195,7 +191,7 @@ def test_what_belongs_to_somebody_else_is_as_absent_as_what_never_was(
     assert client.post("/v1/search", json={"query": "trout"}, headers=eve).json()["hits"] == []
 
 
-def test_the_inbox_takes_every_message_once(client: httpx.Client) -> None:
+def test_messages_are_taken_once(client: httpx.Client) -> None:
     bob = new_user(client, "bob")
     first = client.post("/v1/conversations", json={"external_id": "c1", "title": "A talk"}, headers=bob)
     again = client.post("/v1/conversations", json={"external_id": "c1"}, headers=bob)
@@ -215,7 +211,7 @@ def test_the_inbox_takes_every_message_once(client: httpx.Client) -> None:
     assert client.post(f"{path}/end", json={}, headers=bob).json() == ended.json()
 
 
-def test_text_that_no_database_stores_is_mended(client: httpx.Client, installation: Installation) -> None:
+def test_unstorable_text_is_repaired(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     headers = {**bob, "Content-Type": "application/json"}
     opened = client.post(
@@ -248,7 +244,7 @@ def test_text_that_no_database_stores_is_mended(client: httpx.Client, installati
         "<script>alert(1)</script>",
     ],
 )
-def test_hostile_text_goes_in_and_is_found_again(client: httpx.Client, installation: Installation, text: str) -> None:
+def test_hostile_text_round_trip(client: httpx.Client, installation: Installation, text: str) -> None:
     bob = new_user(client, "bob")
     remember(
         client,
@@ -298,9 +294,7 @@ INVALID = [
 ]
 
 
-def test_what_cannot_be_accepted_is_a_problem_and_changes_nothing(
-    client: httpx.Client, installation: Installation
-) -> None:
+def test_rejected_input_changes_nothing(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     opened = client.post("/v1/conversations", json={}, headers=bob).json()["conversation_id"]
     for path, body in INVALID:
@@ -316,7 +310,7 @@ def test_what_cannot_be_accepted_is_a_problem_and_changes_nothing(
         assert row == {"messages": 0}
 
 
-def test_problems_say_which_part_is_wrong(client: httpx.Client) -> None:
+def test_problems_name_the_field(client: httpx.Client) -> None:
     bob = new_user(client, "bob")
     body = {"messages": [{"role": "user", "content": "good"}, {"role": "user", "content": 1, "a/b": 2}]}
     problem = assert_problem(client.post(f"/v1/conversations/{uuid4()}/messages", json=body, headers=bob), 422)
@@ -336,18 +330,18 @@ def test_problems_say_which_part_is_wrong(client: httpx.Client) -> None:
         (b"null", 422),
     ],
 )
-def test_bodies_that_are_not_json(client: httpx.Client, content: bytes, status: int) -> None:
+def test_invalid_json_is_refused(client: httpx.Client, content: bytes, status: int) -> None:
     headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
     assert_problem(client.post("/v1/search", content=content, headers=headers), status)
 
 
-def test_json_under_another_name_is_refused(client: httpx.Client) -> None:
+def test_json_content_type_is_required(client: httpx.Client) -> None:
     """What a page of another site may send without asking first never counts as JSON."""
     headers = {**new_user(client, "bob"), "Content-Type": "text/plain"}
     assert_problem(client.post("/v1/search", content=b'{"query": "x"}', headers=headers), 422)
 
 
-def test_too_long_a_body_is_refused_before_it_was_sent(client: httpx.Client, base: str) -> None:
+def test_long_body_is_refused_early(client: httpx.Client, base: str) -> None:
     address = urlsplit(base)
     for path in ("/v1/search", "/healthz", "/nowhere"):
         with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
@@ -360,7 +354,7 @@ def test_too_long_a_body_is_refused_before_it_was_sent(client: httpx.Client, bas
         assert b"application/problem+json" in answer
 
 
-def test_too_long_a_chunked_body_is_refused_while_it_is_sent(client: httpx.Client, base: str) -> None:
+def test_long_chunked_body_is_refused(client: httpx.Client, base: str) -> None:
     bob = new_user(client, "bob")
     address = urlsplit(base)
     chunk = b" " * 65_536
@@ -378,7 +372,7 @@ def test_too_long_a_chunked_body_is_refused_while_it_is_sent(client: httpx.Clien
     assert client.get("/healthz").status_code == 200
 
 
-def test_a_chunked_body_within_the_limit_is_taken(client: httpx.Client) -> None:
+def test_chunked_body_within_limit(client: httpx.Client) -> None:
     headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
 
     def chunks() -> Iterator[bytes]:
@@ -388,7 +382,7 @@ def test_a_chunked_body_within_the_limit_is_taken(client: httpx.Client) -> None:
     assert client.post("/v1/search", content=chunks(), headers=headers).status_code == 200
 
 
-def test_calls_without_a_valid_key_are_refused(client: httpx.Client) -> None:
+def test_valid_key_is_required(client: httpx.Client) -> None:
     bob = new_user(client, "bob")
     key = bob["Authorization"].removeprefix("Bearer ")
     for authorization in [None, "", "Bearer", "Basic abc", f"Bearer {key}x", f"Bearer {ADMIN_KEY}", key]:
@@ -401,14 +395,14 @@ def test_calls_without_a_valid_key_are_refused(client: httpx.Client) -> None:
     assert_problem(client.get("/v1/tree", headers={b"Authorization": b"Bearer \xff\xc3\xa4"}), 401)
 
 
-def test_a_revoked_key_opens_nothing(client: httpx.Client, installation: Installation) -> None:
+def test_revoked_key_is_refused(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     with installation.database.owner() as tx:
         tx.execute(sql.SQL("UPDATE neurigraph.api_keys SET revoked_at = now()"))
     assert_problem(client.get("/v1/tree", headers=bob), 401)
 
 
-def test_users_are_made_by_the_administrator_alone(client: httpx.Client) -> None:
+def test_only_admin_creates_users(client: httpx.Client) -> None:
     bob = new_user(client, "bob")
     assert_problem(client.post("/v1/users", json={"slug": "eve"}), 401)
     assert_problem(client.post("/v1/users", json={"slug": "eve"}, headers=bob), 401)
@@ -422,15 +416,13 @@ def test_users_are_made_by_the_administrator_alone(client: httpx.Client) -> None
     assert UUID(made["root_node_id"]) != UUID(made["user_id"])
 
 
-def test_without_an_admin_key_a_server_of_ones_own_database_makes_no_users(
-    installation: Installation, settings: Settings
-) -> None:
-    keyless = Installation(settings.model_copy(update={"admin_key": None}))
+def test_external_database_needs_admin_key(installation: Installation, settings: Settings) -> None:
+    keyless = Installation(settings.changed(admin_key=None))
     with keyless, serving(keyless) as address:
         assert_problem(httpx.post(f"{address}/v1/users", json={"slug": "bob"}), 403)
 
 
-def test_on_loopback_with_the_embedded_server_no_admin_key_is_needed(session_home: Any, server: Any) -> None:
+def test_embedded_server_needs_no_admin_key(session_home: Any, server: Any) -> None:
     slug = f"user-{uuid4().hex[:8]}"
     own = Installation(Settings.model_validate({"home": session_home, "secret": SECRET, "embedder": "minilm"}))
     with own:
@@ -442,7 +434,7 @@ def test_on_loopback_with_the_embedded_server_no_admin_key_is_needed(session_hom
             assert httpx.post(url, json={"slug": slug}).status_code == 201
 
 
-def test_every_error_of_the_framework_is_a_problem_too(client: httpx.Client) -> None:
+def test_framework_errors_are_problems(client: httpx.Client) -> None:
     assert_problem(client.get("/v1/nowhere"), 404)
     assert_problem(client.get("/v1/tree/"), 404)
     refused = client.delete("/v1/search")
@@ -460,7 +452,7 @@ def test_health_and_readiness_need_no_key(client: httpx.Client, installation: In
     assert client.get("/healthz").status_code == 200
 
 
-def test_an_unforeseen_error_tells_nothing(client: httpx.Client, installation: Installation) -> None:
+def test_unexpected_error_reveals_nothing(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     with installation.database.owner() as tx:
         tx.execute(sql.SQL("ALTER TABLE neurigraph.node_edges RENAME TO gone"))
@@ -469,7 +461,7 @@ def test_an_unforeseen_error_tells_nothing(client: httpx.Client, installation: I
     assert client.get(f"/v1/nodes/{uuid4()}", headers=bob).status_code == 404
 
 
-def test_connections_that_were_cut_are_replaced(
+def test_broken_connections_are_replaced(
     client: httpx.Client, installation: Installation, administrator: psycopg.Connection
 ) -> None:
     bob = new_user(client, "bob")
@@ -482,8 +474,8 @@ def test_connections_that_were_cut_are_replaced(
     assert client.get("/v1/tree", headers=bob).status_code == 200
 
 
-def test_a_statement_that_takes_too_long_is_a_passing_fault(installation: Installation, settings: Settings) -> None:
-    hurried = Installation(settings.model_copy(update={"statement_timeout_seconds": 0.2}))
+def test_statement_timeout_is_transient(installation: Installation, settings: Settings) -> None:
+    hurried = Installation(settings.changed(statement_timeout_seconds=0.2))
     with hurried, serving(hurried) as address, httpx.Client(base_url=address) as client:
         bob = new_user(client, "bob")
         with installation.database.owner() as tx:
@@ -493,7 +485,7 @@ def test_a_statement_that_takes_too_long_is_a_passing_fault(installation: Instal
         assert int(response.headers["retry-after"]) > 0
 
 
-def test_a_file_whose_object_is_gone_or_damaged_is_not_served(client: httpx.Client, installation: Installation) -> None:
+def test_missing_or_damaged_object_is_not_served(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     remember(client, bob, TALK)
     store(installation)
@@ -506,7 +498,7 @@ def test_a_file_whose_object_is_gone_or_damaged_is_not_served(client: httpx.Clie
     assert b"forged" not in response.content
 
 
-def test_the_openapi_document_describes_every_operation(client: httpx.Client) -> None:
+def test_openapi_describes_every_operation(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
         "/healthz", "/readyz", "/v1/ask", "/v1/conversations", "/v1/conversations/{conversation_id}",

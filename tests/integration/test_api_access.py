@@ -28,9 +28,7 @@ def issuer() -> Iterator[TokenIssuer]:
 @pytest.fixture(scope="module")
 def client(shared_installation: Installation, issuer: TokenIssuer) -> Iterator[httpx.Client]:
     """A client of a server that takes keys and tokens."""
-    settings = shared_installation.settings.model_copy(
-        update={"jwt_audience": AUDIENCE, "jwt_issuer": ISSUER, "jwt_jwks_url": issuer.url}
-    )
+    settings = shared_installation.settings.changed(jwt_audience=AUDIENCE, jwt_issuer=ISSUER, jwt_jwks_url=issuer.url)
     with (
         Installation(Settings.model_validate(settings.model_dump())) as trusting,
         serving(trusting) as address,
@@ -48,7 +46,7 @@ def bearer(credential: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {credential}"}
 
 
-def test_keys_are_given_replaced_and_taken_back(client: httpx.Client, graph: SharedGraph) -> None:
+def test_keys_are_created_rotated_and_revoked(client: httpx.Client, graph: SharedGraph) -> None:
     owner = bearer(graph.key())
     issued = client.post(
         "/v1/keys", json={"persona_id": str(graph.persona_id), "label": "assistant"}, headers=owner
@@ -68,7 +66,7 @@ def test_keys_are_given_replaced_and_taken_back(client: httpx.Client, graph: Sha
         assert refused.json()["detail"] == "this key or token is not valid"
 
 
-def test_a_grant_over_http_opens_and_closes_a_node(client: httpx.Client, graph: SharedGraph) -> None:
+def test_grant_opens_and_revoke_closes(client: httpx.Client, graph: SharedGraph) -> None:
     owner = bearer(graph.key())
     gmail = bearer(graph.key(Subject(SubjectType.THIRD_PARTY, "gmail")))
     node = graph.node("Family/Dave")
@@ -88,7 +86,7 @@ def test_a_grant_over_http_opens_and_closes_a_node(client: httpx.Client, graph: 
         assert client.post("/v1/grants", json=wrong, headers=owner).status_code == 422
 
 
-def test_a_persona_is_made_over_http_and_writes_by_its_grant(client: httpx.Client, graph: SharedGraph) -> None:
+def test_persona_writes_by_its_grant(client: httpx.Client, graph: SharedGraph) -> None:
     owner = bearer(graph.key())
     body = {"parent_node_id": str(graph.node("Work")), "name": "Finance", "node_type": "persona", "writes": True}
     made = client.post("/v1/nodes", json=body, headers=owner)
@@ -106,7 +104,7 @@ def test_a_persona_is_made_over_http_and_writes_by_its_grant(client: httpx.Clien
     assert client.get(f"/v1/nodes/{made.json()['node_id']}/records", headers=bearer(key)).json()["records"]
 
 
-def test_who_only_reads_is_told_so(client: httpx.Client, graph: SharedGraph) -> None:
+def test_read_only_caller_is_refused(client: httpx.Client, graph: SharedGraph) -> None:
     _, file_id = graph.record_of("Work/Legal")
     third = bearer(graph.key(Subject(SubjectType.THIRD_PARTY, "gmail")))
     for headers in (bearer(graph.personas_key()), third):
@@ -127,7 +125,7 @@ def test_who_only_reads_is_told_so(client: httpx.Client, graph: SharedGraph) -> 
     assert client.post(f"/v1/files/{file_id}/touch", headers=persona).status_code == 200
 
 
-def test_denied_and_absent_are_the_same_answer(client: httpx.Client, graph: SharedGraph) -> None:
+def test_denied_equals_absent(client: httpx.Client, graph: SharedGraph) -> None:
     headers = bearer(graph.personas_key())
     record_id, file_id = graph.record_of("Family/Dave")
     node = graph.node("Family/Dave")
@@ -158,7 +156,7 @@ def test_denied_and_absent_are_the_same_answer(client: httpx.Client, graph: Shar
     assert {status for status, _ in denied} == {404}
 
 
-def test_tokens_do_in_place_of_keys(client: httpx.Client, graph: SharedGraph, issuer: TokenIssuer) -> None:
+def test_tokens_replace_keys(client: httpx.Client, graph: SharedGraph, issuer: TokenIssuer) -> None:
     user = graph.owner.user_id
     own = issuer.sign(token_claims(user))
     assert client.get("/v1/tree", headers=bearer(own)).json()["name"] == graph.owner.slug

@@ -25,7 +25,7 @@ def client(installation: Installation) -> Iterator[httpx.Client]:
         yield made
 
 
-def test_a_meeting_is_remembered_as_one_memory(client: httpx.Client, installation: Installation) -> None:
+def test_meeting_is_one_memory(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     body = {"kind": "meeting", "title": "Site meeting", "external_id": "site-1", "started_at": "2025-03-04T10:00:00Z"}
     opened = client.post("/v1/events", json=body, headers=bob)
@@ -51,7 +51,7 @@ def test_a_meeting_is_remembered_as_one_memory(client: httpx.Client, installatio
     assert first["author"] == "Ilse"
 
 
-def test_an_event_may_be_opened_with_what_was_said(client: httpx.Client) -> None:
+def test_event_opens_with_messages(client: httpx.Client) -> None:
     bob = new_user(client, "bob")
     body = {"kind": "call", "title": "Call", "external_id": "c", "messages": SAID}
     first = client.post("/v1/events", json=body, headers=bob)
@@ -62,9 +62,7 @@ def test_an_event_may_be_opened_with_what_was_said(client: httpx.Client) -> None
 
 
 @pytest.mark.parametrize("kind", EventKind)
-def test_an_event_in_which_nothing_was_said_is_remembered_by_its_title(
-    kind: EventKind, client: httpx.Client, installation: Installation
-) -> None:
+def test_silent_event_keeps_its_title(kind: EventKind, client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     body = {"kind": kind, "title": "The boathouse has its roof", "started_at": "2025-04-01T12:00:00Z"}
     event_id = client.post("/v1/events", json=body, headers=bob).json()["event_id"]
@@ -88,16 +86,14 @@ def test_an_event_in_which_nothing_was_said_is_remembered_by_its_title(
         {"kind": "meeting", "title": "t", "messages": [*SAID, {"content": "x", "author": "y" * 301}]},
     ],
 )
-def test_an_event_that_cannot_be_accepted_is_a_problem_and_leaves_nothing(
-    body: dict[str, Any], client: httpx.Client
-) -> None:
+def test_rejected_event_leaves_nothing(body: dict[str, Any], client: httpx.Client) -> None:
     bob = new_user(client, "bob")
     assert_problem(client.post("/v1/events", json={"external_id": "e", **body}, headers=bob), 422)
     made = client.post("/v1/events", json={"kind": "call", "title": "t", "external_id": "e"}, headers=bob)
     assert made.status_code == 201, "nothing of that name was left behind"
 
 
-def test_an_event_is_no_conversation_and_nobody_elses(client: httpx.Client) -> None:
+def test_event_is_private_and_no_conversation(client: httpx.Client) -> None:
     bob, eve = new_user(client, "bob"), new_user(client, "eve")
     event_id = client.post("/v1/events", json={"kind": "call", "title": "t"}, headers=bob).json()["event_id"]
     conversation_id = client.post("/v1/conversations", json={}, headers=bob).json()["conversation_id"]
@@ -110,7 +106,7 @@ def test_an_event_is_no_conversation_and_nobody_elses(client: httpx.Client) -> N
         assert_problem(client.post(f"{path}/end", headers=headers), 404)
 
 
-def test_a_response_that_streams_in_is_sent_as_it_grows(client: httpx.Client, installation: Installation) -> None:
+def test_streaming_response_is_replaced(client: httpx.Client, installation: Installation) -> None:
     bob = new_user(client, "bob")
     path = f"/v1/conversations/{client.post('/v1/conversations', json={}, headers=bob).json()['conversation_id']}"
 

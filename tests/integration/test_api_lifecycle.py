@@ -47,10 +47,10 @@ def client(base: str, file: StoredFile) -> Iterator[httpx.Client]:
 def claim(file: StoredFile) -> None:
     """What a worker does that is slow, or dies right after."""
     with file.here.database.pipeline() as tx:
-        assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
-def test_a_file_is_looked_at_sent_to_sleep_kept_awake_and_opened(client: httpx.Client, file: StoredFile) -> None:
+def test_file_states_over_http(client: httpx.Client, file: StoredFile) -> None:
     path = f"/files/{file.file_id}"
     text = file.open().content
     shown = client.get(path).json()
@@ -73,7 +73,7 @@ def test_a_file_is_looked_at_sent_to_sleep_kept_awake_and_opened(client: httpx.C
     assert node["next_recompress_at"] is not None
 
 
-def test_whoever_does_not_wait_is_told_when_to_come_again(client: httpx.Client, file: StoredFile) -> None:
+def test_caller_without_wait_gets_retry_after(client: httpx.Client, file: StoredFile) -> None:
     path = f"/files/{file.file_id}"
     client.post(f"{path}/compress")
     claim(file)
@@ -91,7 +91,7 @@ def test_whoever_does_not_wait_is_told_when_to_come_again(client: httpx.Client, 
 
 
 @pytest.mark.parametrize("wait", [0, 30])
-def test_many_clients_cause_one_decompression(client: httpx.Client, file: StoredFile, wait: int) -> None:
+def test_concurrent_opens_decompress_once(client: httpx.Client, file: StoredFile, wait: int) -> None:
     text = file.open().content
     client.post(f"/files/{file.file_id}/compress")
     with ThreadPoolExecutor(CLIENTS) as clients:
@@ -106,7 +106,7 @@ def test_many_clients_cause_one_decompression(client: httpx.Client, file: Stored
     assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed"]
 
 
-def test_those_who_wait_keep_nobody_from_being_served(client: httpx.Client, file: StoredFile) -> None:
+def test_waiting_clients_block_nobody(client: httpx.Client, file: StoredFile) -> None:
     client.post(f"/files/{file.file_id}/compress")
     claim(file)
     with ThreadPoolExecutor(CLIENTS - 1) as clients:

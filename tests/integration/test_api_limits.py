@@ -30,7 +30,7 @@ PATIENCE = 0.5
 def limited(installation: Installation, **settings: Any) -> Iterator[httpx.Client]:
     """The same installation, served with other limits."""
     with (
-        Installation(installation.settings.model_copy(update=settings)) as other,
+        Installation(installation.settings.changed(**settings)) as other,
         serving(other) as address,
         httpx.Client(base_url=address, timeout=30.0, limits=httpx.Limits(max_keepalive_connections=0)) as client,
     ):
@@ -71,7 +71,7 @@ def head_of(path: str, *headers: str, method: str = "POST") -> bytes:
 # Rate
 
 
-def test_a_key_that_asks_too_often_waits_and_others_do_not(here: Installation) -> None:
+def test_rate_limit_per_key(here: Installation) -> None:
     with limited(here, api_requests_per_minute=6) as client:
         bob, eve = (new_user(client, f"rate-{name}") for name in ("bob", "eve"))
         answers = [client.get("/v1/tree", headers=bob) for _ in range(8)]
@@ -81,13 +81,13 @@ def test_a_key_that_asks_too_often_waits_and_others_do_not(here: Installation) -
         assert client.get("/v1/tree", headers=eve).status_code == 200
 
 
-def test_wrong_keys_are_counted_before_they_are_looked_up(here: Installation) -> None:
+def test_wrong_keys_are_rate_limited(here: Installation) -> None:
     with limited(here, api_requests_per_minute=2) as client:
         wrong = {"Authorization": "Bearer ng_wrong"}
         assert [client.get("/v1/tree", headers=wrong).status_code for _ in range(3)] == [401, 401, 429]
 
 
-def test_a_bucket_holds_a_minute_and_fills_evenly() -> None:
+def test_bucket_refills_evenly() -> None:
     rate = RequestRate(60)
     assert [rate.wait_seconds(b"bob", 100.0) for _ in range(60)] == [0.0] * 60
     assert rate.wait_seconds(b"bob", 100.0) == pytest.approx(1.0)
@@ -97,7 +97,7 @@ def test_a_bucket_holds_a_minute_and_fills_evenly() -> None:
     assert [rate.wait_seconds(b"bob", 1_000.0) for _ in range(60)] == [0.0] * 60
 
 
-def test_callers_are_forgotten_once_their_buckets_are_full() -> None:
+def test_full_buckets_are_dropped() -> None:
     rate = RequestRate(60)
     for number in range(200_000):
         assert rate.wait_seconds(b"%d" % number, float(number)) == 0.0
@@ -107,7 +107,7 @@ def test_callers_are_forgotten_once_their_buckets_are_full() -> None:
 # Requests and connections at one time
 
 
-def test_too_many_requests_at_once_are_told_to_come_back(here: Installation) -> None:
+def test_request_limit_gives_retry_after(here: Installation) -> None:
     with limited(here, api_concurrent_requests=3) as client:
         bob = new_user(client, "many-at-once")
         with here.database.owner() as tx:
@@ -127,7 +127,7 @@ def test_too_many_requests_at_once_are_told_to_come_back(here: Installation) -> 
         assert client.get("/v1/tree", headers=bob).status_code == 200
 
 
-def test_one_connection_too_many_is_refused(here: Installation) -> None:
+def test_connection_limit(here: Installation) -> None:
     with limited(here, api_connections=3) as client, ExitStack() as connections:
         *_, last = [connections.enter_context(connected(client)) for _ in range(4)]
         assert_refused(read_all(last), 503)
@@ -136,7 +136,7 @@ def test_one_connection_too_many_is_refused(here: Installation) -> None:
 # The database
 
 
-def test_a_pool_without_a_free_connection_is_a_passing_fault(here: Installation) -> None:
+def test_exhausted_pool_is_transient(here: Installation) -> None:
     with limited(here, database_pool_size=1, database_wait_seconds=0.2, statement_timeout_seconds=1.0) as client:
         bob = new_user(client, "no-connection")
         with here.database.owner() as tx, ThreadPoolExecutor(4) as callers:
@@ -148,7 +148,7 @@ def test_a_pool_without_a_free_connection_is_a_passing_fault(here: Installation)
         assert client.get("/v1/tree", headers=bob).status_code == 200
 
 
-def test_a_statement_that_runs_too_long_says_so(here: Installation) -> None:
+def test_long_statement_is_reported(here: Installation) -> None:
     with limited(here, statement_timeout_seconds=0.2) as client:
         bob = new_user(client, "too-long")
         with here.database.owner() as tx:
@@ -157,7 +157,7 @@ def test_a_statement_that_runs_too_long_says_so(here: Installation) -> None:
         assert "too long" in problem["detail"]
 
 
-def test_the_process_is_alive_while_all_its_threads_wait(here: Installation) -> None:
+def test_liveness_with_busy_threads(here: Installation) -> None:
     with limited(here, database_wait_seconds=20.0) as client:
         bob = new_user(client, "all-threads")
         with here.database.owner() as tx, ThreadPoolExecutor(60) as callers:
@@ -173,7 +173,7 @@ def test_the_process_is_alive_while_all_its_threads_wait(here: Installation) -> 
 # Bodies
 
 
-def test_a_body_that_drips_is_cut_off(here: Installation) -> None:
+def test_slow_body_is_cut_off(here: Installation) -> None:
     with limited(here, api_client_seconds=PATIENCE) as client:
         bob = new_user(client, "drips")
         with connected(client) as connection:
@@ -189,7 +189,7 @@ def test_a_body_that_drips_is_cut_off(here: Installation) -> None:
     raise AssertionError("it was waited for")
 
 
-def test_a_body_that_keeps_its_pace_may_take_long(here: Installation) -> None:
+def test_steady_body_may_take_long(here: Installation) -> None:
     """600 bytes a second, for more than the patience with a body that does not come."""
 
     def pieces() -> Iterator[bytes]:
@@ -204,7 +204,7 @@ def test_a_body_that_keeps_its_pace_may_take_long(here: Installation) -> None:
         assert client.post("/v1/search", content=pieces(), headers=headers).status_code == 200
 
 
-def test_an_upload_that_stops_is_cut_off(here: Installation) -> None:
+def test_stalled_upload_is_cut_off(here: Installation) -> None:
     with limited(here, api_client_seconds=PATIENCE) as client:
         bob = new_user(client, "stops")
         with connected(client) as connection:
@@ -214,7 +214,7 @@ def test_an_upload_that_stops_is_cut_off(here: Installation) -> None:
             assert_refused(read_all(connection), 408)
 
 
-def test_all_bodies_together_have_a_limit(here: Installation) -> None:
+def test_total_body_bytes_are_limited(here: Installation) -> None:
     """Each within its own: what is being read must fit into memory, whoever sends it, with a key or without."""
     chunk = b"%x\r\n%b\r\n" % (1 << 20, b" " * (1 << 20))
     with limited(here) as client, ExitStack() as connections:
@@ -232,7 +232,7 @@ def test_all_bodies_together_have_a_limit(here: Installation) -> None:
 # Slow clients
 
 
-def test_a_head_that_drips_is_cut_off(here: Installation) -> None:
+def test_slow_head_is_cut_off(here: Installation) -> None:
     with limited(here, api_client_seconds=PATIENCE) as client, connected(client) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
         with suppress(OSError):
@@ -242,7 +242,7 @@ def test_a_head_that_drips_is_cut_off(here: Installation) -> None:
             raise AssertionError("it was waited for")
 
 
-def test_a_second_head_that_drips_is_cut_off_as_well(here: Installation) -> None:
+def test_slow_second_head_is_cut_off(here: Installation) -> None:
     with limited(here, api_client_seconds=PATIENCE) as client, connected(client) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 200 ")
@@ -253,12 +253,12 @@ def test_a_second_head_that_drips_is_cut_off_as_well(here: Installation) -> None
             raise AssertionError("it was waited for")
 
 
-def test_who_connects_and_says_nothing_is_hung_up_on(here: Installation) -> None:
+def test_silent_connection_is_closed(here: Installation) -> None:
     with limited(here, api_client_seconds=PATIENCE) as client, connected(client) as connection:
         assert read_all(connection) == b""
 
 
-def test_who_does_not_read_what_they_asked_for_is_hung_up_on(here: Installation) -> None:
+def test_client_that_reads_nothing_is_closed(here: Installation) -> None:
     requests = 400
     with limited(here, api_client_seconds=PATIENCE) as client:
         size = len(client.get("/openapi.json").content)
@@ -282,7 +282,7 @@ def test_who_does_not_read_what_they_asked_for_is_hung_up_on(here: Installation)
     ],
     ids=["a long header", "a long address", "many headers", "no HTTP", "TLS to a plain port"],
 )
-def test_a_head_that_is_too_long_or_none(here: Installation, head: bytes, status: int) -> None:
+def test_long_or_malformed_head(here: Installation, head: bytes, status: int) -> None:
     with limited(here) as client, connected(client) as connection:
         with suppress(OSError):  # it may have heard enough
             connection.sendall(head)

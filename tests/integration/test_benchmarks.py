@@ -19,7 +19,7 @@ def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
 
 
-def test_a_quick_run_prints_tables_and_writes_the_page_it_is_told_to(tmp_path: Path) -> None:
+def test_quick_run_writes_page(tmp_path: Path) -> None:
     kept = ROOT / "docs" / "benchmarks.md"
     before = kept.read_bytes() if kept.exists() else None
     page = tmp_path / "page.md"
@@ -42,7 +42,7 @@ def test_a_quick_run_prints_tables_and_writes_the_page_it_is_told_to(tmp_path: P
 
 
 @pytest.mark.usefixtures("data_folder")
-def test_quality_is_asked_of_a_server(tmp_path: Path) -> None:
+def test_quality_uses_a_server(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     done = run("quality", "--quick", "--output", str(page))
     assert done.returncode == 0, done.stderr
@@ -58,7 +58,7 @@ def test_quality_is_asked_of_a_server(tmp_path: Path) -> None:
         }
 
 
-def test_peers_that_cannot_be_installed_are_left_out_and_named(tmp_path: Path) -> None:
+def test_uninstallable_peers_are_named(tmp_path: Path) -> None:
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
     done = run("search_speed", "--quick", XDG_CACHE_HOME=str(tmp_path), **offline)
     assert done.returncode == 0, done.stderr
@@ -70,7 +70,7 @@ def test_peers_that_cannot_be_installed_are_left_out_and_named(tmp_path: Path) -
     assert not list(tmp_path.rglob("ready"))
 
 
-def test_an_unknown_benchmark_is_refused() -> None:
+def test_unknown_benchmark_is_refused() -> None:
     done = run("nonsense", "--quick")
     assert done.returncode == 2
     assert "known: pipeline, daemon" in done.stderr

@@ -84,7 +84,7 @@ def here(home_env: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pyte
     return run_here
 
 
-def test_a_walk_from_import_to_stats(home_env: dict[str, str], user: str, talk: Path, tmp_path: Path) -> None:
+def test_walkthrough_as_json(home_env: dict[str, str], user: str, talk: Path, tmp_path: Path) -> None:
     imported = ask(home_env, "import", talk, "--user", user)
     assert imported["user_created"] is True
     assert (imported["format"], imported["conversations_added"], imported["messages_added"]) == ("jsonl", 1, 3)
@@ -136,7 +136,7 @@ def test_a_walk_from_import_to_stats(home_env: dict[str, str], user: str, talk: 
     assert user in {row["user"] for row in ask(home_env, "stats")["users"]}
 
 
-def test_the_same_for_a_person(home_env: dict[str, str], user: str, talk: Path) -> None:
+def test_walkthrough_as_text(home_env: dict[str, str], user: str, talk: Path) -> None:
     imported = run(home_env, "import", talk, "--user", user)
     assert f"created the user {user}" in imported.stderr
     assert "3 messages added" in imported.stdout
@@ -171,7 +171,7 @@ def test_importing_again_adds_nothing(home_env: dict[str, str], user: str, talk:
     assert (again["user_created"], again["messages_added"], again["messages_known"]) == (False, 0, 3)
 
 
-def test_what_is_rejected_is_said_and_the_rest_is_taken(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
+def test_rejected_items_are_reported(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
     mixed = tmp_path / "mixed.jsonl"
     mixed.write_text(json.dumps(TALK) + "\n{broken\n", encoding="utf-8")
     done = run(home_env, "import", mixed, "--user", user)
@@ -183,9 +183,7 @@ def test_what_is_rejected_is_said_and_the_rest_is_taken(home_env: dict[str, str]
     assert (report["conversations_seen"], len(report["rejected"])) == (0, 2)
 
 
-def test_a_real_meeting_from_its_file_to_what_was_said(
-    here: Here, user: str, data_folder: Path, tmp_path: Path
-) -> None:
+def test_real_meeting_is_imported_and_found(here: Here, user: str, data_folder: Path, tmp_path: Path) -> None:
     whole = json.loads((data_folder / "qmsum" / "ES2002a.json").read_text(encoding="utf-8"))
     spoken = whole["meeting_transcripts"][:40]  # the whole of it goes through the sensors
     meeting = tmp_path / "ES2002a.json"
@@ -201,7 +199,7 @@ def test_a_real_meeting_from_its_file_to_what_was_said(
     assert json.loads(shown)["text"] == spoken[int(best["external_id"])]["content"] == longest
 
 
-def test_hostile_text_reaches_no_terminal(here: Here, user: str, tmp_path: Path) -> None:
+def test_terminal_output_is_escaped(here: Here, user: str, tmp_path: Path) -> None:
     hostile = "\x1b]0;owned\x07\x1b[31mred\u202e [bold]记忆[/bold] :smile: 🐟"
     talks = write_talks(
         tmp_path / "hostile.jsonl",
@@ -224,7 +222,7 @@ def test_hostile_text_reaches_no_terminal(here: Here, user: str, tmp_path: Path)
     assert json.loads(opened)["text"] == hostile
 
 
-def test_errors_are_one_line_and_an_exit_code(home_env: dict[str, str], here: Here, user: str, tmp_path: Path) -> None:
+def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tmp_path: Path) -> None:
     new_user(home_env, user)
     folder, empty, notes = tmp_path / "folder", tmp_path / "empty.json", tmp_path / "notes.json"
     folder.mkdir()
@@ -284,7 +282,7 @@ def test_errors_are_one_line_and_an_exit_code(home_env: dict[str, str], here: He
     assert json.loads(run(home_env, "nonsense", "--json", code=2).stderr)["error"] == "UsageError"
 
 
-def test_arguments_that_are_no_utf_8_are_taken_as_they_come(home_env: dict[str, str], here: Here, user: str) -> None:
+def test_non_utf8_arguments(home_env: dict[str, str], here: Here, user: str) -> None:
     new_user(home_env, user)
     run(home_env, "search", b"caf\xff", "--user", user)
     here("tree", "--user", b"caf\xff", code=3)
@@ -306,9 +304,7 @@ def test_arguments_that_are_no_utf_8_are_taken_as_they_come(home_env: dict[str, 
         ("NEURIGRAPH_OBJECTS_URL", "ftp://somewhere"),
     ],
 )
-def test_wrong_settings_are_a_configuration_error(
-    home_env: dict[str, str], tmp_path: Path, name: str, value: str
-) -> None:
+def test_wrong_settings(home_env: dict[str, str], tmp_path: Path, name: str, value: str) -> None:
     command = ("open", str(uuid4()), "--user", "nobody") if name == "NEURIGRAPH_OBJECTS_URL" else ("stats",)
     done = subprocess.run(
         [PROGRAM, *command], env={**home_env, name: value}, capture_output=True, text=True, timeout=60, cwd=tmp_path
@@ -318,7 +314,7 @@ def test_wrong_settings_are_a_configuration_error(
     assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
-def test_a_server_of_ones_own_has_to_be_migrated_first(home_env: dict[str, str], empty_database_url: str) -> None:
+def test_external_database_needs_migrate(home_env: dict[str, str], empty_database_url: str) -> None:
     env = {**home_env, "NEURIGRAPH_DATABASE_URL": empty_database_url}
     assert "neurigraph migrate" in run(env, "stats", code=4).stderr
     migrated = ask(env, "migrate")
@@ -330,7 +326,7 @@ def test_a_server_of_ones_own_has_to_be_migrated_first(home_env: dict[str, str],
     assert "no user yet" in run(env, "stats").stdout
 
 
-def test_another_key_opens_the_api_that_serve_runs(home_env: dict[str, str], user: str) -> None:
+def test_added_key_opens_served_api(home_env: dict[str, str], user: str) -> None:
     new_user(home_env, user)
     key = ask(home_env, "keys", "add", "--user", user, "--label", "a test")["api_key"]
     for ending, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
@@ -356,13 +352,13 @@ def test_another_key_opens_the_api_that_serve_runs(home_env: dict[str, str], use
         assert "Traceback" not in err
 
 
-def test_a_port_that_is_taken_is_said(home_env: dict[str, str]) -> None:
+def test_taken_port_is_reported(home_env: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert "--port" in run(home_env, "serve", "--port", port, code=4).stderr
 
 
-def test_a_reader_who_has_seen_enough_is_no_error(home_env: dict[str, str], user: str) -> None:
+def test_closed_pipe_is_no_error(home_env: dict[str, str], user: str) -> None:
     new_user(home_env, user)
     for more in [(), ("--json",)]:
         process = subprocess.Popen(
@@ -381,7 +377,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(home_env: dict[str, str], user
         assert errors == ""
 
 
-def test_an_interrupted_ingest_gives_back_what_it_held(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
+def test_interrupted_ingest_releases_leases(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
     messages = [
         {"role": "user", "content": f"Note {number}: " + "the heron stands in the reeds by the lake. " * 40}
         for number in range(300)
@@ -409,9 +405,7 @@ def test_an_interrupted_ingest_gives_back_what_it_held(home_env: dict[str, str],
     assert queue["due"] + queue["stored"] == 40
 
 
-def test_output_that_the_terminal_cannot_say_is_spelled_out(
-    home_env: dict[str, str], user: str, tmp_path: Path
-) -> None:
+def test_unencodable_output_is_escaped(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
     talks = write_talks(tmp_path / "t.jsonl", {**TALK, "messages": [{"role": "user", "content": "记忆 🐟"}]})
     run(home_env, "import", talks, "--user", user)
     run(home_env, "ingest", "--user", user)
@@ -422,7 +416,7 @@ def test_output_that_the_terminal_cannot_say_is_spelled_out(
     )
 
 
-def test_help_is_there_before_anything_slow_is_imported() -> None:
+def test_help_imports_nothing_slow() -> None:
     code = "import sys, neurigraph_pipelines.cli; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     slow = {"numpy", "psycopg", "pydantic", "fastapi", "uvicorn", "openai", "onnxruntime", "dagster", "rich"}

@@ -40,7 +40,7 @@ def ask(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> Ask:
     return run
 
 
-def test_one_file_goes_to_sleep_and_wakes(file: StoredFile, ask: Ask) -> None:
+def test_compress_and_open_one_file(file: StoredFile, ask: Ask) -> None:
     record_id = file.row["record_id"]
     planned = ask("compress", record_id, "--dry-run")
     assert (planned["files"], planned["bytes_freed"], file.state) == (1, file.row["size_bytes"], "active")
@@ -58,7 +58,7 @@ def test_one_file_goes_to_sleep_and_wakes(file: StoredFile, ask: Ask) -> None:
     assert ask("state", file.place.node_id)["state"] == "active"
 
 
-def test_all_of_a_node_or_a_user_or_what_is_due(file: StoredFile, ask: Ask) -> None:
+def test_compress_by_node_user_or_due(file: StoredFile, ask: Ask) -> None:
     other = store_file(file.here, "#Work Tea.", user=(file.user, file.claims))
     stranger = store_file(file.here)
     assert ask("compress", "--node", "Notes")["files"] == 1
@@ -75,7 +75,7 @@ def test_all_of_a_node_or_a_user_or_what_is_due(file: StoredFile, ask: Ask) -> N
     assert (file.state, stranger.state) == ("dormant", "dormant")
 
 
-def test_a_file_that_stays_awake_is_said(file: StoredFile, ask: Ask) -> None:
+def test_file_that_stays_active_is_reported(file: StoredFile, ask: Ask) -> None:
     file.here.objects.delete(file.key)
     done = ask("compress", code=1)
     assert list(done["failures"]) == [str(file.file_id)]
@@ -83,17 +83,17 @@ def test_a_file_that_stays_awake_is_said(file: StoredFile, ask: Ask) -> None:
     assert file.state == "active"
 
 
-def test_a_file_that_somebody_else_wakes_has_an_exit_code_of_its_own(file: StoredFile, ask: Ask) -> None:
+def test_busy_file_exit_code(file: StoredFile, ask: Ask) -> None:
     ask("compress", file.file_id)
     with file.here.database.pipeline() as tx:
-        transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     for command in (("open", file.file_id), ("open", file.file_id, "--wait", "0.1"), ("compress", file.file_id)):
         told = ask(*command, code=entry.REHYDRATING)
         assert told["error"] == "RehydratingError"
     assert ask("open", file.file_id, "--message", "1")["text"] == "#Notes Hello."
 
 
-def test_what_does_not_fit_is_named_and_mended(
+def test_verify_reports_and_repairs(
     file: StoredFile, ask: Ask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ask("verify", user=None)["findings"] == []
@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_named_and_mended(
     assert "Nothing is wrong." in capsys.readouterr()[0]
 
 
-def test_what_files_occupy_is_counted(file: StoredFile, ask: Ask) -> None:
+def test_storage_is_counted(file: StoredFile, ask: Ask) -> None:
     row = file.row
     (node,) = ask("storage")["nodes"]
     assert (node["node"], node["active_files"]) == (f"{file.user.slug}/Notes", 1)
@@ -128,7 +128,7 @@ def test_what_files_occupy_is_counted(file: StoredFile, ask: Ask) -> None:
     assert user["saved_bytes"] > 0
 
 
-def test_commands_that_cannot_be_meant_and_what_is_not_there(file: StoredFile, ask: Ask) -> None:
+def test_invalid_commands_and_unknown_ids(file: StoredFile, ask: Ask) -> None:
     other = store_file(file.here)
     for code, arguments, user in (
         (2, ("compress",), None),
@@ -152,7 +152,7 @@ def test_commands_that_cannot_be_meant_and_what_is_not_there(file: StoredFile, a
     assert (file.events, other.events) == (["decompressed"], ["decompressed"])
 
 
-def test_the_same_for_a_person(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_output(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> None:
     for expected, arguments in (
         ("1 files would become dormant", ("compress", "--dry-run")),
         ("1 files became dormant", ("compress",)),

@@ -39,7 +39,7 @@ def ask(graph: SharedGraph, capsys: pytest.CaptureFixture[str]) -> Ask:
     return run
 
 
-def test_keys_are_given_listed_replaced_and_taken_back(graph: SharedGraph, ask: Ask) -> None:
+def test_key_commands(graph: SharedGraph, ask: Ask) -> None:
     database = graph.installation.database
     own = ask("keys", "add", "--label", "laptop")
     theirs = ask("keys", "add", "--persona", "Work/Legal", "--expires", "2100-01-01")
@@ -63,7 +63,7 @@ def test_keys_are_given_listed_replaced_and_taken_back(graph: SharedGraph, ask: 
     ask("keys", "rotate", own["key_id"], code=3)
 
 
-def test_a_persona_is_made_and_granted_nodes(graph: SharedGraph, ask: Ask) -> None:
+def test_persona_is_created_and_granted(graph: SharedGraph, ask: Ask) -> None:
     made = ask("persona", "add", "Finance", "--below", "Work", "--writes")["node_id"]
     paths = {one["node_id"]: one["node_path"] for one in ask("persona", "list")["personas"]}
     assert paths == {
@@ -85,7 +85,7 @@ def test_a_persona_is_made_and_granted_nodes(graph: SharedGraph, ask: Ask) -> No
     assert row == {"n": 2}
 
 
-def test_what_cannot_be_given_is_refused_in_one_sentence(graph: SharedGraph, ask: Ask) -> None:
+def test_invalid_grants_are_refused(graph: SharedGraph, ask: Ask) -> None:
     for code, arguments in [
         (2, ("grant", "Family/Dave")),
         (2, ("grant", "Family/Dave", "--third-party", "gmail", "--write")),

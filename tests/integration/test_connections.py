@@ -18,7 +18,7 @@ from tests.support.memories import new_user
 SESSION = sql.SQL("SELECT pg_backend_pid() AS pid, txid_current_if_assigned() IS NOT NULL AS writes")
 
 
-def test_a_connection_that_the_server_closed_is_replaced(installation: Installation) -> None:
+def test_closed_connection_is_replaced(installation: Installation) -> None:
     database = installation.database
     (before,) = database.ask(None, SESSION, {})
     with psycopg.connect(installation.administrator_url, autocommit=True) as administrator:
@@ -33,11 +33,11 @@ def test_a_connection_that_the_server_closed_is_replaced(installation: Installat
             before = after
 
 
-def test_a_connection_is_kept_and_asked_again(installation: Installation) -> None:
+def test_connection_is_reused(installation: Installation) -> None:
     assert len({installation.database.ask(None, SESSION, {})[0]["pid"] for _ in range(3)}) == 1
 
 
-def test_one_question_is_one_transaction(installation: Installation) -> None:
+def test_one_query_is_one_transaction(installation: Installation) -> None:
     """What fails leaves nothing behind, and what succeeds is there for others."""
     database = installation.database
     set_it = sql.SQL("SELECT set_config('application_name', 'inside', true) AS name")
@@ -48,7 +48,7 @@ def test_one_question_is_one_transaction(installation: Installation) -> None:
     assert database.ask(None, SESSION, {})[0]["writes"] is False
 
 
-def test_transactions_and_questions_share_connections(installation: Installation) -> None:
+def test_transactions_and_queries_share_connections(installation: Installation) -> None:
     """A transaction is one whatever the connection was used for before."""
     database, wrong = installation.database, []
 
@@ -82,7 +82,7 @@ def holding(installation: Installation, statement: str) -> Iterator[Connection]:
         yield somebody
 
 
-def test_whoever_asks_may_work_while_the_server_does(installation: Installation) -> None:
+def test_caller_works_during_query(installation: Installation) -> None:
     with (
         holding(installation, "SELECT pg_advisory_xact_lock(7)") as somebody,
         installation.database.asking(None, LOCKED, {}) as answer,
@@ -92,7 +92,7 @@ def test_whoever_asks_may_work_while_the_server_does(installation: Installation)
         assert answer() == [{"seven": 7}]
 
 
-def test_two_may_be_asked_at_once(installation: Installation) -> None:
+def test_two_concurrent_queries(installation: Installation) -> None:
     database = installation.database
     user, claims = new_user(installation)
     query = sql.SQL("SELECT slug FROM pg_advisory_xact_lock(%(key)s) LEFT JOIN neurigraph.users ON true")
@@ -107,7 +107,7 @@ def test_two_may_be_asked_at_once(installation: Installation) -> None:
         assert answer() == [{"slug": user.slug}]
 
 
-def test_what_fails_fails_where_it_is_asked_for(installation: Installation) -> None:
+def test_error_is_raised_on_read(installation: Installation) -> None:
     database = installation.database
     (before,) = database.ask(None, SESSION, {})
     with (
@@ -125,13 +125,13 @@ def test_what_fails_fails_where_it_is_asked_for(installation: Installation) -> N
     assert database.ask(None, SESSION, {}) == [before], "the connection is as good as before"
 
 
-def test_nobody_need_ask_for_the_rows(installation: Installation) -> None:
+def test_rows_may_be_ignored(installation: Installation) -> None:
     with installation.database.asking(None, SESSION, {}):
         pass
     assert len(installation.database.ask(None, SESSION, {})) == 1
 
 
-def test_whoever_is_interrupted_waits_for_nothing(installation: Installation) -> None:
+def test_interrupted_caller_does_not_wait(installation: Installation) -> None:
     database = installation.database
     with holding(installation, "SELECT pg_advisory_xact_lock(7)"):
         with pytest.raises(KeyboardInterrupt), database.asking(None, LOCKED, {}):
@@ -160,7 +160,7 @@ def notes(installation: Installation) -> list[int]:
     return [row["number"] for row in installation.database.ask(None, sql.SQL("SELECT * FROM notes ORDER BY at"), {})]
 
 
-def test_what_is_handed_over_is_done_one_after_another(noted: Installation) -> None:
+def test_background_work_is_sequential(noted: Installation) -> None:
     noted.database.wait_for_background()
     for number in range(30):
         noted.database.later(None, NOTE, {"number": number})
@@ -168,7 +168,7 @@ def test_what_is_handed_over_is_done_one_after_another(noted: Installation) -> N
     assert notes(noted) == list(range(30))
 
 
-def test_whoever_hands_over_waits_for_nobody_and_too_much_is_dropped(noted: Installation) -> None:
+def test_background_queue_is_bounded(noted: Installation) -> None:
     with holding(noted, "LOCK TABLE notes IN SHARE MODE"):
         taken = [noted.database.later(None, NOTE, {"number": number}) for number in range(150)]
         wait_until_locked(noted)
@@ -181,9 +181,7 @@ def test_whoever_hands_over_waits_for_nobody_and_too_much_is_dropped(noted: Inst
     assert notes(noted)[-1] == 150
 
 
-def test_what_fails_in_the_background_is_logged_and_keeps_nothing_up(
-    noted: Installation, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_background_errors_are_logged(noted: Installation, caplog: pytest.LogCaptureFixture) -> None:
     _, claims = new_user(noted)
     for secret in ("hunter2", "\0"):
         noted.database.later(claims, sql.SQL("SELECT %(word)s::integer"), {"word": secret})
@@ -197,7 +195,7 @@ def test_what_fails_in_the_background_is_logged_and_keeps_nothing_up(
     assert "hunter2" not in caplog.text
 
 
-def test_a_database_is_closed_once_nothing_is_left_to_do(noted: Installation) -> None:
+def test_close_waits_for_work(noted: Installation) -> None:
     database = noted.database
     closing = threading.Thread(target=database.close)
     with holding(noted, "LOCK TABLE notes IN SHARE MODE"):

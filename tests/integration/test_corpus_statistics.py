@@ -76,9 +76,7 @@ step = st.one_of(
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(step, max_size=8))
-def test_any_sequence_of_writes_and_erasures_is_counted(
-    shared_installation: Installation, steps: list[tuple[str, Any, Any]]
-) -> None:
+def test_any_write_sequence_is_counted(shared_installation: Installation, steps: list[tuple[str, Any, Any]]) -> None:
     here = shared_installation
     user, _ = new_user(here)
     nodes = {name: node_of(here, user, name) for name in "AB"}
@@ -120,7 +118,7 @@ def test_any_sequence_of_writes_and_erasures_is_counted(
         assert counted(here, user) == held(here, user)
 
 
-def test_the_pipeline_counts_what_it_stores(shared_installation: Installation) -> None:
+def test_pipeline_counts_stored_records(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Family/Dave Dave moved to Lisbon.", "When?", "In spring, with his boat.")
@@ -138,7 +136,7 @@ def test_the_pipeline_counts_what_it_stores(shared_installation: Installation) -
         assert {row["role"] for row in lengths} <= {"user", "assistant"}
 
 
-def test_a_user_who_goes_leaves_no_word_behind(shared_installation: Installation) -> None:
+def test_erased_user_leaves_no_statistics(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Family/Dave Dave has a secret.")
@@ -172,7 +170,7 @@ def test_lexemes_do_not_change_under_the_counter(shared_installation: Installati
         tx.execute(sql.SQL("UPDATE {}.passages SET lexemes = '{{cello}}'").format(sql.Identifier(schema)))
 
 
-def test_a_node_from_before_is_counted_when_it_is_brought_up_to_date(shared_installation: Installation) -> None:
+def test_upgraded_node_is_counted(shared_installation: Installation) -> None:
     here = shared_installation
     user, _ = new_user(here)
     node_id, schema = node_of(here, user, "A")
@@ -185,7 +183,7 @@ def test_a_node_from_before_is_counted_when_it_is_brought_up_to_date(shared_inst
     assert counted(here, user)["lexemes"] == {"boat": 2, "oil": 1, "@dave": 1}
 
 
-def test_a_question_reads_its_own_words_only_though_nobody_has_analysed_the_tables(installation: Installation) -> None:
+def test_query_reads_only_its_lexemes(installation: Installation) -> None:
     tables = ("node_lexemes", "user_lexemes")
     with psycopg.connect(installation.administrator_url, autocommit=True) as connection:
         for table in tables:

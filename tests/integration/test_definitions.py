@@ -104,7 +104,7 @@ def metadata(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
 # Loading
 
 
-def test_definitions_load_at_once_without_warnings_and_without_the_heavy_libraries() -> None:
+def test_definitions_load_fast_without_warnings() -> None:
     loaded = subprocess.run([sys.executable, "-c", LOAD], cwd=ROOT, capture_output=True, text=True, check=True)
     assert loaded.stderr == ""
     found = json.loads(loaded.stdout)
@@ -112,7 +112,7 @@ def test_definitions_load_at_once_without_warnings_and_without_the_heavy_librari
     assert found["seconds"] < 10, "two seconds on a quiet machine"
 
 
-def test_everything_is_there_and_can_be_validated() -> None:
+def test_definitions_are_complete_and_valid() -> None:
     dg.Definitions.validate_loadable(defs)
     repository = defs.get_repository_def()
     jobs = [job for job in repository.get_all_jobs() if not job.name.startswith("__")]  # those are Dagster's own
@@ -172,7 +172,7 @@ def test_everything_is_there_and_can_be_validated() -> None:
     assert all(schedule.description for schedule in repository.schedule_defs)
 
 
-def test_the_job_has_its_five_ops_in_their_order() -> None:
+def test_job_ops_in_order() -> None:
     dependencies = {
         node.name: {
             name: definition.node for name, definition in inputs.items() if isinstance(definition, DependencyDefinition)
@@ -197,14 +197,14 @@ def test_the_job_has_its_five_ops_in_their_order() -> None:
 # The sensor
 
 
-def test_nothing_to_do_is_said(here: Installation, instance: dg.DagsterInstance) -> None:
+def test_nothing_to_do_is_reported(here: Installation, instance: dg.DagsterInstance) -> None:
     result = tick(instance)
     assert result.run_requests == []
     assert result.skip_reason is not None
-    assert result.skip_reason.skip_message == "nothing of this kind is due"
+    assert result.skip_reason.skip_message == "no segment of this kind is due"
 
 
-def test_a_look_asks_for_a_run_of_each_batch_and_again_until_it_is_over(
+def test_sensor_requests_runs_until_done(
     here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
 ) -> None:
     for number in range(3):
@@ -226,7 +226,7 @@ def test_a_look_asks_for_a_run_of_each_batch_and_again_until_it_is_over(
     assert tick(instance).run_requests == []
 
 
-def test_a_batch_that_was_claimed_when_the_sensor_died_is_asked_for(
+def test_claimed_batch_survives_sensor_crash(
     here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
 ) -> None:
     converse(here, bob[1], "one")
@@ -240,7 +240,7 @@ def test_a_batch_that_was_claimed_when_the_sensor_died_is_asked_for(
 # The job
 
 
-def test_a_run_stores_the_batch_and_says_what_it_did(
+def test_run_stores_batch_with_metadata(
     here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
 ) -> None:
     converse(here, bob[1], "My sister Ana plays the cello.", "How lovely.", external_id="cello")
@@ -273,7 +273,7 @@ def test_a_run_stores_the_batch_and_says_what_it_did(
     assert rows(here, "SELECT DISTINCT state::text FROM neurigraph.storage_triggers") == [{"state": "stored"}]
 
 
-def test_running_a_batch_again_changes_nothing(
+def test_repeated_batch_changes_nothing(
     here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
 ) -> None:
     converse(here, bob[1], "one")
@@ -287,7 +287,7 @@ def test_running_a_batch_again_changes_nothing(
     assert rows(here, "SELECT record_id FROM neurigraph.record_index") == before
 
 
-def test_the_resource_is_open_only_during_a_run() -> None:
+def test_resource_is_open_during_runs_only() -> None:
     with pytest.raises(dg.DagsterInvariantViolationError, match="only during a run"):
         _ = InstallationResource().context
 
@@ -300,9 +300,7 @@ class PlainInstallation(InstallationResource):
         return plain_context(self.opened)
 
 
-def test_a_depth_limit_that_was_met_is_logged(
-    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
-) -> None:
+def test_depth_limit_is_logged(here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance) -> None:
     converse(here, bob[1], "#One/Two/Three/Four/Five/Six It goes deeper and deeper.", external_id="deep")
     tick(instance)
     (batch,) = triggers.open_batches(here.database, conversation_end_sensor.name)
@@ -320,7 +318,7 @@ def test_a_depth_limit_that_was_met_is_logged(
 # Retention
 
 
-def test_bodies_and_old_outputs_are_removed_and_nothing_else(
+def test_retention_removes_bodies_and_outputs(
     here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NEURIGRAPH_INBOX_RETENTION_DAYS", "1")
@@ -354,9 +352,7 @@ def test_bodies_and_old_outputs_are_removed_and_nothing_else(
 # Upgrades
 
 
-def test_nodes_of_an_earlier_version_are_brought_up_to_date(
-    here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance
-) -> None:
+def test_old_nodes_are_upgraded(here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance) -> None:
     def tick_upgrades() -> object:
         with dg.build_schedule_context(
             instance=instance, resources={"installation": InstallationResource()}

@@ -31,9 +31,7 @@ WATCH, TARGET, LIMIT = 480, 500, 620
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     """The default chunk sizes, a thousandth of each."""
-    return settings.model_copy(
-        update={"chunk_watch_tokens": WATCH, "chunk_target_tokens": TARGET, "chunk_limit_tokens": LIMIT}
-    )
+    return settings.changed(chunk_watch_tokens=WATCH, chunk_target_tokens=TARGET, chunk_limit_tokens=LIMIT)
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def messages(installation: Installation, source_id: UUID) -> list[tuple[int, str
         return [tuple(row.values()) for row in tx.execute(_MESSAGES, [source_id])]
 
 
-def test_an_open_conversation_is_cut_behind_the_response_at_the_target(installation: Installation, ada: Writer) -> None:
+def test_open_conversation_is_cut_at_target(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, *talk(100, 300, 50, 29))
     assert detect(installation.context) == 0, "479 tokens are not watched"
@@ -121,9 +119,7 @@ def test_an_open_conversation_is_cut_behind_the_response_at_the_target(installat
     assert segments(installation, source)[1:] == [("chunk_threshold", 7, 10, 515)]
 
 
-def test_a_response_that_streams_is_waited_for_and_replaced_as_it_grows(
-    installation: Installation, ada: Writer
-) -> None:
+def test_streaming_response_is_awaited(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, said(Role.USER, 100))
     for tokens in (200, 450, 520):
@@ -141,7 +137,7 @@ def test_a_response_that_streams_is_waited_for_and_replaced_as_it_grows(
     assert (late.conflicts, late.replaced) == (("answer",), 0)
 
 
-def test_completing_a_message_may_be_all_that_is_left_to_say(installation: Installation, ada: Writer) -> None:
+def test_completing_last_message_is_detected(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, said(Role.USER, 100), said(Role.ASSISTANT, 450, external_id="answer", complete=False))
     assert detect_chunks(installation.context) == 0
@@ -149,7 +145,7 @@ def test_completing_a_message_may_be_all_that_is_left_to_say(installation: Insta
     assert detect_chunks(installation.context) == 1
 
 
-def test_a_message_is_replaced_while_it_is_the_newest_and_not_complete(installation: Installation, ada: Writer) -> None:
+def test_newest_incomplete_message_is_replaced(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     streaming = said(Role.ASSISTANT, 3, external_id="a", complete=False)
     both = ada.append(source, streaming, said(Role.ASSISTANT, 5, external_id="a"), said(Role.USER, 1, external_id="u"))
@@ -162,7 +158,7 @@ def test_a_message_is_replaced_while_it_is_the_newest_and_not_complete(installat
     assert state(installation, source)[3] == 9
 
 
-def test_what_has_ended_takes_complete_messages_only(installation: Installation, ada: Writer) -> None:
+def test_ended_source_refuses_incomplete_messages(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, said(Role.ASSISTANT, 3, external_id="a", complete=False))
     ada.end(source)
@@ -176,7 +172,7 @@ def test_what_has_ended_takes_complete_messages_only(installation: Installation,
     assert segments(installation, source) == [("conversation_end", 1, 1, 4), ("conversation_end", 2, 2, 1)]
 
 
-def test_a_face_may_change_a_message_that_streams_and_no_other(installation: Installation, ada: Writer) -> None:
+def test_only_streaming_message_is_replaceable(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, said(Role.USER, 1), said(Role.ASSISTANT, 1, complete=False))
     change = sql.SQL("UPDATE neurigraph.messages SET content = 'forged' WHERE source_id = %s")
@@ -193,7 +189,7 @@ def test_a_face_may_change_a_message_that_streams_and_no_other(installation: Ins
         tx.execute(sql.SQL("UPDATE neurigraph.messages SET seq = 7 WHERE source_id = %s"), [source])
 
 
-def test_a_call_is_not_parted_from_its_result(installation: Installation, ada: Writer) -> None:
+def test_tool_call_stays_with_result(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     calling = said(Role.ASSISTANT, 10, tool_calls=({"id": "1", "name": "look"},))
     ada.append(source, said(Role.USER, 495), calling, said(Role.TOOL, 20), said(Role.ASSISTANT, 10), *talk(2, 70))
@@ -205,7 +201,7 @@ def test_a_call_is_not_parted_from_its_result(installation: Installation, ada: W
     assert detect_chunks(installation.context) == 1
 
 
-def test_what_ended_long_is_cut_into_several_segments(installation: Installation, ada: Writer) -> None:
+def test_long_ended_conversation_is_cut(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, *talk(*[7, 13] * 100))
     ada.end(source)
@@ -218,9 +214,7 @@ def test_what_ended_long_is_cut_into_several_segments(installation: Installation
     assert detect(installation.context) == 0
 
 
-def test_one_message_that_is_longer_than_any_segment_is_stored_all_the_same(
-    installation: Installation, ada: Writer
-) -> None:
+def test_oversized_message_is_stored(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, said(Role.USER, 5_000))
     ada.end(source)
@@ -228,7 +222,7 @@ def test_one_message_that_is_longer_than_any_segment_is_stored_all_the_same(
     assert segments(installation, source) == [("conversation_end", 1, 1, 5_000)]
 
 
-def test_an_event_is_one_segment_however_long(installation: Installation, ada: Writer) -> None:
+def test_event_is_one_segment(installation: Installation, ada: Writer) -> None:
     source = ada.open(SourceKind.EVENT, event_kind=EventKind.MEETING, title="Kick-off")
     ada.append(source, *talk(*[40] * 100), kind=SourceKind.EVENT)
     assert detect(installation.context) == 0
@@ -241,7 +235,7 @@ def test_an_event_is_one_segment_however_long(installation: Installation, ada: W
     assert segments(installation, source)[1:] == [("event_boundary", 101, 101, 7)], "an afterthought is its own segment"
 
 
-def test_a_source_that_is_being_appended_to_waits_for_the_next_look(installation: Installation, ada: Writer) -> None:
+def test_locked_source_waits(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, *talk(250, 260))
     with installation.database.agent(Claims.of_user(ada.user.user_id)) as tx:
@@ -250,7 +244,7 @@ def test_a_source_that_is_being_appended_to_waits_for_the_next_look(installation
     assert detect_chunks(installation.context) == 1
 
 
-def test_a_tail_that_waits_is_read_again_only_when_it_has_changed(installation: Installation, ada: Writer) -> None:
+def test_unchanged_tail_is_not_reread(installation: Installation, ada: Writer) -> None:
     source = ada.open()
     ada.append(source, *talk(300, 190))
     assert detect_chunks(installation.context) == 0
@@ -262,7 +256,7 @@ def test_a_tail_that_waits_is_read_again_only_when_it_has_changed(installation: 
         assert tx.execute(unchanged, [source]).fetchone() is None
 
 
-def test_several_detectors_at_once_make_every_segment_once(installation: Installation, ada: Writer) -> None:
+def test_concurrent_detectors_create_segments_once(installation: Installation, ada: Writer) -> None:
     sources = [ada.open() for _ in range(12)]
     for number, source in enumerate(sources):
         ada.append(source, *talk(*[30, 30] * 20))
@@ -278,7 +272,7 @@ def test_several_detectors_at_once_make_every_segment_once(installation: Install
         assert [first for _, first, _, _ in tile] == [1, *(last + 1 for _, _, last, _ in tile[:-1])]
 
 
-def test_a_conversation_goes_on_while_its_chunks_are_stored(installation: Installation, ada: Writer) -> None:
+def test_chunks_of_running_conversation(installation: Installation, ada: Writer) -> None:
     source = ada.open(title="The boathouse")
     ada.append(source, *talk(*[50, 60] * 11))
     results = list(run_due(installation.context, "tests"))
@@ -292,7 +286,7 @@ def test_a_conversation_goes_on_while_its_chunks_are_stored(installation: Instal
     assert state(installation, source) == (22, 22, 22, 0)
 
 
-def test_an_import_of_any_length_is_cut_alike(installation: Installation, ada: Writer) -> None:
+def test_import_is_cut_alike(installation: Installation, ada: Writer) -> None:
     whole = NewConversation("long", tuple(talk(*[20] * 100)), ended_at=None)
     inbox = Inbox(installation.context)
     with installation.database.agent(Claims.of_user(ada.user.user_id)) as tx:

@@ -38,7 +38,7 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 # Sharing
 
 
-def test_two_processes_at_once_on_a_new_home_share_one_server(home: Path) -> None:
+def test_two_processes_share_a_new_server(home: Path) -> None:
     first, second = Holder(home), Holder(home)
     assert first.port() == second.port()
     pid = server_pid(home)
@@ -49,7 +49,7 @@ def test_two_processes_at_once_on_a_new_home_share_one_server(home: Path) -> Non
     assert not works_in(pid, home / "postgres" / "data")
 
 
-def test_leases_of_objects_and_threads_are_counted_one_by_one(shared_home: Path) -> None:
+def test_leases_are_counted(shared_home: Path) -> None:
     leases: list[ServerLease] = []
     threads = [threading.Thread(target=lambda: leases.append(EmbeddedPostgres(shared_home).lease())) for _ in range(8)]
     for thread in threads:
@@ -66,14 +66,14 @@ def test_leases_of_objects_and_threads_are_counted_one_by_one(shared_home: Path)
     assert not EmbeddedPostgres(shared_home).status().running
 
 
-def test_a_lease_that_nobody_closes_is_closed_when_collected(shared_home: Path) -> None:
+def test_collected_lease_is_closed(shared_home: Path) -> None:
     lease = EmbeddedPostgres(shared_home).lease()
     assert EmbeddedPostgres(shared_home).status().running
     del lease
     assert not EmbeddedPostgres(shared_home).status().running
 
 
-def test_stop_ends_a_server_that_others_hold_and_the_next_lease_brings_it_back(shared_home: Path) -> None:
+def test_stop_and_restart_by_lease(shared_home: Path) -> None:
     server = EmbeddedPostgres(shared_home)
     with server.lease() as lease, connect(lease) as connection:
         server.stop()
@@ -86,7 +86,7 @@ def test_stop_ends_a_server_that_others_hold_and_the_next_lease_brings_it_back(s
     server.stop()
 
 
-def test_status_says_where_things_are(shared_home: Path) -> None:
+def test_status_names_paths(shared_home: Path) -> None:
     server = EmbeddedPostgres(shared_home)
     with server.lease() as lease:
         status = server.status()
@@ -98,7 +98,7 @@ def test_status_says_where_things_are(shared_home: Path) -> None:
     assert server.status().pid is None
 
 
-def test_asking_about_a_home_that_does_not_exist_makes_nothing(tmp_path: Path) -> None:
+def test_status_of_missing_home(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / "nowhere")
     assert not server.status().running
     server.stop()
@@ -109,7 +109,7 @@ def test_asking_about_a_home_that_does_not_exist_makes_nothing(tmp_path: Path) -
 # Kills
 
 
-def test_the_server_outlives_a_killed_starter_and_the_last_one_out_stops_it(home: Path) -> None:
+def test_server_outlives_its_starter(home: Path) -> None:
     starter = Holder(home)
     port = starter.port()
     other = Holder(home)
@@ -124,7 +124,7 @@ def test_the_server_outlives_a_killed_starter_and_the_last_one_out_stops_it(home
     assert not EmbeddedPostgres(home).status().running
 
 
-def test_a_server_that_every_holder_left_by_kill_is_taken_over_and_stopped(home: Path) -> None:
+def test_orphaned_server_is_taken_over(home: Path) -> None:
     starter = Holder(home)
     starter.port()
     pid = server_pid(home)
@@ -134,7 +134,7 @@ def test_a_server_that_every_holder_left_by_kill_is_taken_over_and_stopped(home:
     assert not EmbeddedPostgres(home).status().running
 
 
-def test_a_starter_killed_while_it_makes_the_cluster_leaves_nothing_in_the_way(home: Path) -> None:
+def test_killed_initdb_is_repeated(home: Path) -> None:
     starter = Holder(home)
     eventually(lambda: list((home / "postgres").glob("build-*/data/base")))
     starter.kill()
@@ -144,7 +144,7 @@ def test_a_starter_killed_while_it_makes_the_cluster_leaves_nothing_in_the_way(h
     assert not list((home / "postgres").glob("build-*/data/PG_VERSION"))
 
 
-def test_a_killed_server_recovers_what_was_committed(home: Path) -> None:
+def test_killed_server_recovers(home: Path) -> None:
     server = EmbeddedPostgres(home)
     with server.lease() as lease:
         with connect(lease) as connection:
@@ -156,7 +156,7 @@ def test_a_killed_server_recovers_what_was_committed(home: Path) -> None:
 
 
 @ON_LINUX
-def test_backends_that_outlive_a_killed_server_are_ended_before_the_next_one_starts(home: Path) -> None:
+def test_orphaned_backends_are_ended(home: Path) -> None:
     server = EmbeddedPostgres(home)
     with server.lease() as lease:
         data = server.status().data_folder
@@ -175,12 +175,12 @@ def test_backends_that_outlive_a_killed_server_are_ended_before_the_next_one_sta
 
 
 @pytest.mark.parametrize("text", ["", "\n\n\n", "not a number\n", "99999999999999999999\n", "\x00\x01"])
-def test_a_damaged_pid_file_is_no_server(tmp_path: Path, text: str) -> None:
+def test_damaged_pid_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "postmaster.pid").write_text(text)
     assert find_postmaster(tmp_path) is None
 
 
-def test_a_process_number_that_another_process_was_given_is_no_server(shared_home: Path) -> None:
+def test_reused_pid_is_no_server(shared_home: Path) -> None:
     server = EmbeddedPostgres(shared_home)
     with server.lease():
         data = server.status().data_folder

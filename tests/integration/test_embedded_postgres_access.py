@@ -72,7 +72,7 @@ def lease(shared_home: Path) -> Iterator[ServerLease]:
 
 
 @AS_ROOT
-def test_another_user_neither_reads_the_folder_nor_connects(lease: ServerLease, shared_home: Path) -> None:
+def test_other_account_has_no_access(lease: ServerLease, shared_home: Path) -> None:
     data = EmbeddedPostgres(shared_home).status().data_folder
     folder = data.parent
     private = [folder, data, data / "pg_hba.conf", *(p for p in folder.iterdir() if p.is_file())]
@@ -86,7 +86,7 @@ def test_another_user_neither_reads_the_folder_nor_connects(lease: ServerLease, 
     assert (tried.returncode, tried.stderr) == (0, "")
 
 
-def test_every_way_in_asks_for_a_scram_password(lease: ServerLease, shared_home: Path) -> None:
+def test_scram_is_always_required(lease: ServerLease, shared_home: Path) -> None:
     data = EmbeddedPostgres(shared_home).status().data_folder
     rules = [line.split() for line in (data / "pg_hba.conf").read_text().splitlines()]
     methods = {rule[-1] for rule in rules if rule and not rule[0].startswith("#")}
@@ -99,7 +99,7 @@ def test_every_way_in_asks_for_a_scram_password(lease: ServerLease, shared_home:
         assert stat.S_IMODE((data.parent / name).stat().st_mode) == 0o600
 
 
-def test_a_client_refuses_a_stranger_on_the_port_who_asks_for_the_plain_password(lease: ServerLease) -> None:
+def test_client_refuses_plain_password_request(lease: ServerLease) -> None:
     with socket.create_server(("127.0.0.1", 0)) as impostor:
 
         def ask_for_the_plain_password() -> None:
@@ -122,7 +122,7 @@ def test_a_client_refuses_a_stranger_on_the_port_who_asks_for_the_plain_password
 
 
 @ON_LINUX
-def test_the_server_keeps_no_descriptor_session_or_terminal_of_its_starter(home: Path) -> None:
+def test_server_is_detached_from_starter(home: Path) -> None:
     holder = Holder(home)
     holder.port()
     pid = server_pid(home)
@@ -137,7 +137,7 @@ def test_the_server_keeps_no_descriptor_session_or_terminal_of_its_starter(home:
 
 
 @AS_ROOT
-def test_root_below_a_private_folder_keeps_the_cluster_where_its_account_can_reach_it(home: Path) -> None:
+def test_root_in_private_folder(home: Path) -> None:
     home.mkdir(0o700)
     with EmbeddedPostgres(home).lease():
         data = EmbeddedPostgres(home).status().data_folder
@@ -150,7 +150,7 @@ def test_root_below_a_private_folder_keeps_the_cluster_where_its_account_can_rea
 
 
 @AS_ROOT
-def test_root_in_a_public_folder_keeps_the_cluster_at_home_whatever_its_name() -> None:
+def test_root_in_public_folder() -> None:
     public = Path("/tmp") / f"neurigraph {os.getpid()} $HOME \"'`\\ 家 🙂"
     public.mkdir(0o755)
     try:
@@ -163,7 +163,7 @@ def test_root_in_a_public_folder_keeps_the_cluster_at_home_whatever_its_name() -
 
 
 @AS_ROOT
-def test_root_copies_programs_that_its_account_cannot_reach(home: Path, tmp_path: Path) -> None:
+def test_root_copies_unreachable_programs(home: Path, tmp_path: Path) -> None:
     installed = postgres_installation._installed()
     private = tmp_path / "site-packages"
     private.mkdir(0o700)
@@ -186,7 +186,7 @@ def test_root_copies_programs_that_its_account_cannot_reach(home: Path, tmp_path
 # What it is
 
 
-def test_the_cluster_is_what_the_project_needs(lease: ServerLease) -> None:
+def test_cluster_settings(lease: ServerLease) -> None:
     wanted = {
         "server_encoding": "UTF8",
         "data_checksums": "on",
@@ -211,14 +211,14 @@ def test_vectors_can_be_stored(lease: ServerLease) -> None:
     assert row == (1.0,)
 
 
-def test_an_address_may_hold_any_character() -> None:
+def test_url_with_any_character() -> None:
     lease = ServerLease(5432, "", lambda: None)
     parts = {"user": "a b@/:?#%", "password": "p@ss:w/ör'd\\&=+", "dbname": '库 %2F"🙂'}
     read = conninfo_to_dict(lease.url(parts["user"], parts["password"], parts["dbname"]))
     assert read == {**parts, "host": "127.0.0.1", "port": "5432", "require_auth": "scram-sha-256"}
 
 
-def test_a_port_that_was_taken_meanwhile_is_left_alone(shared_home: Path) -> None:
+def test_taken_port_is_left_alone(shared_home: Path) -> None:
     with EmbeddedPostgres(shared_home).lease() as before:
         pass
     with (
@@ -229,7 +229,7 @@ def test_a_port_that_was_taken_meanwhile_is_left_alone(shared_home: Path) -> Non
         assert ask(lease, "SELECT 1") == 1
 
 
-def test_the_log_is_begun_anew_when_it_has_grown(shared_home: Path) -> None:
+def test_log_is_rotated(shared_home: Path) -> None:
     log = EmbeddedPostgres(shared_home).status().log_file
     with EmbeddedPostgres(shared_home).lease():
         pass
@@ -240,7 +240,7 @@ def test_the_log_is_begun_anew_when_it_has_grown(shared_home: Path) -> None:
         assert log.with_name("server.log.1").stat().st_size == 6_000_000
 
 
-def test_what_users_wrote_does_not_reach_the_log(lease: ServerLease, shared_home: Path) -> None:
+def test_log_holds_no_user_text(lease: ServerLease, shared_home: Path) -> None:
     with connect(lease) as connection:
         connection.execute("CREATE TEMPORARY TABLE diary (page text CHECK (length(page) < 5))")
         with pytest.raises(psycopg.errors.CheckViolation):
@@ -272,9 +272,7 @@ def changed(path: Path, text: str | None) -> Iterator[None]:
         ("superuser_password", "another", "does not open the embedded server: restore the right one"),
     ],
 )
-def test_a_cluster_that_cannot_be_served_names_the_remedy(
-    shared_home: Path, name: str, text: str | None, remedy: str
-) -> None:
+def test_unusable_cluster_names_remedy(shared_home: Path, name: str, text: str | None, remedy: str) -> None:
     server = EmbeddedPostgres(shared_home)
     with server.lease():
         path = server.status().data_folder.parent / name
@@ -285,7 +283,7 @@ def test_a_cluster_that_cannot_be_served_names_the_remedy(
         assert ask(lease, "SELECT 1") == 1
 
 
-def test_a_home_that_cannot_be_made_names_the_remedy(tmp_path: Path) -> None:
+def test_unusable_home_names_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ConfigurationError, match="set NEURIGRAPH_HOME"):
         EmbeddedPostgres(tmp_path / "file" / "home").lease()

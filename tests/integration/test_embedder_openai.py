@@ -23,7 +23,7 @@ def client(provider: ModelProvider) -> Iterator[ProviderClient]:
     opened.close()
 
 
-def test_embeddings_keep_order_are_unit_length_and_put_related_texts_near(client: ProviderClient) -> None:
+def test_vectors_are_ordered_and_unit_length(client: ProviderClient) -> None:
     texts = ["the dog chased the ball", "a dog and a ball", "quarterly tax report"]
     vectors = make_embedder(client).embed(texts)
     assert vectors.shape == (3, 1536)
@@ -32,7 +32,7 @@ def test_embeddings_keep_order_are_unit_length_and_put_related_texts_near(client
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
 
 
-def test_base64_and_numbers_give_the_same_vectors(client: ProviderClient) -> None:
+def test_base64_equals_numbers(client: ProviderClient) -> None:
     compact = OpenAiEmbedder("text-embedding-3-small", client, TOKENS, compact=True)
     plain = OpenAiEmbedder("text-embedding-3-small", client, TOKENS, compact=False)
     assert np.allclose(compact.embed(["one", "two"]), plain.embed(["one", "two"]), atol=1e-6)
@@ -46,7 +46,7 @@ def test_base64_and_numbers_give_the_same_vectors(client: ProviderClient) -> Non
         ("text-embedding-ada-002", None, 1536, False),
     ],
 )
-def test_dimensions_are_asked_only_of_models_that_take_them(
+def test_dimensions_parameter_by_model(
     provider: ModelProvider,
     client: ProviderClient,
     model: str,
@@ -61,7 +61,7 @@ def test_dimensions_are_asked_only_of_models_that_take_them(
     assert provider.requests[0].key == "sk-secret"
 
 
-def test_the_width_of_an_unknown_model_is_found_out_once(provider: ModelProvider, client: ProviderClient) -> None:
+def test_unknown_model_width_is_probed_once(provider: ModelProvider, client: ProviderClient) -> None:
     embedder = make_embedder(client, "nomic-embed-text")
     assert embedder.dimensions == 1536
     assert embedder.prefix_trained is False
@@ -69,16 +69,14 @@ def test_the_width_of_an_unknown_model_is_found_out_once(provider: ModelProvider
     assert len(provider.requests) == 2
 
 
-def test_a_model_that_is_too_wide_for_a_record_is_a_setting_to_change(
-    provider: ModelProvider, client: ProviderClient
-) -> None:
+def test_too_wide_model_is_refused(provider: ModelProvider, client: ProviderClient) -> None:
     answer = {"object": "list", "data": [{"index": 0, "embedding": [0.1] * 4096}], "model": "m", "usage": {}}
     provider.fail_next(Fault("wrong_shape", answer=answer))
     with pytest.raises(ConfigurationError, match="4096"):
         make_embedder(client, "too-wide").embed(["text"])
 
 
-def test_voyage_gets_its_own_parameters(provider: ModelProvider, client: ProviderClient) -> None:
+def test_voyage_parameters(provider: ModelProvider, client: ProviderClient) -> None:
     embedder = OpenAiEmbedder("voyage-3.5", client, TOKENS, service="voyage")
     assert embedder.embed(["a question"], kind="query").shape == (1, 1024)
     assert embedder.prefix_trained is True
@@ -90,7 +88,7 @@ def test_voyage_gets_its_own_parameters(provider: ModelProvider, client: Provide
     assert "dimensions" not in body
 
 
-def test_voyage_models_of_one_width_are_not_asked_for_another(provider: ModelProvider, client: ProviderClient) -> None:
+def test_voyage_fixed_width_models(provider: ModelProvider, client: ProviderClient) -> None:
     embedder = OpenAiEmbedder("voyage-3", client, TOKENS, service="voyage")
     assert embedder.embed(["text"]).shape == (1, 1024)
     assert embedder.prefix_trained is False
@@ -108,9 +106,7 @@ def test_empty_and_unencodable_texts_give_unit_vectors(client: ProviderClient) -
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_many_texts_go_in_several_requests_and_keep_their_order(
-    provider: ModelProvider, client: ProviderClient
-) -> None:
+def test_many_texts_in_several_requests(provider: ModelProvider, client: ProviderClient) -> None:
     texts = [f"subject{i}" for i in range(2500)]
     embedder = make_embedder(client)
     vectors = embedder.embed(texts)
@@ -119,9 +115,7 @@ def test_many_texts_go_in_several_requests_and_keep_their_order(
     assert np.allclose(vectors[2049], alone, atol=1e-6)
 
 
-def test_a_long_text_is_embedded_in_windows_and_averaged_by_their_tokens(
-    provider: ModelProvider, client: ProviderClient
-) -> None:
+def test_long_text_is_averaged_over_windows(provider: ModelProvider, client: ProviderClient) -> None:
     text = "apple " * (WINDOW_TOKENS * 2) + "banana " * WINDOW_TOKENS
     embedder = make_embedder(client)
     long, apple, banana, other = embedder.embed([text, "apple", "banana", "cherry"])
@@ -133,9 +127,7 @@ def test_a_long_text_is_embedded_in_windows_and_averaged_by_their_tokens(
 
 
 @pytest.mark.parametrize("unit", ["नमस्ते दुनिया ", "வணக்கம் உலகம் ", "ไทย", "中文", "😀", "!@#$%^&*", "xqzjvkw", "aB3-"])
-def test_windows_of_any_script_stay_below_what_the_services_take(
-    provider: ModelProvider, client: ProviderClient, unit: str
-) -> None:
+def test_windows_fit_service_limits(provider: ModelProvider, client: ProviderClient, unit: str) -> None:
     make_embedder(client).embed([unit * (40_000 // len(unit))])
     for request in provider.requests:
         for window in request.body["input"]:
@@ -144,13 +136,13 @@ def test_windows_of_any_script_stay_below_what_the_services_take(
             assert bytes_ / 1.5 < 8_191 if not window.isascii() else TOKENS.count(window) <= WINDOW_TOKENS
 
 
-def test_requests_stay_within_the_token_budget(provider: ModelProvider, client: ProviderClient) -> None:
+def test_requests_within_token_budget(provider: ModelProvider, client: ProviderClient) -> None:
     make_embedder(client).embed(["word " * 1_900] * 100)
     assert len(provider.requests) == 3
     assert sum(len(r.body["input"]) for r in provider.requests) == 100
 
 
-def test_concurrency_is_used_and_never_exceeded_over_all_threads(provider: ModelProvider) -> None:
+def test_concurrency_is_bounded(provider: ModelProvider) -> None:
     provider.slow_down(0.1)
     client = make_client(provider, concurrency=3)
     embedder = OpenAiEmbedder("voyage-3.5", client, TOKENS, service="voyage")
@@ -182,9 +174,7 @@ def test_concurrency_is_used_and_never_exceeded_over_all_threads(provider: Model
         None,
     ],
 )
-def test_unusable_vectors_are_asked_for_again_a_bounded_number_of_times(
-    provider: ModelProvider, client: ProviderClient, answer: Any
-) -> None:
+def test_unusable_vectors_are_retried(provider: ModelProvider, client: ProviderClient, answer: Any) -> None:
     provider.fail_next(Fault("wrong_shape", answer=answer))
     assert make_embedder(client).embed(["text"]).shape == (1, 1536)
     provider.reset()

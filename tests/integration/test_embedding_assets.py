@@ -52,7 +52,7 @@ def remember(installation: Installation, user: User, embedder: NamedEmbedder, *n
     store(installation, with_embedder(installation, embedder))
 
 
-def test_a_backfill_of_days_is_one_run_and_switches_the_user(installation: Installation, user: User) -> None:
+def test_backfill_of_days_is_one_run(installation: Installation, user: User) -> None:
     remember(installation, user, NamedEmbedder("old"), "a", "b", "c")
     with installation.database.owner() as tx:
         tx.execute(
@@ -82,7 +82,7 @@ def test_a_backfill_of_days_is_one_run_and_switches_the_user(installation: Insta
     assert {FIRST_DAY, TODAY.isoformat()} <= done
 
 
-def test_a_backfill_that_leaves_something_out_fails_and_says_so(installation: Installation, user: User) -> None:
+def test_incomplete_backfill_fails(installation: Installation, user: User) -> None:
     remember(installation, user, NamedEmbedder("old"), "a", "b")
     installation.objects.delete(next(iter(installation.objects.keys("durable/"))))
     result = dg.materialize(
@@ -96,7 +96,7 @@ def test_a_backfill_that_leaves_something_out_fails_and_says_so(installation: In
     assert models_of(installation, user.user_id) == ("old", MINILM)
 
 
-def test_the_schedule_launches_only_what_is_due_and_the_asset_heals_it(installation: Installation, user: User) -> None:
+def test_schedule_launches_due_healing(installation: Installation, user: User) -> None:
     def tick() -> object:
         with dg.build_schedule_context(resources={"installation": InstallationResource()}) as context:
             return heal_embeddings_schedule(context)
@@ -112,9 +112,7 @@ def test_the_schedule_launches_only_what_is_due_and_the_asset_heals_it(installat
     assert isinstance(tick(), dg.SkipReason)
 
 
-def test_the_check_blames_what_this_model_should_have_filled_within_an_hour(
-    installation: Installation, user: User
-) -> None:
+def test_check_reports_overdue_vectors(installation: Installation, user: User) -> None:
     def check() -> tuple[bool, dict[str, Any]]:
         with dg.DagsterInstance.ephemeral() as instance:
             result = defs.resolve_job_def("check_embeddings_job").execute_in_process(instance=instance)
@@ -160,7 +158,7 @@ def test_healing_runs_the_check(installation: Installation, user: User) -> None:
     assert evaluation.passed
 
 
-def test_a_commit_adds_to_the_partition_of_its_day(installation: Installation, user: User) -> None:
+def test_commit_fills_partition_of_its_day(installation: Installation, user: User) -> None:
     end_conversation(installation, user, "a", "The walnut tree fell onto the barn.")
     detect(installation.context)
     batch = triggers.lease_due(installation.context, "tests")

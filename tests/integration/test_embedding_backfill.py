@@ -137,7 +137,7 @@ def assert_centroids(installation: Installation, user: User) -> None:
         np.testing.assert_allclose(node["centroid"].to_numpy(), mean, atol=1e-5)
 
 
-def test_a_user_moves_from_one_model_to_another(installation: Installation, user: User) -> None:
+def test_user_changes_model(installation: Installation, user: User) -> None:
     assert models_of(installation, user.user_id) == (OLD.model, None)
     assert_dense(installation, user, OLD, "copper gutters")
     assert_words_alone(installation, user, NEW)
@@ -145,7 +145,7 @@ def test_a_user_moves_from_one_model_to_another(installation: Installation, user
     done = run(installation)
     assert (done.records, done.complete, done.failed) == (len(TOPICS), 0, [])
     assert sum(done.days.values()) == len(TOPICS)
-    assert [(move.missing, move.settled) for move in done.moves] == [(0, len(TOPICS))]
+    assert [(move.missing, move.finished) for move in done.moves] == [(0, len(TOPICS))]
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert_all_of(installation, user, NEW)
     assert_dense(installation, user, NEW, "copper gutters")
@@ -157,9 +157,7 @@ def test_a_user_moves_from_one_model_to_another(installation: Installation, user
     assert NEW.texts == before, "what is done costs nothing"
 
 
-def test_searches_stay_with_the_old_model_until_every_record_has_the_new_one(
-    installation: Installation, user: User
-) -> None:
+def test_search_uses_old_model_until_complete(installation: Installation, user: User) -> None:
     newest = one(installation, "SELECT max(created_at) FROM neurigraph.record_index")
     with installation.database.owner() as tx:
         tx.execute(
@@ -168,7 +166,7 @@ def test_searches_stay_with_the_old_model_until_every_record_has_the_new_one(
         )
     recent = run(installation, since=newest - timedelta(days=1))
     assert recent.records == 1
-    assert [(move.missing, move.settled) for move in recent.moves] == [(2, 0)]
+    assert [(move.missing, move.finished) for move in recent.moves] == [(2, 0)]
     assert models_of(installation, user.user_id) == (OLD.model, NEW.model)
     beside = [row for row in records_of(installation, user) if row["embedding_next_model"] is not None]
     assert [row["embedding_model"] for row in beside] == [OLD.model]
@@ -182,7 +180,7 @@ def test_searches_stay_with_the_old_model_until_every_record_has_the_new_one(
     assert_all_of(installation, user, NEW)
 
 
-def test_between_the_switch_and_its_tidying_up_searches_read_both_places(
+def test_search_during_cleanup_reads_both_columns(
     installation: Installation, user: User, administrator_of: psycopg.Connection
 ) -> None:
     """A process is killed right after the switch, at the first record that it would tidy up."""
@@ -209,14 +207,14 @@ def test_between_the_switch_and_its_tidying_up_searches_read_both_places(
     context = with_embedder(installation, NEW)
     assert healing.has_due(context)
     healed = healing.heal_pending(context)
-    assert [move.settled for move in healed.moves] == [len(TOPICS)]
+    assert [move.finished for move in healed.moves] == [len(TOPICS)]
     assert not healing.has_due(context)
     assert models_of(installation, user.user_id) == (NEW.model, None)
     assert_dense(installation, user, NEW, "seven trout")
     assert_centroids(installation, user)
 
 
-def test_what_is_stored_during_a_move_takes_part_in_it(installation: Installation, user: User) -> None:
+def test_records_stored_during_backfill(installation: Installation, user: User) -> None:
     down = UnreachableEmbedder(NEW.model)
     with pytest.raises(TransientError):
         run(installation, down)
@@ -240,7 +238,7 @@ def test_what_is_stored_during_a_move_takes_part_in_it(installation: Installatio
     assert models_of(installation, user.user_id) == (NEW.model, None)
 
 
-def test_vectors_of_a_model_that_nobody_wants_are_not_kept(installation: Installation, user: User) -> None:
+def test_unused_vectors_are_dropped(installation: Installation, user: User) -> None:
     end_conversation(installation, user, "stray", "We spoke about a stray cat.", "That was all.")
     (stray,) = store(installation, with_embedder(installation, NamedEmbedder("third")))
     assert stray.pending_embedding
@@ -251,7 +249,7 @@ def test_vectors_of_a_model_that_nobody_wants_are_not_kept(installation: Install
     assert_centroids(installation, user)
 
 
-def test_going_back_to_the_old_model_drops_what_was_made_of_the_new(installation: Installation, user: User) -> None:
+def test_return_to_old_model_drops_new_vectors(installation: Installation, user: User) -> None:
     with installation.database.owner() as tx:
         tx.execute(
             "UPDATE neurigraph.record_index SET created_at = created_at - interval '3 days' WHERE record_id = "
@@ -269,7 +267,7 @@ def test_going_back_to_the_old_model_drops_what_was_made_of_the_new(installation
     assert_centroids(installation, user)
 
 
-def test_users_switch_each_by_themselves(installation: Installation, user: User) -> None:
+def test_users_switch_separately(installation: Installation, user: User) -> None:
     other, _ = create_user(installation.database, "eve")
     end_conversation(installation, other, "c", "We spoke about a walnut tree.", "That was all.")
     store(installation, with_embedder(installation, OLD))
@@ -280,7 +278,7 @@ def test_users_switch_each_by_themselves(installation: Installation, user: User)
     assert_dense(installation, user, OLD, "copper gutters")
 
 
-def test_a_damaged_file_keeps_its_user_where_it_was(installation: Installation, user: User) -> None:
+def test_damaged_file_blocks_switch(installation: Installation, user: User) -> None:
     key = next(key for key in installation.objects.keys("durable/") if key.endswith(".gz"))
     whole = b"".join(installation.objects.get(key))
     installation.objects.put(key, [whole[:-5]])
@@ -294,7 +292,7 @@ def test_a_damaged_file_keeps_its_user_where_it_was(installation: Installation, 
     assert_all_of(installation, user, NEW)
 
 
-def test_two_runs_at_once_searches_beside_them_and_commits_between(installation: Installation, user: User) -> None:
+def test_concurrent_backfills_searches_and_commits(installation: Installation, user: User) -> None:
     """Whatever is caught in the middle, each answer's vectors are of one model, or there are none."""
     errors: list[BaseException] = []
     finished = threading.Event()

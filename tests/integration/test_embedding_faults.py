@@ -28,7 +28,7 @@ from tests.support.model_provider import Fault, ModelProvider
 
 
 @pytest.mark.parametrize("fault", [TransientError("down"), ProviderError("no credit"), ValueError("a bug")])
-def test_without_an_embedder_records_are_stored_as_pending_and_found_by_word(
+def test_records_without_vectors_are_found_by_word(
     here: Installation, context: Context, bob: tuple[User, Claims], fault: Exception
 ) -> None:
     user, claims = bob
@@ -44,14 +44,12 @@ def test_without_an_embedder_records_are_stored_as_pending_and_found_by_word(
     (node,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Work'", user.user_id)
     assert (node["record_count"], node["embedded_count"], node["centroid"]) == (1, 0, None)
     for embedder in (WordEmbedder(), WordEmbedder(fault=TransientError("still down"))):
-        answer = phase_one(here.database, embedder, here.settings, claims, Question("walnut", explain=True))
+        answer = phase_one(here.acting_for(claims).using(embedder=embedder), Question("walnut", explain=True))
         assert answer.hits[0]["title"] == "#Work the walnut desk"
         assert answer.hits[0]["explain"]["summary_dense"] is None
 
 
-def test_the_real_adapter_against_a_provider_that_is_down(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_adapter_with_provider_down(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "the walnut desk")
     with (
@@ -68,9 +66,7 @@ def test_the_real_adapter_against_a_provider_that_is_down(
         assert not record.pending_embedding
 
 
-def test_a_text_that_cannot_be_embedded_costs_only_its_own_record_its_vectors(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_refused_text_stays_without_vectors(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     for text in ("good", "ugly", "fine"):
         converse(here, claims, text)

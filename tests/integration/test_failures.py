@@ -35,7 +35,7 @@ def user(installation: Installation) -> User:
     return create_user(installation.database, "bob")[0]
 
 
-def test_a_failure_says_what_failed(installation: Installation, user: User) -> None:
+def test_failure_names_its_step(installation: Installation, user: User) -> None:
     (failure,) = fail(installation, user, "c1")
     assert (failure.user_slug, failure.source_kind, failure.source_external_id) == ("bob", "conversation", "c1")
     assert (failure.first_message, failure.last_message) == (1, 2)
@@ -44,12 +44,12 @@ def test_a_failure_says_what_failed(installation: Installation, user: User) -> N
     assert count_open(installation.database) == 1
 
 
-def test_a_passing_fault_becomes_a_failure_after_the_last_attempt(installation: Installation, user: User) -> None:
+def test_last_attempt_becomes_failure(installation: Installation, user: User) -> None:
     database, settings = installation.database, installation.settings
     end_conversation(installation, user, "c1", "We chose the copper gutters.")
     detect(installation.context)
     waits = []
-    for attempt in range(1, settings.max_attempts + 1):
+    for attempt in range(1, settings.ingestion.max_attempts + 1):
         with database.pipeline() as tx:
             tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now()")
         batch = triggers.lease_due(installation.context, "tests")
@@ -58,22 +58,22 @@ def test_a_passing_fault_becomes_a_failure_after_the_last_attempt(installation: 
         assert ref.attempts == attempt
         fault = ItemFailure(ref.trigger_id, "embed", "the provider is down", transient=True)
         state = triggers.give_back(installation.context, batch.batch_id, fault, ref.attempts)
-        assert state == ("failed" if attempt == settings.max_attempts else "pending")
+        assert state == ("failed" if attempt == settings.ingestion.max_attempts else "pending")
         with database.pipeline() as tx:
             row = tx.execute(
                 "SELECT extract(EPOCH FROM next_attempt_at - now())::float AS wait FROM neurigraph.storage_triggers"
             ).fetchone()
         assert row is not None
         waits.append(row["wait"])
-    base = settings.retry_base_seconds
+    base = settings.ingestion.retry_base_seconds
     for number, wait in enumerate(waits):
         assert base * 2**number / 2 - 5 <= wait <= base * 2**number, "doubles, with jitter above a half"
     with database.pipeline() as tx:
         (failure,) = list_failures(tx)
-    assert (failure.attempts, failure.error) == (settings.max_attempts, "the provider is down")
+    assert (failure.attempts, failure.error) == (settings.ingestion.max_attempts, "the provider is down")
 
 
-def test_the_command_line_lists_and_replays(installation: Installation, settings: Settings, user: User) -> None:
+def test_cli_lists_and_replays(installation: Installation, settings: Settings, user: User) -> None:
     first, second = fail(installation, user, "c1", "c2\x1b[31m")
     other, _ = create_user(installation.database, "eve")
     fail(installation, other, "c3")
@@ -108,16 +108,14 @@ def test_the_command_line_lists_and_replays(installation: Installation, settings
         (("failures", "--user", "nobody"), 3),
     ],
 )
-def test_the_command_line_says_what_is_wrong(
-    installation: Installation, settings: Settings, arguments: tuple[str, ...], code: int
-) -> None:
+def test_cli_errors(installation: Installation, settings: Settings, arguments: tuple[str, ...], code: int) -> None:
     done = run_cli(settings, *arguments)
     assert done.returncode == code
     assert done.stderr.startswith("neurigraph: ")
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_the_api_shows_a_user_their_own(installation: Installation) -> None:
+def test_api_lists_own_failures(installation: Installation) -> None:
     bob, bobs_key = create_user(installation.database, "bob")
     eve, eves_key = create_user(installation.database, "eve")
     mine = fail(installation, bob, "c1", "c2", "c3")
@@ -168,7 +166,7 @@ def _environment(settings: Settings, receiver: WebhookReceiver, monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("_environment")
-def test_a_failed_run_is_reported_without_anybodys_words(
+def test_failed_run_report_holds_no_user_text(
     installation: Installation, user: User, receiver: WebhookReceiver
 ) -> None:
     fail(installation, user, "c1")

@@ -14,7 +14,7 @@ from neurigraph_pipelines.erasure.forget import Preview, forget, preview
 from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind, objects_of, receipts
 from neurigraph_pipelines.erasure.rows import nodes_below
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
 from neurigraph_pipelines.history import authored
@@ -88,7 +88,7 @@ def sound(here: Installation) -> bool:
     return verify(here.context).findings == [] and audit.orphans == []
 
 
-def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Installation) -> None:
+def test_record_is_erased_without_its_neighbour(installation: Installation) -> None:
     here = installation
     (user, claims), (twin, twins) = new_user(here, "alice"), new_user(here, "twin")
     gone, stays = mark(), mark()
@@ -101,7 +101,7 @@ def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Inst
     with here.database.pipeline() as tx:  # evidence for a node, and what a revision leaves in the history
         told = NodeCandidate(f"Aunt {gone}", ConceptKind.PERSON, ("Family",), 0.4, edges=())
         kept = NodeCandidate("Aunt Paris", ConceptKind.PERSON, ("Family",), 0.4, edges=())
-        remember(tx, user.user_id, [told, kept])
+        add_candidates(tx, user.user_id, [told, kept])
         authored(tx, "tests")
         schema = sql.Identifier(schemas_of(here, user)["Family/Dave"])
         revise = sql.SQL("UPDATE {}.metadata_records SET title = 'Revised' WHERE record_id = %s").format(schema)
@@ -131,11 +131,13 @@ def test_a_record_leaves_nothing_and_its_neighbour_everything(installation: Inst
     statistics = "SELECT lexeme, passages FROM neurigraph.user_lexemes WHERE user_id = %s ORDER BY lexeme"
     assert rows(here, statistics, user.user_id) == rows(here, statistics, twin.user_id)
     assert rows(here, "SELECT node_name FROM neurigraph.node_candidates") == [{"node_name": "Aunt Paris"}]
-    answer = phase_one(here.database, plain_context(here).embedder, here.settings, claims, Question(f"{gone} {stays}"))
+    answer = phase_one(
+        here.acting_for(claims).using(embedder=plain_context(here).embedder), Question(f"{gone} {stays}")
+    )
     assert {UUID(hit["record_id"]) for hit in answer.hits} == {row["record_id"] for row in other} - {doomed}
 
 
-def test_asking_again_gives_the_same_receipt(installation: Installation) -> None:
+def test_repeated_request_gives_same_receipt(installation: Installation) -> None:
     _, claims = new_user(installation)
     converse(installation, claims, "#Family hello", "goodbye")
     (record_id,) = remember_all(installation).values()
@@ -147,7 +149,7 @@ def test_asking_again_gives_the_same_receipt(installation: Installation) -> None
         planned(installation, claims, RECORD, record_id)
 
 
-def test_only_the_owner_forgets(installation: Installation) -> None:
+def test_only_owner_erases(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here)
     _, strangers = new_user(here)
@@ -161,7 +163,7 @@ def test_only_the_owner_forgets(installation: Installation) -> None:
             for attempt in (erase, planned):
                 with pytest.raises(NotFoundError):
                     attempt(here, other, kind, subject_id)
-    with pytest.raises(InvalidInputError, match="forget the user"):
+    with pytest.raises(InvalidInputError, match="erase the user"):
         erase(here, claims, NODE, user.root_node_id)
     assert rows(here, "SELECT FROM neurigraph.erasures") == []
     erase(here, claims, RECORD, record_id)
@@ -169,7 +171,7 @@ def test_only_the_owner_forgets(installation: Installation) -> None:
         assert receipts(tx) == []
 
 
-def test_a_node_goes_with_all_below_it(installation: Installation) -> None:
+def test_node_is_erased_with_subtree(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here, "alice")
     gone, relative, stays = mark(), mark(), mark()
@@ -185,7 +187,7 @@ def test_a_node_goes_with_all_below_it(installation: Installation) -> None:
         told = NodeCandidate("Somebody", ConceptKind.TOPIC, ("Family", gone), 0.4)
         edge = PlannedEdge(("Family", gone), ("Else",), "knows", 0.5)
         linked = NodeCandidate("Else", ConceptKind.TOPIC, (), 0.4, edges=(edge,))
-        remember(tx, user.user_id, [told, linked])
+        add_candidates(tx, user.user_id, [told, linked])
         authored(tx, "tests")
         supersede = "UPDATE {}.metadata_records SET superseded_by = %s WHERE summary LIKE '%%' || %s || '%%'"
         tx.execute(sql.SQL(supersede).format(sql.Identifier(work)), [superseding["record_id"], stays])
@@ -237,13 +239,13 @@ def crowded(installation: Installation) -> tuple[User, Claims, list[str]]:
     converse(here, claims, f"{waiting} has not finished.", ended=False)
     here.uploads.receive(claims, f"{file} later.txt", [f"{upload} is in another file.".encode()])
     with here.database.pipeline() as tx:
-        remember(tx, user.user_id, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
+        add_candidates(tx, user.user_id, [NodeCandidate(candidate, ConceptKind.TOPIC, (), 0.4)])
         tx.execute("UPDATE neurigraph.pipeline_failures SET error = error || %s", [error])
         tx.execute("INSERT INTO neurigraph.dropped_files VALUES (%s, %s, '1', NULL, %s)", [user.user_id, file, error])
     return user, claims, words
 
 
-def test_of_a_user_remains_a_receipt(installation: Installation, crowded: tuple[User, Claims, list[str]]) -> None:
+def test_erased_user_leaves_a_receipt(installation: Installation, crowded: tuple[User, Claims, list[str]]) -> None:
     here, (user, claims, words) = installation, crowded
     bob, bobs = new_user(here, "bob")
     stays = mark()
@@ -287,7 +289,7 @@ def tables_with(here: Installation, user_id: UUID) -> list[str]:
         ]
 
 
-def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation) -> None:
+def test_running_batch_restores_nothing(installation: Installation) -> None:
     here, context = installation, plain_context(installation)
     user, claims = new_user(here)
     gone = mark()
@@ -308,9 +310,7 @@ def test_a_run_that_is_under_way_brings_nothing_back(installation: Installation)
 
 def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UUID, str]]:
     """Store a file that is too long for one record; gives the records in order, with a word of each."""
-    here.settings = here.settings.model_copy(
-        update={"chunk_watch_tokens": 2_000, "chunk_target_tokens": 2_000, "chunk_limit_tokens": 3_500}
-    )
+    here.settings = here.settings.changed(chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500)
     words = [mark() for _ in range(1_000)]
     here.uploads.receive(claims, "tides.txt", ["".join(f"The tide {word}.\n" for word in words).encode()])
     here.uploads.read_due(here.text_extractor)
@@ -327,12 +327,12 @@ def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UU
         yield record["record_id"], next(word for word in words if word in record["summary"])
 
 
-def test_the_original_of_an_upload_stays_for_the_parts_that_remain(installation: Installation) -> None:
+def test_original_stays_for_remaining_parts(installation: Installation) -> None:
     here = installation
     _, claims = new_user(here)
     (first, gone), (second, _), *others = parts_of_a_document(here, claims)
     original = file_of_record(here.database, claims, first)
-    content = open_file(here.database, here.objects, here.settings, claims, original).content
+    content = open_file(here.acting_for(claims), original).content
 
     receipt = erase(here, claims, RECORD, first)
 
@@ -340,7 +340,7 @@ def test_the_original_of_an_upload_stays_for_the_parts_that_remain(installation:
     assert len(receipt.kept["sources"]) == 1
     assert found_in_database(here, gone) == []
     assert file_of_record(here.database, claims, second) == original
-    assert open_file(here.database, here.objects, here.settings, claims, original).content == content
+    assert open_file(here.acting_for(claims), original).content == content
     assert sound(here)
     for record_id, _ in others:
         assert erase(here, claims, RECORD, record_id).kept["originals"] == [original]
@@ -350,7 +350,7 @@ def test_the_original_of_an_upload_stays_for_the_parts_that_remain(installation:
     assert found_in_database(here, "tides.txt") == []
 
 
-def test_the_original_follows_into_another_node(installation: Installation) -> None:
+def test_original_follows_into_another_node(installation: Installation) -> None:
     here = installation
     user, claims = new_user(here)
     (first, _), (second, _), *_ = parts_of_a_document(here, claims)
@@ -363,16 +363,16 @@ def test_the_original_follows_into_another_node(installation: Installation) -> N
             [place["node_id"], made.node_id, first],
         )
     original = file_of_record(here.database, claims, first)
-    content = open_file(here.database, here.objects, here.settings, claims, original).content
+    content = open_file(here.acting_for(claims), original).content
     erase(here, claims, RECORD, first)
     assert file_of_record(here.database, claims, second) == original
-    assert open_file(here.database, here.objects, here.settings, claims, original).content == content
+    assert open_file(here.acting_for(claims), original).content == content
     found = audit_objects(here.context, dry_run=True)
     assert found.orphans == []
 
 
 @pytest.mark.parametrize("version", range(2, len(numbered("node"))))
-def test_nodes_that_an_earlier_version_made(shared_installation: Installation, version: int) -> None:
+def test_old_nodes_are_erased(shared_installation: Installation, version: int) -> None:
     here = shared_installation
     user, claims = new_user(here)
     gone = mark()
@@ -391,11 +391,9 @@ def test_nodes_that_an_earlier_version_made(shared_installation: Installation, v
     erase(here, claims, USER, user.user_id)
 
 
-def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation: Installation) -> None:
+def test_running_conversation_continues(installation: Installation) -> None:
     here = installation
-    here.settings = here.settings.model_copy(
-        update={"chunk_watch_tokens": 10, "chunk_target_tokens": 12, "chunk_limit_tokens": 400}
-    )
+    here.settings = here.settings.changed(chunk_watch_tokens=10, chunk_target_tokens=12, chunk_limit_tokens=400)
     _, claims = new_user(here)
     gone = mark()
     title = f"About {gone}"
@@ -412,7 +410,7 @@ def test_a_conversation_that_goes_on_goes_on_without_what_was_said(installation:
     assert sound(here)
 
 
-def test_what_left_objects_behind_goes_too(installation: Installation) -> None:
+def test_leftover_objects_are_erased(installation: Installation) -> None:
     """A process that died between an object and its row, in an attempt before the one that stored the record."""
     here = installation
     user, claims = new_user(here, "alice")

@@ -41,9 +41,7 @@ def subject_of(here: Installation, claims: Claims, kind: SubjectKind, record_id:
 
 
 @pytest.mark.parametrize(("kind", "moment", "occurrence"), MOMENTS)
-def test_a_killed_erasure_is_finished_by_the_next(
-    shared_installation: Installation, kind: str, moment: str, occurrence: int
-) -> None:
+def test_killed_erasure_is_finished(shared_installation: Installation, kind: str, moment: str, occurrence: int) -> None:
     here = shared_installation
     _, claims = new_user(here)
     gone = f"mark{uuid4().hex[:12]}"

@@ -17,8 +17,8 @@ from neurigraph_pipelines.errors import (
     RehydratingError,
     TransientError,
 )
-from neurigraph_pipelines.graph.candidates import remember
-from neurigraph_pipelines.graph.moving import Chosen, move_records, split_node
+from neurigraph_pipelines.graph.candidates import add_candidates
+from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
 from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.provisioning import resolve_path
@@ -26,7 +26,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_
 from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.lifecycle import control, transitions
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
 from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
@@ -43,10 +43,10 @@ def graph(here: Installation) -> Graph:
 def content_of(graph: Graph, record_id: UUID) -> bytes:
     here = graph.here
     file_id = file_of_record(here.database, graph.claims, record_id)
-    return open_file(here.database, here.objects, here.settings, graph.claims, file_id).content
+    return open_file(here.acting_for(graph.claims), file_id).content
 
 
-def located(graph: Graph, file_id: UUID) -> FilePlace:
+def located(graph: Graph, file_id: UUID) -> FileLocation:
     with graph.here.database.agent(graph.claims) as tx:
         return locate(tx, file_id)
 
@@ -60,7 +60,7 @@ def refused(error: type[Exception], *changes: Callable[[], object], why: str | N
 # Records
 
 
-def test_a_moved_record_is_found_and_opened_where_it_is_now(graph: Graph) -> None:
+def test_moved_record_is_found_and_opened(graph: Graph) -> None:
     first, second = graph.remember("#Family/Dave The walnut tree fell.", "#Family/Dave The boat leaks.")
     graph.remember("#Work Numbers of May.")
     before = content_of(graph, first)
@@ -73,7 +73,7 @@ def test_a_moved_record_is_found_and_opened_where_it_is_now(graph: Graph) -> Non
     assert [graph.shell(path)["record_count"] for path in ("Work", "Family/Dave")] == [2, 1]
 
 
-def test_the_history_of_a_moved_record_says_where_it_was(graph: Graph) -> None:
+def test_history_of_moved_record(graph: Graph) -> None:
     (record,) = graph.remember("#Family/Dave The walnut tree fell.")
     graph.remember("#Work Numbers of May.")
     here = graph.here
@@ -86,7 +86,7 @@ def test_the_history_of_a_moved_record_says_where_it_was(graph: Graph) -> None:
     assert record_at(here.database, graph.claims, record, was["w"])["node_path"] == f"{graph.user.slug}/Family/Dave"
 
 
-def test_moving_is_idempotent_and_a_dry_run_changes_nothing(graph: Graph) -> None:
+def test_move_is_idempotent(graph: Graph) -> None:
     records = graph.remember("#Family/Dave The walnut tree fell.", "#Work Numbers of May.")
     here, work = graph.here, graph.node("Work")
     assert move_records(here.database, graph.claims, records, work, dry_run=True).records == 1
@@ -96,7 +96,7 @@ def test_moving_is_idempotent_and_a_dry_run_changes_nothing(graph: Graph) -> Non
     graph.check()
 
 
-def test_a_move_is_of_all_records_or_of_none(graph: Graph) -> None:
+def test_move_is_atomic(graph: Graph) -> None:
     (record,) = graph.remember("#Family/Dave The walnut tree fell.")
     graph.remember("#Work Numbers of May.")
     here = graph.here
@@ -116,7 +116,7 @@ def test_a_move_is_of_all_records_or_of_none(graph: Graph) -> None:
     assert graph.records[record] == "Family/Dave"
 
 
-def test_a_file_keeps_its_state_and_its_log(graph: Graph) -> None:
+def test_moved_file_keeps_state_and_log(graph: Graph) -> None:
     file = store_file(graph.here, "#Notes Hello.", "A message of some words. " * 200, user=(graph.user, graph.claims))
     graph.remember("#Work Numbers of May.")
     control.compress(graph.here.acting_for(graph.claims), file.file_id)
@@ -133,13 +133,13 @@ def test_a_file_keeps_its_state_and_its_log(graph: Graph) -> None:
     graph.check()
 
 
-def test_a_file_that_is_being_woken_is_not_moved(graph: Graph) -> None:
+def test_rehydrating_file_is_not_moved(graph: Graph) -> None:
     here = graph.here
     file = store_file(here, user=(graph.user, graph.claims))
     graph.remember("#Work Numbers of May.")
     control.compress(here.acting_for(graph.claims), file.file_id)
     with here.database.pipeline() as tx:
-        transitions.claim(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     refused(
         RehydratingError,
         lambda: move_records(here.database, graph.claims, [file.row["record_id"]], graph.node("Work")),
@@ -151,7 +151,7 @@ def test_a_file_that_is_being_woken_is_not_moved(graph: Graph) -> None:
     graph.check()
 
 
-def test_a_record_that_waits_for_its_vectors_gets_them_where_it_is(graph: Graph) -> None:
+def test_moved_pending_record_is_embedded(graph: Graph) -> None:
     here = graph.here
     converse(here, graph.claims, "#Notes The walnut tree fell.")
     down = plain_context(here).using(embedder=WordEmbedder(fault=TransientError("down")))
@@ -164,7 +164,7 @@ def test_a_record_that_waits_for_its_vectors_gets_them_where_it_is(graph: Graph)
     assert graph.shell("Work")["embedded_count"] == 2
 
 
-def test_the_root_takes_and_gives_records(graph: Graph) -> None:
+def test_root_takes_and_gives_records(graph: Graph) -> None:
     (record,) = graph.remember("#Family/Dave The walnut tree fell.")
     for path in ("", "Family"):
         move_records(graph.here.database, graph.claims, [record], graph.node(path))
@@ -175,7 +175,7 @@ def test_the_root_takes_and_gives_records(graph: Graph) -> None:
 # Names
 
 
-def test_a_renamed_node_is_found_by_both_names(graph: Graph) -> None:
+def test_renamed_node_has_two_names(graph: Graph) -> None:
     (record,) = graph.remember("#Family/Dave The walnut tree fell.")
     graph.remember("#Work Numbers of May.")
     here, node_id, schema = graph.here, graph.node("Family/Dave"), graph.shell("Family/Dave")["schema_name"]
@@ -193,13 +193,13 @@ def test_a_renamed_node_is_found_by_both_names(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " \t", "\x00", "\u200b", "x" * 121])
-def test_a_name_that_is_none_is_refused(graph: Graph, name: str) -> None:
+def test_invalid_name_is_refused(graph: Graph, name: str) -> None:
     graph.remember("#Family/Dave The walnut tree fell.")
     node_id = graph.node("Family/Dave")
     refused(
         InvalidInputError,
         lambda: rename_node(graph.here.database, graph.claims, node_id, name),
-        lambda: split_node(graph.here.database, graph.claims, node_id, name, Chosen(keyword="testing")),
+        lambda: split_node(graph.here.database, graph.claims, node_id, name, RecordFilter(keyword="testing")),
     )
 
 
@@ -207,7 +207,7 @@ def test_a_name_that_is_none_is_refused(graph: Graph, name: str) -> None:
     "name",
     ["x" * 120, "'; DROP SCHEMA neurigraph CASCADE; --", '"', "a/b", "%s {schema}", "👨‍👩‍👧 家族", "\ud800", "A\\B"],
 )
-def test_any_other_name_is_taken(graph: Graph, name: str) -> None:
+def test_any_name_is_accepted(graph: Graph, name: str) -> None:
     (record,) = graph.remember("#Family/Dave The walnut tree fell.")
     here, node_id = graph.here, graph.node("Family/Dave")
     rename_node(here.database, graph.claims, node_id, name)
@@ -218,7 +218,7 @@ def test_any_other_name_is_taken(graph: Graph, name: str) -> None:
     graph.check()
 
 
-def test_siblings_never_share_a_name(graph: Graph) -> None:
+def test_sibling_names_are_unique(graph: Graph) -> None:
     graph.remember("#Family/Tom The walnut tree fell.", "#Family/Ana She sings.", "#Work/Tom Numbers of May.")
     here, claims = graph.here, graph.claims
     with pytest.raises(ConflictError, match="'ANA'"):
@@ -226,7 +226,7 @@ def test_siblings_never_share_a_name(graph: Graph) -> None:
     with pytest.raises(ConflictError, match="'Tom'"):
         move_node(here.database, claims, graph.node("Work/Tom"), graph.node("Family"))
     with pytest.raises(ConflictError, match="'tom'"):
-        split_node(here.database, claims, graph.node("Family/Ana"), "tom", Chosen(keyword="testing"), beside=True)
+        split_node(here.database, claims, graph.node("Family/Ana"), "tom", RecordFilter(keyword="testing"), beside=True)
     rename_node(here.database, claims, graph.node("Family/Tom"), "TOM")
     assert graph.shell("Family/Tom")["aliases"] == []
     graph.check()
@@ -235,7 +235,7 @@ def test_siblings_never_share_a_name(graph: Graph) -> None:
 # Places
 
 
-def test_a_moved_node_takes_along_what_lies_below_it(graph: Graph) -> None:
+def test_move_takes_subtree(graph: Graph) -> None:
     (record,) = graph.remember("#Family/Siblings/Ana/Garden/Trees The walnut tree fell.")
     graph.remember("#Work Numbers of May.", "#Family Dinner.")
     here, claims, siblings = graph.here, graph.claims, graph.node("Family/Siblings")
@@ -251,12 +251,12 @@ def test_a_moved_node_takes_along_what_lies_below_it(graph: Graph) -> None:
     graph.check()
 
 
-def test_what_the_shape_of_a_graph_forbids(graph: Graph) -> None:
+def test_impossible_changes_are_refused(graph: Graph) -> None:
     graph.remember("#A/B/C/D/E The walnut tree fell.", "#Work/Deep Numbers of May.")
     here, claims = graph.here, graph.claims
     a, e, deep, root = (graph.node(path) for path in ("A", "A/B/C/D/E", "Work/Deep", ""))
     before = graph.paths
-    keyword = Chosen(keyword="testing")
+    keyword = RecordFilter(keyword="testing")
     forbidden: list[tuple[Callable[[], object], str]] = [
         (lambda: move_node(here.database, claims, a, deep), "layer 7"),
         (lambda: merge_nodes(here.database, claims, a, deep), "layer 6"),
@@ -291,7 +291,7 @@ def test_what_the_shape_of_a_graph_forbids(graph: Graph) -> None:
 # Merges
 
 
-def test_a_merged_node_is_gone_and_the_other_has_what_it_had(graph: Graph) -> None:
+def test_merge_moves_everything(graph: Graph) -> None:
     one, two = graph.remember("#Family/Dave The walnut tree fell. @Ana:sister", "#Work/David The boat leaks.")
     (note,) = graph.remember("#Family/Ana She sings. @Dave:brother @David:coworker")
     here, claims = graph.here, graph.claims
@@ -316,7 +316,7 @@ def test_a_merged_node_is_gone_and_the_other_has_what_it_had(graph: Graph) -> No
         shell(tx, gone)
 
 
-def test_children_follow_and_namesakes_become_one(graph: Graph) -> None:
+def test_merge_unites_children_of_one_name(graph: Graph) -> None:
     one, two, three = graph.remember(
         "#Kin/Tom/Garden The walnut tree fell.", "#Kin/Jo/Boat The boat leaks.", "#Family/tom/Garden Roses."
     )
@@ -331,7 +331,7 @@ def test_children_follow_and_namesakes_become_one(graph: Graph) -> None:
     graph.check()
 
 
-def test_a_node_is_merged_into_one_above_it_though_its_child_bears_its_name(graph: Graph) -> None:
+def test_merge_into_ancestor_with_name_clash(graph: Graph) -> None:
     one, two = graph.remember("#Family/Tom/Tom The walnut tree fell.", "#Family/Tom/Family/Boat The boat leaks.")
     merge_nodes(graph.here.database, graph.claims, graph.node("Family/Tom"), graph.node("Family"))
     assert [graph.records[record] for record in (one, two)] == ["Family/Tom", "Family/Family/Boat"]
@@ -341,7 +341,7 @@ def test_a_node_is_merged_into_one_above_it_though_its_child_bears_its_name(grap
     graph.check()
 
 
-def test_the_name_of_a_merged_node_is_free_again(graph: Graph) -> None:
+def test_merged_name_is_free_again(graph: Graph) -> None:
     graph.remember("#Family/Dave The walnut tree fell.", "#Work Numbers of May.")
     merge_nodes(graph.here.database, graph.claims, graph.node("Family/Dave"), graph.node("Work"))
     (record,) = graph.remember("#Family/Dave The boat leaks.")
@@ -352,25 +352,25 @@ def test_the_name_of_a_merged_node_is_free_again(graph: Graph) -> None:
 # Splits
 
 
-def test_chosen_records_get_a_node_of_their_own(graph: Graph) -> None:
+def test_split_creates_node(graph: Graph) -> None:
     walnut, boat, cello = graph.remember(
         "#Family Walnut fell on Tuesday.", "#Family The Boat leaks.", "#Family The Cello sings."
     )
     here, claims, family = graph.here, graph.claims, graph.node("Family")
-    done = split_node(here.database, claims, family, "Trees", Chosen(keyword="walnut"), dry_run=True)
+    done = split_node(here.database, claims, family, "Trees", RecordFilter(keyword="walnut"), dry_run=True)
     assert (done.records, done.node_id, done.node_path) == (1, None, f"{graph.user.slug}/Family/Trees")
     assert "Family/Trees" not in graph.paths.values()
-    split_node(here.database, claims, family, "Trees", Chosen(keyword="walnut"))
-    split_node(here.database, claims, family, "Boats", Chosen([boat]), beside=True)
+    split_node(here.database, claims, family, "Trees", RecordFilter(keyword="walnut"))
+    split_node(here.database, claims, family, "Boats", RecordFilter([boat]), beside=True)
     later = START + timedelta(days=365)
     with pytest.raises(InvalidInputError, match="nothing was split off"):
-        split_node(here.database, claims, family, "Later", Chosen(occurred_after=later))
+        split_node(here.database, claims, family, "Later", RecordFilter(occurred_after=later))
     with pytest.raises(InvalidInputError, match="say which"):
-        split_node(here.database, claims, family, "All", Chosen())
+        split_node(here.database, claims, family, "All", RecordFilter())
     with pytest.raises(NotFoundError):
-        split_node(here.database, claims, family, "Boats", Chosen([boat]))
+        split_node(here.database, claims, family, "Boats", RecordFilter([boat]))
     assert [graph.records[record] for record in (walnut, boat, cello)] == ["Family/Trees", "Boats", "Family"]
-    split_node(here.database, claims, family, "Music", Chosen(occurred_before=later))
+    split_node(here.database, claims, family, "Music", RecordFilter(occurred_before=later))
     assert graph.records[cello] == "Family/Music"
     assert graph.find("walnut")[walnut] == "Family/Trees"
     graph.check()
@@ -379,14 +379,14 @@ def test_chosen_records_get_a_node_of_their_own(graph: Graph) -> None:
 # What goes by names follows
 
 
-def test_a_candidate_waits_where_its_parent_lies_now(graph: Graph) -> None:
+def test_candidate_follows_its_parent(graph: Graph) -> None:
     graph.remember("#Family/Dave The walnut tree fell.", "#Work Numbers of May.")
     here, user_id = graph.here, graph.user.user_id
     for path in (("Family", "Dave"), ("Work",)):
         edge = PlannedEdge(("Family", "Dave"), ("Work",), "likes")
         doubt = NodeCandidate("Boats", ConceptKind.TOPIC, path, 0.3, edges=(edge,))
         with here.database.pipeline() as tx:
-            remember(tx, user_id, [doubt])
+            add_candidates(tx, user_id, [doubt])
     rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
 
     def waiting() -> list[dict[str, Any]]:
@@ -404,7 +404,7 @@ def test_a_candidate_waits_where_its_parent_lies_now(graph: Graph) -> None:
     assert {tuple(edge["from"]) for edge in row["edges"]} == {("Work",)}
 
 
-def test_what_was_filed_by_a_former_name_finds_its_node(graph: Graph) -> None:
+def test_filing_by_former_name(graph: Graph) -> None:
     graph.remember("#Family/Tom The walnut tree fell.", "#Work Numbers of May.")
     here, user = graph.here, graph.user
     rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
@@ -418,7 +418,7 @@ def test_what_was_filed_by_a_former_name_finds_its_node(graph: Graph) -> None:
     graph.check()
 
 
-def test_statistics_and_shells_are_those_of_a_graph_that_was_made_so(graph: Graph) -> None:
+def test_changed_graph_equals_built_graph(graph: Graph) -> None:
     """Words that came from elsewhere go with what they came with."""
     walnut, _ = graph.remember("#Family The Walnut tree fell.", "#Family The Cello sings.")
     graph.remember("#Work Numbers of May.")

@@ -54,7 +54,7 @@ def memory(remember: Remember) -> Memory:
 
 
 def ask(memory: Memory, question: Question) -> Answer:
-    return phase_one(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
+    return phase_one(memory.here.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def found(memory: Memory, question: Question) -> list[str]:
@@ -71,7 +71,7 @@ def centroid(memory: Memory) -> tuple[int, list[float]]:
 # One delta a change
 
 
-def test_a_revision_is_a_delta_and_the_state_before_can_be_read_again(memory: Memory) -> None:
+def test_revision_keeps_earlier_state(memory: Memory) -> None:
     (first,) = memory.deltas
     newest = memory.revise(Revision(title="The oak desk", summary="It is of oak.", topics=["furniture"]))
     assert memory.deltas == [newest, first]
@@ -92,7 +92,7 @@ def test_a_revision_is_a_delta_and_the_state_before_can_be_read_again(memory: Me
         memory.at(first.w - MICROSECOND)
 
 
-def test_a_creation_says_all_that_was_given(memory: Memory) -> None:
+def test_creation_delta_is_complete(memory: Memory) -> None:
     (first,) = memory.deltas
     row = memory.row()
     assert (first.operation, first.previous_delta_id, first.before) == ("create", None, {})
@@ -102,7 +102,7 @@ def test_a_creation_says_all_that_was_given(memory: Memory) -> None:
     } == first.after
 
 
-def test_a_change_that_changes_nothing_is_no_delta(memory: Memory, remember: Remember) -> None:
+def test_unchanged_values_make_no_delta(memory: Memory, remember: Remember) -> None:
     other = remember("the oak desk")
     for _ in range(2):
         memory.revise(Revision(title="Desk", topics=["furniture"]))
@@ -110,7 +110,7 @@ def test_a_change_that_changes_nothing_is_no_delta(memory: Memory, remember: Rem
     assert memory.operations == ["supersede", "revise", "create"]
 
 
-def test_what_a_diff_says(memory: Memory) -> None:
+def test_diff_lists_changes(memory: Memory) -> None:
     (first,) = memory.deltas
     second = memory.revise(Revision(title="Desk"))
     third = memory.revise(Revision(title="Oak desk", dates=["2025"]))
@@ -141,13 +141,13 @@ def test_what_a_diff_says(memory: Memory) -> None:
         (Revision(entities=["x" * 121]), "entities: a text has 121"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_changes(memory: Memory, revision: Revision, complaint: str) -> None:
+def test_invalid_revisions_change_nothing(memory: Memory, revision: Revision, complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
         memory.revise(revision)
     assert memory.operations == ["create"]
 
 
-def test_hostile_text_is_kept_as_text(memory: Memory) -> None:
+def test_hostile_text_is_stored(memory: Memory) -> None:
     title = "'; DROP SCHEMA neurigraph CASCADE; -- {0} %(x)s 🐢"
     delta = memory.revise(Revision(title=f" {title}\x00\ud800", topics=["{}", "{}", '"', "\\", "NULL"]))
     assert memory.at()["title"] == title + "\ufffd\ufffd"
@@ -155,7 +155,7 @@ def test_hostile_text_is_kept_as_text(memory: Memory) -> None:
     assert memory.at(delta.w - MICROSECOND)["kw_topics"] == ["testing"]
 
 
-def test_what_is_not_to_be_kept_is_taken_out_of_a_revision(memory: Memory) -> None:
+def test_revision_is_redacted(memory: Memory) -> None:
     redactor = PatternRedactor(["email"])
     revision = Revision(title="ana@example.com", summary="Ask ana@example.com", entities=["Ana", "ana@example.com"])
     revise(
@@ -168,7 +168,7 @@ def test_what_is_not_to_be_kept_is_taken_out_of_a_revision(memory: Memory) -> No
     assert "example.com" not in str(memory.deltas)
 
 
-def test_what_is_not_there_or_somebody_elses_is_not_found(memory: Memory) -> None:
+def test_absent_and_foreign_are_not_found(memory: Memory) -> None:
     _, others = new_user(memory.here)
     for claims, record_id in ((others, memory.record_id), (memory.claims, uuid4())):
         stranger = Memory(memory.here, memory.embedder, claims, record_id)
@@ -187,7 +187,7 @@ def test_what_is_not_there_or_somebody_elses_is_not_found(memory: Memory) -> Non
 # Nobody passes the one way
 
 
-def test_no_role_of_ours_writes_the_log_but_through_its_function(memory: Memory) -> None:
+def test_delta_log_is_written_by_function_only(memory: Memory) -> None:
     insert = "INSERT INTO neurigraph.delta_log SELECT * FROM neurigraph.delta_log LIMIT 1"
     append = "SELECT neurigraph.append_delta(%s, 'move', '{}', '{}', 'me')"
     database = memory.here.database
@@ -198,7 +198,7 @@ def test_no_role_of_ours_writes_the_log_but_through_its_function(memory: Memory)
             tx.execute(statement.encode(), values)
 
 
-def test_a_change_by_hand_has_its_delta_too_and_needs_an_author(memory: Memory) -> None:
+def test_manual_change_needs_author(memory: Memory) -> None:
     update = sql.SQL("UPDATE {}.metadata_records SET title = 'by hand' WHERE record_id = %s").format(
         sql.Identifier(memory.place["schema_name"])
     )
@@ -212,7 +212,7 @@ def test_a_change_by_hand_has_its_delta_too_and_needs_an_author(memory: Memory) 
     assert memory.deltas[0].after == {"title": "by hand"}
 
 
-def test_a_delta_that_fails_leaves_the_last_version(memory: Memory) -> None:
+def test_failed_delta_keeps_version(memory: Memory) -> None:
     memory.revise(Revision(title="Desk"))
     before, deltas = memory.row(), memory.deltas
     with psycopg.connect(memory.here.administrator_url) as administrator:  # the log takes no more
@@ -232,7 +232,7 @@ def test_a_delta_that_fails_leaves_the_last_version(memory: Memory) -> None:
 # Several at once
 
 
-def test_concurrent_writers_take_turns_and_no_change_is_lost(memory: Memory) -> None:
+def test_concurrent_writers_lose_nothing(memory: Memory) -> None:
     def write(number: int) -> None:
         text = f"the {number}th"
         kinds = (Revision(title=text), Revision(summary=text), Revision(topics=[text]), Revision(dates=[text]))
@@ -251,7 +251,7 @@ def test_concurrent_writers_take_turns_and_no_change_is_lost(memory: Memory) -> 
     assert {name: memory.at()[name] for name in replayed} == replayed
 
 
-def test_of_writers_who_saw_the_same_state_one_wins_and_the_others_are_told(memory: Memory) -> None:
+def test_stale_writers_conflict(memory: Memory) -> None:
     (seen,) = memory.deltas
 
     def write(number: int) -> bool:
@@ -272,7 +272,7 @@ def test_of_writers_who_saw_the_same_state_one_wins_and_the_others_are_told(memo
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=-400), timedelta(hours=-1), timedelta(0), timedelta(days=400)])
-def test_w_grows_along_a_chain_whatever_the_clock_does(memory: Memory, jump: timedelta) -> None:
+def test_w_grows_despite_clock(memory: Memory, jump: timedelta) -> None:
     first = memory.revise(Revision(title="one"))
     memory.clock_jumps(jump)
     second = memory.revise(Revision(title="two"))
@@ -288,7 +288,7 @@ def test_w_grows_along_a_chain_whatever_the_clock_does(memory: Memory, jump: tim
 # Vectors
 
 
-def test_what_was_revised_is_found_by_its_new_words_and_not_by_its_old_ones(memory: Memory, remember: Remember) -> None:
+def test_revised_record_is_found_by_new_words(memory: Memory, remember: Remember) -> None:
     other = remember("a steel bridge").row()
     memory.revise(Revision(title="Anchor", summary="The anchor chain", entities=["Ancora"]))
     row = memory.row()
@@ -304,9 +304,7 @@ def test_what_was_revised_is_found_by_its_new_words_and_not_by_its_old_ones(memo
     assert memory.row()["embedding"] == row["embedding"]
 
 
-def test_a_new_summary_that_cannot_be_embedded_waits_for_its_vector(
-    here: Installation, context: Context, memory: Memory
-) -> None:
+def test_unembedded_summary_is_pending(here: Installation, context: Context, memory: Memory) -> None:
     down = Memory(here, WordEmbedder(fault=TransientError("down")), memory.claims, memory.record_id)
     delta = down.revise(Revision(summary="The anchor chain"))
     assert delta.after == {"summary": "The anchor chain", "embedding_model": None}
@@ -323,9 +321,7 @@ def test_a_new_summary_that_cannot_be_embedded_waits_for_its_vector(
     assert (row["embedding"].to_numpy() == centroid(memory)[1]).all()
 
 
-def test_a_pending_memory_that_is_revised_is_embedded_as_it_is_then(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_pending_record_is_embedded_as_revised(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "#Notes the walnut desk")
     down = context.using(embedder=WordEmbedder(fault=TransientError("down")))
@@ -352,9 +348,7 @@ class RevisedMeanwhile(NamedEmbedder):
         return super().embed(texts, kind)
 
 
-def test_vectors_of_a_summary_that_was_revised_meanwhile_are_not_written(
-    here: Installation, context: Context, memory: Memory
-) -> None:
+def test_stale_vectors_are_not_written(here: Installation, context: Context, memory: Memory) -> None:
     embedder = RevisedMeanwhile(memory)
     moving = context.using(embedder=embedder)
     until = datetime.now(UTC) + timedelta(days=1)
@@ -371,7 +365,7 @@ def test_vectors_of_a_summary_that_was_revised_meanwhile_are_not_written(
 # A newer memory in its place
 
 
-def test_a_superseded_memory_stays_and_is_left_out_of_searches(memory: Memory, remember: Remember) -> None:
+def test_superseded_record_is_not_searched(memory: Memory, remember: Remember) -> None:
     newer = remember("the oak desk")
     desks = ["#Notes the oak desk", "#Notes the walnut desk"]
     question = Question("which desk")
@@ -400,7 +394,7 @@ def test_a_superseded_memory_stays_and_is_left_out_of_searches(memory: Memory, r
     assert {hit["title"]: hit["superseded"] for hit in again.hits} == dict(zip(desks, (False, True), strict=True))
 
 
-def test_no_memory_takes_its_own_place_not_even_through_others(memory: Memory, remember: Remember) -> None:
+def test_superseding_has_no_cycles(memory: Memory, remember: Remember) -> None:
     second, third = remember("the oak desk"), remember("the beech desk")
     with pytest.raises(InvalidInputError, match="its own place"):
         memory.supersede(memory.record_id)
@@ -413,7 +407,7 @@ def test_no_memory_takes_its_own_place_not_even_through_others(memory: Memory, r
     assert len(memory.row()["superseded"]) == 1
 
 
-def test_two_that_would_take_each_others_place_at_once_do_not(memory: Memory, remember: Remember) -> None:
+def test_concurrent_mutual_superseding(memory: Memory, remember: Remember) -> None:
     other = remember("the oak desk")
 
     def attempt(pair: tuple[Memory, Memory]) -> bool:
@@ -427,9 +421,7 @@ def test_two_that_would_take_each_others_place_at_once_do_not(memory: Memory, re
         assert sorted(pool.map(attempt, [(memory, other), (other, memory)])) == [False, True]
 
 
-def test_nothing_of_another_user_takes_the_place_of_a_memory(
-    here: Installation, context: Context, memory: Memory
-) -> None:
+def test_foreign_record_cannot_supersede(here: Installation, context: Context, memory: Memory) -> None:
     user, claims = new_user(here)
     converse(here, claims, "#Notes the oak desk")
     (theirs,) = stored(ingest(context, user))
@@ -441,7 +433,7 @@ def test_nothing_of_another_user_takes_the_place_of_a_memory(
 # Searching the past
 
 
-def test_a_search_of_the_past_shows_memories_with_the_words_that_they_had(memory: Memory) -> None:
+def test_search_at_past_shows_old_text(memory: Memory) -> None:
     (first,) = memory.deltas
     second = memory.revise(Revision(title="The desk", summary="Still of walnut"))
     memory.revise(Revision(title="The anchor", summary="An anchor, not a desk"))
@@ -454,7 +446,7 @@ def test_a_search_of_the_past_shows_memories_with_the_words_that_they_had(memory
     assert now["title"] == "The anchor"
 
 
-def test_a_node_of_an_older_version_is_read_and_searched_and_brought_up_to_date_by_a_change(memory: Memory) -> None:
+def test_change_upgrades_old_node(memory: Memory) -> None:
     place = memory.place
     with memory.here.database.owner() as tx:
         take_back(tx, place["node_id"], place["schema_name"], 5)
@@ -466,7 +458,7 @@ def test_a_node_of_an_older_version_is_read_and_searched_and_brought_up_to_date_
 # What the row does not show
 
 
-def test_what_changes_elsewhere_is_appended_by_hand(memory: Memory) -> None:
+def test_other_changes_are_appended(memory: Memory) -> None:
     elsewhere = str(uuid4())
     node_id = str(memory.place["node_id"])
     with memory.here.database.pipeline() as tx:
@@ -485,7 +477,7 @@ def test_what_changes_elsewhere_is_appended_by_hand(memory: Memory) -> None:
     assert memory.at(appended.w - MICROSECOND)["node_id"] == elsewhere
 
 
-def test_what_is_appended_at_once_makes_one_chain(memory: Memory) -> None:
+def test_concurrent_appends_make_one_chain(memory: Memory) -> None:
     def append(number: int) -> None:
         with memory.here.database.pipeline() as tx:
             append_delta(tx, memory.record_id, {}, {}, f"writer {number}", operation="move")

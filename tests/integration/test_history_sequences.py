@@ -133,7 +133,7 @@ class Story:
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
-def test_every_state_that_was_there_can_be_read_again(
+def test_every_past_state_is_readable(
     here: Installation, context: Context, chosen: Sequence[tuple[str, object]]
 ) -> None:
     story = Story(here, context)
@@ -154,9 +154,7 @@ def test_every_state_that_was_there_can_be_read_again(
     assert verify(here.context, user_id=story.user.user_id).findings == []
 
 
-def test_changes_of_all_kinds_at_once_wait_for_each_other_and_lose_nothing(
-    here: Installation, context: Context
-) -> None:
+def test_concurrent_changes_lose_nothing(here: Installation, context: Context) -> None:
     story = Story(here, context)
     memory, owner = story.memory, story.memory.claims
     stop = threading.Event()
@@ -184,7 +182,7 @@ def test_changes_of_all_kinds_at_once_wait_for_each_other_and_lose_nothing(
 
     def searches() -> int:
         while not stop.is_set():
-            phase_one(here.database, story.context.embedder, here.settings, owner, Question("desk"))
+            phase_one(here.acting_for(owner).using(embedder=story.context.embedder), Question("desk"))
             assert memory.at()["record_id"] == str(memory.record_id)
         return 0
 

@@ -42,11 +42,9 @@ def taken_in(here: Installation, user: User) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("bad", [0, 2, 4])
-def test_what_is_unacceptable_takes_nothing_else_with_it(
-    here: Installation, bob: tuple[User, Claims], tmp_path: Path, bad: int
-) -> None:
+def test_rejected_items_fail_alone(here: Installation, bob: tuple[User, Claims], tmp_path: Path, bad: int) -> None:
     user, claims = bob
-    settings = here.settings.model_copy(update={"unstorable_text": "reject"})
+    settings = here.settings.changed(unstorable_text="reject")
     talks = [["hello", "good-bye"] for _ in range(5)]
     talks[bad] = ["nothing but \0"]
     talks[3] = ["kept", "a lone \ud800", "kept too"]
@@ -59,7 +57,7 @@ def test_what_is_unacceptable_takes_nothing_else_with_it(
     assert "lone surrogate" in told["talk-3, message m1"]
 
 
-def test_a_killed_import_is_finished_by_another(here: Installation, tmp_path: Path) -> None:
+def test_killed_import_is_finished(here: Installation, tmp_path: Path) -> None:
     talks = [[f"message {number} of talk {talk}" for number in range(5)] for talk in range(1_000)]
     path = write_conversations(tmp_path / "talks.jsonl", talks)
     user, claims = new_user(here)

@@ -31,9 +31,7 @@ from tests.support.memories import (
 )
 
 
-def test_an_ended_conversation_is_stored_with_all_its_parts(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_ended_conversation_is_stored(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     contents = ("#Family/Dave I met Dave by the lake.", "What did he say?", 'He said "see you" \\ and left \u2028 🦊.')
     source_id = converse(here, claims, *contents, external_id="lake")
@@ -104,9 +102,7 @@ def test_an_ended_conversation_is_stored_with_all_its_parts(
     assert all(b["token_count"] > 0 for b in bodies)
 
 
-def test_a_segment_about_two_things_becomes_two_records(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_two_topics_become_two_records(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(
         here, claims, "#Family/Ana Ana called.", "Oh.", "#Work/Desks The desk is done.", "#Family/Ana She is well."
@@ -126,9 +122,7 @@ def test_a_segment_about_two_things_becomes_two_records(
     assert found == [{"a": 1, "b": 2}, {"a": 4, "b": 4}]
 
 
-def test_the_centroid_is_the_mean_of_the_records(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_centroid_is_mean_of_records(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     for text in ("the lake is deep", "the desk is oak", "the knee hurts", "taxes are due"):
         converse(here, claims, f"#Notes {text}")
@@ -142,9 +136,7 @@ def test_the_centroid_is_the_mean_of_the_records(
     assert node["centroid"].to_numpy() == pytest.approx(np.mean(vectors, axis=0), abs=1e-6)
 
 
-def test_relations_become_edges_that_grow_with_evidence(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_relations_become_weighted_edges(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "#Family/Ana My sister is well.")
     ingest(context, user)
@@ -161,7 +153,7 @@ def test_relations_become_edges_that_grow_with_evidence(
     assert edges == [{"one": "Dave", "relation": "husband", "other": "Ana", "n": 2}]
 
 
-def test_late_messages_are_stored_by_themselves(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+def test_late_messages_are_stored_separately(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     source_id = converse(here, claims, "one", "two", external_id="talk")
     assert len(stored(ingest(context, user))) == 1
@@ -194,9 +186,7 @@ def test_importing_again_adds_nothing(here: Installation, context: Context, bob:
     assert ingest(context, user) == []
 
 
-def test_another_text_under_a_known_id_is_reported_and_the_first_one_kept(
-    here: Installation, bob: tuple[User, Claims]
-) -> None:
+def test_changed_text_keeps_first_version(here: Installation, bob: tuple[User, Claims]) -> None:
     _, claims = bob
     source_id = converse(here, claims, "first words", external_id="talk")
     inbox = Inbox(here.context)
@@ -207,7 +197,7 @@ def test_another_text_under_a_known_id_is_reported_and_the_first_one_kept(
     assert kept["content"] == "first words"
 
 
-def test_ids_that_look_like_ours_do_not_get_in_the_way(here: Installation, bob: tuple[User, Claims]) -> None:
+def test_external_ids_like_internal_ones(here: Installation, bob: tuple[User, Claims]) -> None:
     _, claims = bob
     source_id = converse(here, claims, ended=False, external_id="talk")
     inbox = Inbox(here.context)
@@ -218,9 +208,7 @@ def test_ids_that_look_like_ours_do_not_get_in_the_way(here: Installation, bob: 
     assert (again.added, again.conflicts) == (1, ())
 
 
-def test_text_that_no_database_stores_is_repaired_and_stored(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_unstorable_text_is_repaired(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     source_id = converse(here, claims, external_id="nasty", ended=False)
     nasty = [NewMessage(Role.USER, "a\x00b \ud800 c", author="D\x00ave", tool_calls=({"k\x00": "\udfff"},))]
@@ -237,7 +225,7 @@ def test_text_that_no_database_stores_is_repaired_and_stored(
 @pytest.mark.parametrize(
     "content", ["", " ", "\n" * 300, "🦊" * 5_000, "漢" * 5_000, "a" * 300_000, "'; DROP TABLE x; --"]
 )
-def test_any_content_is_stored_word_for_word(
+def test_content_is_stored_verbatim(
     here: Installation, context: Context, bob: tuple[User, Claims], content: str
 ) -> None:
     user, claims = bob
@@ -246,12 +234,10 @@ def test_any_content_is_stored_word_for_word(
     assert [line["content"] for line in _transcript(here, user, committed.record_id)] == [content, "and then"]
 
 
-def test_bodies_stay_for_as_long_as_the_setting_says(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_retention_of_bodies(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     source_id = converse(here, claims, "to be kept", "for a day")
-    ingest(context.using(settings=here.settings.model_copy(update={"inbox_retention_days": 1.0})), user)
+    ingest(context.using(settings=here.settings.changed(inbox_retention_days=1.0)), user)
     count = "SELECT count(content) AS n FROM neurigraph.messages WHERE source_id = %s"
     assert rows(here, count, source_id) == [{"n": 2}]
     purge_stored_bodies(here.database, 86_400)
@@ -261,12 +247,10 @@ def test_bodies_stay_for_as_long_as_the_setting_says(
     assert rows(here, count, source_id) == [{"n": 0}]
 
 
-def test_a_segment_that_is_stored_already_is_recognised_by_its_content(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_stored_segment_is_recognised(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     """As after the database lost the last word of a run, such as in a restored backup."""
     user, claims = bob
-    settings = here.settings.model_copy(update={"inbox_retention_days": 1.0})
+    settings = here.settings.changed(inbox_retention_days=1.0)
     source_id = converse(here, claims, "#Family/Ana One.", "#Work Two. @Ana:sister")
     first = stored(ingest(context.using(settings=settings), user))
     objects = list(here.objects.keys(f"durable/{user.slug}"))
@@ -299,12 +283,10 @@ def test_vectors_of_any_width_fit_their_columns(here: Installation, context: Con
             assert np.linalg.norm(vector.to_numpy()) == pytest.approx(1.0, abs=2e-3)
 
 
-def test_without_passages_the_record_is_stored_all_the_same(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_record_without_passages(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "no passages", "at all")
-    (committed,) = stored(ingest(context.using(settings=here.settings.model_copy(update={"passages": False})), user))
+    (committed,) = stored(ingest(context.using(settings=here.settings.changed(passages=False)), user))
     assert committed.passages == 0
     assert [line["content"] for line in _transcript(here, user, committed.record_id)] == ["no passages", "at all"]
 

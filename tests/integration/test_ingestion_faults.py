@@ -75,7 +75,7 @@ def due_again(here: Installation, user: User) -> None:
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
-def test_a_poisoned_item_leaves_its_neighbours_alone(
+def test_poisoned_item_fails_alone(
     here: Installation, context: Context, bob: tuple[User, Claims], concurrency: int
 ) -> None:
     user, claims = bob
@@ -91,12 +91,10 @@ def test_a_poisoned_item_leaves_its_neighbours_alone(
     assert traces(here, user)["record_index"] == 2
 
 
-def test_a_poisoned_item_needs_a_person_after_the_last_attempt(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_poisoned_item_becomes_failure(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     source_id = converse(here, claims, "POISON")
-    for attempt in range(1, here.settings.max_attempts + 1):
+    for attempt in range(1, here.settings.ingestion.max_attempts + 1):
         (result,) = ingest(context, user)
         assert [state for _, state in result.returned] == ["failed" if attempt == 5 else "pending"]
         due_again(here, user)
@@ -108,9 +106,7 @@ def test_a_poisoned_item_needs_a_person_after_the_last_attempt(
     assert body["content"] == "POISON"
 
 
-def test_a_refusal_needs_a_person_at_once_and_a_busy_provider_is_given_its_time(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_refusal_fails_and_busy_provider_waits(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "REFUSED")
     converse(here, claims, "LATER")
@@ -125,9 +121,7 @@ def test_a_refusal_needs_a_person_at_once_and_a_busy_provider_is_given_its_time(
     assert 60 < later["seconds"] <= 77
 
 
-def test_messages_after_a_failed_segment_are_stored_and_the_gap_is_known(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_messages_after_failure_are_stored(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     source_id = converse(here, claims, "POISON", external_id="talk")
     ingest(context, user)
@@ -147,7 +141,7 @@ class SulkingModel(PlainModel):
         return Summary("\n  ", "word " * 50_000) if "endless" in text else super().summarize(segment, words)
 
 
-def test_careless_answers_are_put_into_form_or_refused(
+def test_malformed_answers_are_repaired_or_refused(
     here: Installation, context: Context, bob: tuple[User, Claims]
 ) -> None:
     user, claims = bob
@@ -155,7 +149,7 @@ def test_careless_answers_are_put_into_form_or_refused(
         converse(here, claims, text, external_id=text[:5])
     (result,) = ingest(context.using(language_model=SulkingModel()), user)
     ((failure, state),) = result.returned
-    assert (failure.error, state) == ("plain gave an empty summary", "failed")
+    assert (failure.error, state) == ("plain returned an empty summary", "failed")
     assert {record.title for record in result.stored} == {"endle", "#\u202e/\x7f nameless @Nobody:x"}
 
 
@@ -176,7 +170,7 @@ class Blocked:
 
 
 @pytest.mark.parametrize("tier", ["durable", "active"])
-def test_an_object_store_that_fails_leaves_no_trace(
+def test_failing_object_store_leaves_no_trace(
     here: Installation, context: Context, bob: tuple[User, Claims], tier: str
 ) -> None:
     user, claims = bob
@@ -209,9 +203,7 @@ class ForgetfulStore:
             yield bytes([chunk[0] ^ 1]) + chunk[1:]
 
 
-def test_an_object_that_reads_back_differently_is_not_taken_for_stored(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_damaged_object_is_not_stored(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "precious")
     (result,) = ingest(context.using(objects=ForgetfulStore(here.objects)), user)
@@ -252,7 +244,7 @@ class CutDatabase(DatabaseBetween):
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_connection_that_is_cut_around_the_commit_stores_once(
+def test_cut_connection_at_commit_stores_once(
     here: Installation, context: Context, bob: tuple[User, Claims], moment: str
 ) -> None:
     user, claims = bob
@@ -273,7 +265,7 @@ def test_a_connection_that_is_cut_around_the_commit_stores_once(
     assert (found["record_index"], found["metadata_records"], found["delta_log"], found["passages"]) == (2, 2, 2, 2)
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
         file_id = file_of_record(here.database, claims, row["record_id"])
-        assert open_file(here.database, here.objects, here.settings, claims, file_id).content
+        assert open_file(here.acting_for(claims), file_id).content
 
 
 class Overtaken(PlainModel):
@@ -292,7 +284,7 @@ class Overtaken(PlainModel):
         return super().summarize(segment, words)
 
 
-def test_whoever_lost_the_claim_stores_nothing(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+def test_lost_lease_stores_nothing(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "#Family/Ana contested")
     slow = context.using(language_model=Overtaken(context, here, user))
@@ -303,15 +295,13 @@ def test_whoever_lost_the_claim_stores_nothing(here: Installation, context: Cont
     assert [row["state"] for row in triggers_of(here, user)] == ["stored"]
 
 
-def test_batches_that_write_to_the_same_nodes_in_other_orders_do_not_block_each_other(
-    here: Installation, context: Context
-) -> None:
+def test_batches_in_opposite_order_do_not_deadlock(here: Installation, context: Context) -> None:
     user, claims = new_user(here)
     for number in range(24):
         texts = [f"#Work/Desks {number}", f"#Family/Ana {number} @Dave:x", f"#Family/Dave {number} @Ana:y"]
         converse(here, claims, *(texts if number % 2 else reversed(texts)))
     detect_conversation_ends(here.context)
-    bounded = here.settings.model_copy(update={"batch_max_segments": 6})
+    bounded = here.settings.changed(batch_max_segments=6)
     batches = [triggers.lease_due(here.context.using(settings=bounded), "test", user.user_id) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda b: run_batch(context, b.batch_id), filter(None, batches)))
@@ -332,9 +322,7 @@ class Interrupted(PlainModel):
         raise KeyboardInterrupt
 
 
-def test_a_person_who_interrupts_finds_everything_due_again(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_interrupt_releases_segments(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "one")
     with pytest.raises(KeyboardInterrupt):
@@ -343,9 +331,7 @@ def test_a_person_who_interrupts_finds_everything_due_again(
     assert len(stored(ingest(context, user))) == 1
 
 
-def test_a_node_schema_that_lost_a_table_fails_its_own_segments_alone(
-    here: Installation, context: Context, bob: tuple[User, Claims]
-) -> None:
+def test_broken_node_schema_fails_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
     user, claims = bob
     converse(here, claims, "#Work whole")
     ingest(context, user)

@@ -45,13 +45,13 @@ def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
 def claim(file: StoredFile) -> None:
     """What a worker does that dies right after."""
     with file.here.database.pipeline() as tx:
-        assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 # The way round
 
 
-def test_a_file_goes_to_sleep_and_wakes_and_goes_back(file: StoredFile) -> None:
+def test_file_compress_and_rehydrate(file: StoredFile) -> None:
     text = file.open().content
     assert (file.state, file.node["compression_state"], file.events) == ("active", "active", ["decompressed"])
     assert (sweep_days(file), sweep_ttl(file)) == (0, 0)
@@ -76,7 +76,7 @@ def test_a_file_goes_to_sleep_and_wakes_and_goes_back(file: StoredFile) -> None:
     assert [row["c"] for row in causes] == ["scheduler", "scheduler", "retrieval", "retrieval", "ttl_expiry"]
 
 
-def test_opening_puts_off_the_time_to_go_back_to_sleep(file: StoredFile) -> None:
+def test_opening_extends_active_time(file: StoredFile) -> None:
     compress(file)
     file.open()
     due = file.row["recompress_after"]
@@ -88,7 +88,7 @@ def test_opening_puts_off_the_time_to_go_back_to_sleep(file: StoredFile) -> None
     assert file.node["next_recompress_at"] == file.row["recompress_after"]
 
 
-def test_opening_does_not_shorten_the_life_of_a_new_file(file: StoredFile) -> None:
+def test_opening_keeps_later_due_time(file: StoredFile) -> None:
     file.open()
     assert file.row["recompress_after"] is None
     file.age(29)
@@ -98,7 +98,7 @@ def test_opening_does_not_shorten_the_life_of_a_new_file(file: StoredFile) -> No
     assert sweep_days(file) == 0
 
 
-def test_touching_resets_the_clock_and_wakes_nobody(file: StoredFile) -> None:
+def test_touch_resets_clock(file: StoredFile) -> None:
     here = file.here
     file.age(31)
     state = control.touch(here.acting_for(file.claims), file.file_id)
@@ -109,7 +109,7 @@ def test_touching_resets_the_clock_and_wakes_nobody(file: StoredFile) -> None:
     assert file.events == ["decompressed", "compressed"]
 
 
-def test_a_node_that_is_in_use_keeps_its_files_awake(file: StoredFile) -> None:
+def test_node_in_use_keeps_files_active(file: StoredFile) -> None:
     with file.here.database.pipeline() as tx:
         tx.execute(
             f"UPDATE \"{file.place.schema_name}\".file_manifest SET last_accessed_at = now() - interval '1 year'"
@@ -117,7 +117,7 @@ def test_a_node_that_is_in_use_keeps_its_files_awake(file: StoredFile) -> None:
     assert sweep_days(file) == 0
 
 
-def test_a_dry_run_changes_nothing(file: StoredFile) -> None:
+def test_dry_run_changes_nothing(file: StoredFile) -> None:
     file.age(31)
     assert [sweep_days(file, dry_run=True) for _ in range(2)] == [1, 1]
     compress(file)
@@ -127,7 +127,7 @@ def test_a_dry_run_changes_nothing(file: StoredFile) -> None:
     assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed"]
 
 
-def test_sweeps_are_bounded_and_go_on_where_they_stopped(shared_installation: Installation) -> None:
+def test_sweeps_are_bounded_and_resume(shared_installation: Installation) -> None:
     here = shared_installation
     user = new_user(here)
     files = [store_file(here, f"#Notes/N{number} words", user=user) for number in range(5)]
@@ -138,7 +138,7 @@ def test_sweeps_are_bounded_and_go_on_where_they_stopped(shared_installation: In
     assert {file.state for file in files} == {"dormant"}
 
 
-def test_a_node_is_what_its_files_amount_to(shared_installation: Installation) -> None:
+def test_node_state_follows_files(shared_installation: Installation) -> None:
     here = shared_installation
     user = new_user(here)
     first, second = (store_file(here, "#Notes words", text, user=user) for text in ("one", "two"))
@@ -156,7 +156,7 @@ def test_a_node_is_what_its_files_amount_to(shared_installation: Installation) -
     assert (state.totals.active_files, state.totals.rehydrating_files, state.totals.dormant_files) == (2, 1, 0)
 
 
-def test_a_dormant_node_that_gains_a_record_is_active(file: StoredFile) -> None:
+def test_dormant_node_becomes_active(file: StoredFile) -> None:
     compress(file)
     store_file(file.here, "#Notes one more", user=(file.user, file.claims))
     assert file.node["compression_state"] == "active"
@@ -182,7 +182,7 @@ def bring(file: StoredFile, state: str) -> None:
 
 @pytest.mark.parametrize(("left", "entered"), list(itertools.permutations(STATES, 2)))
 @pytest.mark.parametrize("role", ["pipeline", "owner"])
-def test_only_four_steps_are_possible_whoever_tries(file: StoredFile, left: str, entered: str, role: str) -> None:
+def test_only_four_transitions(file: StoredFile, left: str, entered: str, role: str) -> None:
     bring(file, left)
     before = file.events
 
@@ -206,13 +206,13 @@ def test_only_four_steps_are_possible_whoever_tries(file: StoredFile, left: str,
         assert (file.state, file.events) == (left, before)
 
 
-def test_no_state_changes_without_saying_who_caused_it(file: StoredFile) -> None:
+def test_state_change_needs_cause(file: StoredFile) -> None:
     with pytest.raises(psycopg.errors.NotNullViolation, match="triggered_by"):
         file.set(compression_state="dormant")
     assert file.state == "active"
 
 
-def test_nobody_but_the_triggers_writes_the_log(file: StoredFile) -> None:
+def test_state_log_is_written_by_triggers_only(file: StoredFile) -> None:
     entry = (
         "INSERT INTO neurigraph.compression_state_log (user_id, file_id, node_id, event_type, triggered_by) "
         "VALUES (%s, %s, %s, 'compressed', 'manual')"
@@ -223,7 +223,7 @@ def test_nobody_but_the_triggers_writes_the_log(file: StoredFile) -> None:
             tx.execute(entry, values)
 
 
-def test_a_file_begins_active(file: StoredFile) -> None:
+def test_new_file_is_active(file: StoredFile) -> None:
     columns = ("file_name", "file_type", "storage_path", "compression_format", "size_bytes", "stored_bytes")
     names = sql.SQL(", ").join(map(sql.Identifier, ("record_id", *columns, "stored_sha256")))
     statement = sql.SQL(
@@ -235,14 +235,14 @@ def test_a_file_begins_active(file: StoredFile) -> None:
 
 
 @pytest.mark.parametrize(("state", "complaint"), [("dormant", "says why"), ("active", "says when")])
-def test_a_rehydration_ends_with_a_reason_or_a_time(file: StoredFile, state: str, complaint: str) -> None:
+def test_rehydration_needs_reason_or_time(file: StoredFile, state: str, complaint: str) -> None:
     bring(file, "rehydrating")
     with pytest.raises(psycopg.errors.CheckViolation, match=complaint):
         file.set(compression_state=state)
 
 
 @pytest.mark.parametrize("columns", [{"recompress_after": datetime.now(UTC)}, {"lease_holder": uuid4()}])
-def test_what_belongs_to_one_state_is_not_set_in_another(file: StoredFile, columns: dict[str, object]) -> None:
+def test_state_columns_fit_state(file: StoredFile, columns: dict[str, object]) -> None:
     compress(file)
     with pytest.raises(psycopg.errors.CheckViolation):
         file.set(**columns)
@@ -251,7 +251,7 @@ def test_what_belongs_to_one_state_is_not_set_in_another(file: StoredFile, colum
 # Waking
 
 
-def test_many_openers_of_a_dormant_file_cause_one_decompression(file: StoredFile) -> None:
+def test_concurrent_opens_decompress_once(file: StoredFile) -> None:
     text = file.open().content
     compress(file)
     with ThreadPoolExecutor(50) as openers:
@@ -260,14 +260,14 @@ def test_many_openers_of_a_dormant_file_cause_one_decompression(file: StoredFile
     assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed"]
 
 
-def test_whoever_comes_second_is_told_when_to_come_again_or_waits(file: StoredFile) -> None:
+def test_second_opener_waits_or_retries(file: StoredFile) -> None:
     text = file.open().content
     compress(file)
     holder = uuid4()
     with file.here.database.pipeline() as tx:
-        manifest = transitions.claim(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
+        manifest = transitions.begin_rehydration(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
     assert manifest is not None
-    with pytest.raises(RehydratingError, match="ask again") as caught:
+    with pytest.raises(RehydratingError, match="try again") as caught:
         file.open()
     assert 0 < caught.value.retry_after_seconds < 10
     with pytest.raises(RehydratingError):
@@ -283,12 +283,12 @@ def test_whoever_comes_second_is_told_when_to_come_again_or_waits(file: StoredFi
         assert opened.result().content == text
 
 
-def test_a_worker_that_lost_its_lease_changes_nothing(file: StoredFile) -> None:
+def test_lost_lease_changes_nothing(file: StoredFile) -> None:
     compress(file)
     here, holder = file.here, uuid4()
     retrieval = CompressionCause.RETRIEVAL
     with here.database.pipeline() as tx:
-        transitions.claim(tx, here.settings, file.place, holder, retrieval)
+        transitions.begin_rehydration(tx, here.settings, file.place, holder, retrieval)
     lapse(file)
     file.open()
     with here.database.pipeline() as tx:
@@ -306,7 +306,7 @@ def lapse(file: StoredFile, into: str = "past") -> None:
 
 
 @pytest.mark.parametrize("into", ["past", "future"])
-def test_a_rehydration_that_nobody_goes_on_with_is_reverted(file: StoredFile, into: str) -> None:
+def test_abandoned_rehydration_is_reverted(file: StoredFile, into: str) -> None:
     text = file.open().content
     compress(file)
     claim(file)
@@ -326,7 +326,7 @@ def test_a_rehydration_that_nobody_goes_on_with_is_reverted(file: StoredFile, in
 
 
 @pytest.mark.parametrize("into", ["past", "future"])
-def test_an_opener_takes_up_what_nobody_goes_on_with(file: StoredFile, into: str) -> None:
+def test_opening_resumes_abandoned_rehydration(file: StoredFile, into: str) -> None:
     text = file.open().content
     compress(file)
     claim(file)
@@ -339,7 +339,7 @@ def test_an_opener_takes_up_what_nobody_goes_on_with(file: StoredFile, into: str
 
 
 @pytest.mark.parametrize("days", [-3_650, -40, -2, 2, 40, 3_650])
-def test_a_clock_that_was_wrong_loses_nothing_and_keeps_nothing_awake_for_ever(file: StoredFile, days: float) -> None:
+def test_wrong_clock_is_harmless(file: StoredFile, days: float) -> None:
     """What was written by a clock that was ahead, or behind, by so many days."""
     text = file.open().content
     file.age(days)
@@ -353,7 +353,7 @@ def test_a_clock_that_was_wrong_loses_nothing_and_keeps_nothing_awake_for_ever(f
     assert file.events[-1] == "decompressed"
 
 
-def test_a_node_is_not_due_later_than_its_files_when_a_clock_was_set_back(file: StoredFile) -> None:
+def test_node_due_time_with_clock_set_back(file: StoredFile) -> None:
     compress(file)
     file.open()
     file.age(-40)
@@ -369,15 +369,15 @@ def damage(file: StoredFile, key: str) -> None:
     file.here.objects.put(key, [b"something else"])
 
 
-def test_reverting_waits_for_no_file_that_somebody_holds(file: StoredFile) -> None:
+def test_revert_skips_leased_files(file: StoredFile) -> None:
     """It holds the node by then, which whoever holds the file may want next."""
     here = file.here
     other = store_file(here, "#Notes Another one.", user=(file.user, file.claims))
-    dying = here.settings.model_copy(update={"rehydration_lease_seconds": 0.0})
+    dying = here.settings.changed(rehydration_lease_seconds=0.0)
     for each in (file, other):
         compress(each)
         with here.database.pipeline() as tx:
-            transitions.claim(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
     first, last = sorted((file, other), key=lambda each: each.file_id)
     with ThreadPoolExecutor(1) as pool, here.database.pipeline() as holder:
         transitions.lock(holder, last.place)
@@ -387,7 +387,7 @@ def test_reverting_waits_for_no_file_that_somebody_holds(file: StoredFile) -> No
 
 
 @pytest.mark.parametrize("way", ["gone", "damaged"])
-def test_a_working_copy_that_is_lost_is_made_good_by_its_next_reader(file: StoredFile, way: str) -> None:
+def test_lost_working_copy_is_restored(file: StoredFile, way: str) -> None:
     text = file.open().content
     file.here.objects.delete(file.copy) if way == "gone" else damage(file, file.copy)
     assert file.open().content == text
@@ -397,7 +397,7 @@ def test_a_working_copy_that_is_lost_is_made_good_by_its_next_reader(file: Store
 
 @pytest.mark.parametrize("way", ["gone", "damaged"])
 @pytest.mark.parametrize("state", ["active", "dormant"])
-def test_a_damaged_object_is_reported_and_logged_and_never_served(file: StoredFile, way: str, state: str) -> None:
+def test_damaged_object_is_not_served(file: StoredFile, way: str, state: str) -> None:
     bring(file, state)
     whole = b"".join(file.here.objects.get(file.key))
     file.here.objects.delete(file.copy)
@@ -419,7 +419,7 @@ def test_a_damaged_object_is_reported_and_logged_and_never_served(file: StoredFi
 
 
 @pytest.mark.parametrize("way", ["gone", "damaged"])
-def test_a_working_copy_is_not_dropped_when_it_may_be_all_there_is(file: StoredFile, way: str) -> None:
+def test_last_copy_is_not_dropped(file: StoredFile, way: str) -> None:
     text = file.open().content
     file.here.objects.delete(file.key) if way == "gone" else damage(file, file.key)
     with pytest.raises(LostObjectError):
@@ -434,7 +434,7 @@ def test_a_working_copy_is_not_dropped_when_it_may_be_all_there_is(file: StoredF
 # By hand
 
 
-def test_sending_to_sleep_twice_is_sending_once(file: StoredFile) -> None:
+def test_compress_is_idempotent(file: StoredFile) -> None:
     compress(file)
     compress(file)
     assert file.events == ["decompressed", "compressed"]
@@ -445,7 +445,7 @@ def test_sending_to_sleep_twice_is_sending_once(file: StoredFile) -> None:
     ]
 
 
-def test_what_is_not_ones_own_is_not_there(file: StoredFile) -> None:
+def test_foreign_files_are_absent(file: StoredFile) -> None:
     here = file.here
     _, stranger = new_user(here)
     for claims, file_id, node_id in (
@@ -463,16 +463,14 @@ def test_what_is_not_ones_own_is_not_there(file: StoredFile) -> None:
     assert file.events == ["decompressed"]
 
 
-def test_a_message_is_read_without_waking_its_file(file: StoredFile) -> None:
+def test_message_read_keeps_file_dormant(file: StoredFile) -> None:
     compress(file)
     here = file.here
-    assert (
-        open_message(here.database, here.objects, here.settings, file.claims, file.file_id, 1).text == "#Notes Hello."
-    )
+    assert open_message(here.acting_for(file.claims), file.file_id, 1).text == "#Notes Hello."
     assert file.events == ["decompressed", "compressed"]
 
 
-def test_a_file_of_an_older_node_is_opened_and_has_its_digest(shared_installation: Installation) -> None:
+def test_old_node_file_is_opened(shared_installation: Installation) -> None:
     file = store_file(shared_installation)
     text, before = file.open().content, file.row
     with shared_installation.database.owner() as tx:

@@ -71,12 +71,12 @@ class Ran:
 def claim(file: StoredFile) -> None:
     """What a worker does that dies right after."""
     with file.here.database.pipeline() as tx:
-        transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
         lapsed = "tstzrange(now() - interval '1 hour', now())"
         tx.execute(f'UPDATE "{file.place.schema_name}".file_manifest SET lease = {lapsed}')
 
 
-def test_what_nobody_opens_goes_to_sleep_a_few_at_a_time(file: StoredFile, instance: dg.DagsterInstance) -> None:
+def test_unused_files_are_compressed_in_batches(file: StoredFile, instance: dg.DagsterInstance) -> None:
     more = [store_file(file.here, f"#Notes N{number}", user=(file.user, file.claims)) for number in range(2)]
     assert Ran(instance, "dormancy_job").told("dormant_files")["files compressed"] == 0
     for each in (file, *more):
@@ -97,7 +97,7 @@ def test_what_nobody_opens_goes_to_sleep_a_few_at_a_time(file: StoredFile, insta
     assert {each.state for each in (file, *more)} == {"dormant"}
 
 
-def test_a_file_that_cannot_sleep_is_told_beside_the_others(file: StoredFile, instance: dg.DagsterInstance) -> None:
+def test_uncompressible_file_is_reported(file: StoredFile, instance: dg.DagsterInstance) -> None:
     lost = store_file(file.here, "#Notes Lost.", user=(file.user, file.claims))
     file.here.objects.delete(lost.key)
     for each in (file, lost):
@@ -110,9 +110,7 @@ def test_a_file_that_cannot_sleep_is_told_beside_the_others(file: StoredFile, in
     assert (file.state, lost.state) == ("dormant", "active")
 
 
-def test_what_was_opened_or_is_stuck_goes_back_when_it_is_due(
-    file: StoredFile, instance_on_disk: dg.DagsterInstance
-) -> None:
+def test_due_and_stuck_files_return(file: StoredFile, instance_on_disk: dg.DagsterInstance) -> None:
     instance = instance_on_disk
 
     def tick() -> object:
@@ -151,7 +149,7 @@ def test_what_was_opened_or_is_stuck_goes_back_when_it_is_due(
     assert tick() == dg.SkipReason("a run is under way")
 
 
-def test_a_file_long_past_its_time_is_noticed(file: StoredFile, instance: dg.DagsterInstance) -> None:
+def test_overdue_file_is_reported(file: StoredFile, instance: dg.DagsterInstance) -> None:
     file.age(31)
     Ran(instance, "dormancy_job")
     file.open()
@@ -164,7 +162,7 @@ def test_a_file_long_past_its_time_is_noticed(file: StoredFile, instance: dg.Dag
     assert check.metadata["files overdue"].value == 1
 
 
-def test_the_audit_goes_both_ways_and_the_report_adds_up(
+def test_audit_checks_objects_and_rows(
     file: StoredFile, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NEURIGRAPH_ORPHAN_GRACE_HOURS", "0")
@@ -205,7 +203,7 @@ def test_the_audit_goes_both_ways_and_the_report_adds_up(
         assert findings.records[0].data["file or record"] == str(file.file_id)
 
 
-def test_the_instance_lets_one_run_of_each_kind_go_at_a_time() -> None:
+def test_one_run_per_lifecycle_job() -> None:
     assert f"key: {LIFECYCLE_TAG}\n" in (ROOT / "dagster_home" / "dagster.yaml").read_text(encoding="utf-8")
     jobs = ("recompression_job", "dormancy_job", "storage_audit_job")
     assert [defs.get_job_def(name).tags[LIFECYCLE_TAG] for name in jobs] == ["recompression", "upkeep", "upkeep"]

@@ -49,12 +49,12 @@ def prepare(file: StoredFile, step: str) -> None:
         file.age(1)
     elif step == "stuck":
         with here.database.pipeline() as tx:
-            short = here.settings.model_copy(update={"rehydration_lease_seconds": 0.001})
-            transitions.claim(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
+            short = here.settings.changed(rehydration_lease_seconds=0.001)
+            transitions.begin_rehydration(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 @pytest.mark.parametrize(("step", "moment", "occurrence"), MOMENTS)
-def test_a_killed_step_is_taken_or_not_and_nothing_is_lost(
+def test_killed_transition_is_atomic(
     shared_installation: Installation, step: str, moment: str, occurrence: int
 ) -> None:
     here = shared_installation
@@ -84,5 +84,5 @@ def test_a_killed_step_is_taken_or_not_and_nothing_is_lost(
     revert_stuck(here.database, user_id=file.user.user_id)
     assert file.open().content == text
     assert found() == set()
-    settings = here.settings.model_copy(update={"orphan_grace_hours": 0.0})
+    settings = here.settings.changed(orphan_grace_hours=0.0)
     assert audit_objects(here.context.using(settings=settings), dry_run=True).orphans == []

@@ -118,7 +118,7 @@ OPERATIONS: dict[str, tuple[str, Callable[[S3ObjectStore], Any], Any]] = {
         *product(["get", "put"], ["stall"]),
     ],
 )
-def test_what_passes_is_healed(broken: Broken, operation: str, fault: Fault) -> None:
+def test_transient_faults_are_retried(broken: Broken, operation: str, fault: Fault) -> None:
     method, use, expected = OPERATIONS[operation]
     broken.store.put("a", [CONTENT])
     broken.proxy.fail(method, fault, times=1 if fault == "stall" else 2)
@@ -131,7 +131,7 @@ def test_what_passes_is_healed(broken: Broken, operation: str, fault: Fault) -> 
 
 @pytest.mark.parametrize("fault", ["slow_down", "reset", "reset_in_body", "end_in_body"])
 @pytest.mark.parametrize("operation", ["get", "get_range"])
-def test_what_does_not_pass_is_told_and_half_is_never_the_whole(broken: Broken, operation: str, fault: Fault) -> None:
+def test_permanent_faults_are_reported(broken: Broken, operation: str, fault: Fault) -> None:
     method, use, _ = OPERATIONS[operation]
     broken.store.put("a", [CONTENT])
     broken.proxy.fail(method, fault, times=3)
@@ -141,7 +141,7 @@ def test_what_does_not_pass_is_told_and_half_is_never_the_whole(broken: Broken, 
     assert broken.read("a") == CONTENT
 
 
-def test_a_long_stream_asks_again_for_what_is_missing_only(broken: Broken) -> None:
+def test_interrupted_read_resumes(broken: Broken) -> None:
     content = os.urandom(20_000_000)
     broken.store.put("a", [content])
     broken.proxy.log.clear()
@@ -155,7 +155,7 @@ def test_a_long_stream_asks_again_for_what_is_missing_only(broken: Broken) -> No
     ]  # fmt: skip
 
 
-def test_a_put_that_could_not_be_sent_stores_nothing(broken: Broken) -> None:
+def test_failed_put_stores_nothing(broken: Broken) -> None:
     broken.store.put("a", [b"first"])
     broken.proxy.fail("PUT", "reset", times=3)
     with pytest.raises(TransientError):
@@ -163,7 +163,7 @@ def test_a_put_that_could_not_be_sent_stores_nothing(broken: Broken) -> None:
     assert broken.read("a") == b"first"
 
 
-def test_a_put_whose_answers_are_lost_may_be_there_and_is_settled_by_another(broken: Broken) -> None:
+def test_put_with_lost_response_is_repeatable(broken: Broken) -> None:
     broken.proxy.fail("PUT", "lose_answer", times=3)
     with pytest.raises(TransientError):
         broken.store.put("a", [CONTENT])
@@ -172,7 +172,7 @@ def test_a_put_whose_answers_are_lost_may_be_there_and_is_settled_by_another(bro
     assert list(broken.store.keys()) == ["a"]
 
 
-def test_what_is_damaged_on_the_way_is_sent_again_or_removed(broken: Broken, rclone: str) -> None:
+def test_damaged_transfer_is_retried_or_removed(broken: Broken, rclone: str) -> None:
     checks = rclone.endswith(broken.proxy.upstream)  # moto takes whatever comes
     broken.proxy.fail("PUT", "damage_request")
     if checks:
@@ -184,7 +184,7 @@ def test_what_is_damaged_on_the_way_is_sent_again_or_removed(broken: Broken, rcl
         assert not broken.store.exists("a")
 
 
-def test_an_object_that_is_replaced_while_it_is_read_is_told(broken: Broken) -> None:
+def test_replaced_object_fails_the_read(broken: Broken) -> None:
     broken.store.put("a", [bytes(9_000_000)])
     chunks = broken.store.get("a")
     next(chunks)
@@ -193,21 +193,21 @@ def test_an_object_that_is_replaced_while_it_is_read_is_told(broken: Broken) -> 
         list(chunks)
 
 
-def test_a_server_without_ranges_is_refused(behind_moto: Broken) -> None:
+def test_server_without_ranges_is_refused(behind_moto: Broken) -> None:
     behind_moto.store.put("a", [CONTENT])
     behind_moto.proxy.fail("GET", "ignore_range")  # part of what rclone has signed
     with pytest.raises(StorageError, match="other bytes"):
         behind_moto.store.get_range("a", 1, 10)
 
 
-def test_only_the_bytes_of_a_range_go_over_the_wire(broken: Broken) -> None:
+def test_range_reads_only_its_bytes(broken: Broken) -> None:
     broken.store.put("a", [CONTENT])
     broken.proxy.log.clear()
     assert broken.store.get_range("a", 1_000, 10) == CONTENT[1_000:1_010]
     assert [(exchange.method, exchange.sent_bytes) for exchange in broken.proxy.log] == [("GET", 10)]
 
 
-def test_a_slow_server_is_waited_for(broken: Broken) -> None:
+def test_slow_server_is_awaited(broken: Broken) -> None:
     broken.proxy.latency = 0.3
     try:
         broken.store.put("a", [CONTENT])
@@ -222,7 +222,7 @@ def test_a_slow_server_is_waited_for(broken: Broken) -> None:
 
 @pytest.mark.parametrize("fault", ["slow_down", "reset", "lose_answer"])
 @pytest.mark.parametrize(("method", "target"), [("POST", "uploads"), ("PUT", "partNumber=2"), ("POST", "uploadId")])
-def test_a_large_object_is_whole_after_a_fault_anywhere(broken: Broken, method: str, target: str, fault: Fault) -> None:
+def test_large_object_survives_any_fault(broken: Broken, method: str, target: str, fault: Fault) -> None:
     broken.proxy.fail(method, fault, target=target)
     broken.store.put("a", [LARGE])
     assert not broken.proxy.faults
@@ -230,7 +230,7 @@ def test_a_large_object_is_whole_after_a_fault_anywhere(broken: Broken, method: 
 
 
 @pytest.mark.parametrize(("method", "target"), [("PUT", "partNumber=2"), ("POST", "uploadId")])
-def test_a_large_object_that_cannot_be_sent_leaves_what_was_there(broken: Broken, method: str, target: str) -> None:
+def test_failed_large_put_keeps_old_object(broken: Broken, method: str, target: str) -> None:
     broken.store.put("a", [b"first"])
     broken.proxy.fail(method, "slow_down", times=3, target=target)
     with pytest.raises(TransientError):
@@ -239,7 +239,7 @@ def test_a_large_object_that_cannot_be_sent_leaves_what_was_there(broken: Broken
     assert uploads(broken) == []
 
 
-def test_an_object_with_a_damaged_part_is_not_kept(broken: Broken) -> None:
+def test_damaged_part_is_not_stored(broken: Broken) -> None:
     broken.proxy.fail("PUT", "damage_request", target="partNumber=1")
     # moto takes whatever comes; rclone, which writes parts as they come, gives the whole upload up.
     with pytest.raises(TransientError):
@@ -248,7 +248,7 @@ def test_an_object_with_a_damaged_part_is_not_kept(broken: Broken) -> None:
     assert uploads(broken) == []
 
 
-def test_an_upload_that_fails_is_ended(broken: Broken) -> None:
+def test_failed_upload_is_aborted(broken: Broken) -> None:
     def failing() -> Iterator[bytes]:
         yield LARGE + LARGE
         assert len(uploads(broken)) == 1
@@ -260,7 +260,7 @@ def test_an_upload_that_fails_is_ended(broken: Broken) -> None:
     assert list(broken.store.keys()) == []
 
 
-def test_an_upload_that_somebody_else_ended_is_told(broken: Broken) -> None:
+def test_aborted_upload_is_reported(broken: Broken) -> None:
     def interrupted(last: int) -> Iterator[bytes]:
         yield LARGE + LARGE
         (upload,) = uploads(broken)
@@ -287,7 +287,7 @@ S3ObjectStore(S3Bucket(url, S3Access(*access)), part_bytes=5 << 20).put("a", chu
 """
 
 
-def test_a_killed_put_is_never_seen_and_its_upload_is_ended_by_the_next(broken: Broken, moto: str) -> None:
+def test_killed_put_is_cleaned_up(broken: Broken, moto: str) -> None:
     arguments = (f"s3://{broken.bucket.name}/p", broken.proxy.address, "us-east-1", "tests", SECRET_ACCESS_KEY)
     with subprocess.Popen(
         [sys.executable, "-c", PUT, *arguments], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -320,7 +320,7 @@ def test_memory_is_bounded(rclone: str) -> None:
 # What a server keeps
 
 
-def test_objects_go_to_the_cold_and_keep_what_they_have(bucket: S3Bucket, moto: str) -> None:
+def test_cold_storage_keeps_content(bucket: S3Bucket, moto: str) -> None:
     encrypted = S3ObjectStore(bucket, encryption="aws:kms", kms_key_id="key-of-tests")
     for key, size in (("large", 131_072), ("small", 131_071)):
         encrypted.put(key, [bytes(size)])
@@ -344,7 +344,7 @@ def test_objects_go_to_the_cold_and_keep_what_they_have(bucket: S3Bucket, moto: 
 
 
 @pytest.mark.parametrize("size", [10, PART + 1])
-def test_objects_are_encrypted_as_asked(bucket: S3Bucket, moto: str, size: int) -> None:
+def test_encryption_settings(bucket: S3Bucket, moto: str, size: int) -> None:
     S3ObjectStore(bucket, part_bytes=PART, encryption="AES256").put("a", [bytes(size)])
     S3ObjectStore(bucket, part_bytes=PART, encryption="aws:kms", kms_key_id="k").put("b", [bytes(size)])
     with s3_client(moto) as client:
@@ -353,7 +353,7 @@ def test_objects_are_encrypted_as_asked(bucket: S3Bucket, moto: str, size: int) 
     assert (second["ServerSideEncryption"], second["SSEKMSKeyId"]) == ("aws:kms", "k")
 
 
-def test_folders_that_a_console_made_are_not_objects(bucket: S3Bucket, moto: str) -> None:
+def test_folder_markers_are_not_objects(bucket: S3Bucket, moto: str) -> None:
     with s3_client(moto) as client:
         for key in ("p/", "p/folder/", "p/a", "pa", "b"):
             client.put_object(Bucket=bucket.name, Key=key, Body=b"")
@@ -386,20 +386,20 @@ def refusals(bucket: S3Bucket) -> set[str]:
     return told
 
 
-def test_a_bucket_that_is_not_there_is_not_an_empty_one(broken: Broken) -> None:
+def test_missing_bucket_is_an_error(broken: Broken) -> None:
     with opened_bucket(broken.proxy.address, "s3://nobody-made-this") as absent:
         (told,) = refusals(absent)
     assert "NoSuchBucket" in told
     assert told.endswith("create the bucket, or correct its name.")
 
 
-def test_a_wrong_secret_is_refused(rclone: str) -> None:
+def test_wrong_secret_is_refused(rclone: str) -> None:
     with opened_bucket(rclone, f"s3://{new_bucket(rclone)}", secret_access_key="wrong") as refused:
         (told,) = refusals(refused)
     assert told.endswith("correct the secret access key.")
 
 
-def test_no_credentials_is_a_clear_error(moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_reported(moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -410,7 +410,7 @@ def test_no_credentials_is_a_clear_error(moto: str, monkeypatch: pytest.MonkeyPa
     assert "set NEURIGRAPH_S3_ACCESS_KEY_ID" in told
 
 
-def test_credentials_come_from_where_boto3_looks_too(rclone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_boto3_credential_chain(rclone: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_ACCESS_KEY)
     name = new_bucket(rclone)
@@ -418,7 +418,7 @@ def test_credentials_come_from_where_boto3_looks_too(rclone: str, monkeypatch: p
         assert S3ObjectStore(opened).put("a", [b"x"]).size_bytes == 1
 
 
-def test_a_server_that_is_not_there_is_worth_another_attempt() -> None:
+def test_unreachable_server_is_transient() -> None:
     with opened_bucket("http://127.0.0.1:9", "s3://b", attempts=2) as gone:
         for use in EVERY:
             with pytest.raises(TransientError, match="cannot be reached"):
@@ -426,18 +426,18 @@ def test_a_server_that_is_not_there_is_worth_another_attempt() -> None:
 
 
 @pytest.mark.parametrize("url", ["s3://", "s3:///a", "s3://b/../c", "s3://b//c", "s3://b c", "s3://b/\0", "http://b"])
-def test_an_address_that_is_not_of_a_bucket_is_refused(url: str) -> None:
+def test_invalid_bucket_url_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="does not name a bucket"):
         S3Bucket(url, S3Access())
 
 
-def test_a_place_for_objects_that_is_neither_folder_nor_bucket_is_refused(tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path, objects_url="ftp://host/objects")
+def test_unknown_url_scheme_is_refused(tmp_path: Path) -> None:
+    settings = Settings.model_validate({"home": tmp_path, "objects_url": "ftp://host/objects"})
     with Installation(settings) as installation, pytest.raises(ConfigurationError, match="s3://bucket/prefix"):
         assert installation.objects
 
 
-def test_an_endpoint_that_is_no_address_is_refused() -> None:
+def test_invalid_endpoint_is_refused() -> None:
     with opened_bucket("not an address", "s3://b") as opened, pytest.raises(ConfigurationError, match="ENDPOINT"):
         S3ObjectStore(opened).exists("a")
 
@@ -454,7 +454,7 @@ def test_an_endpoint_that_is_no_address_is_refused() -> None:
         ({"s3_part_bytes": 1_000}, "5242880"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(values: dict[str, Any], told: str) -> None:
+def test_invalid_settings_are_refused(values: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         Settings.model_validate(values)
 

@@ -81,7 +81,7 @@ def pieces(content: bytes, size: int) -> Iterator[bytes]:
     return (content[start : start + size] for start in range(0, len(content), size))
 
 
-def test_an_object_is_read_back_whole_with_its_size_and_digest(store: ObjectStore) -> None:
+def test_object_round_trip(store: ObjectStore) -> None:
     content = os.urandom(3_000_000)
     stored = store.put("ada/work/文件 🙂 100% a+b.gz", pieces(content, 70_000))
     assert stored.key == "ada/work/文件 🙂 100% a+b.gz"
@@ -92,7 +92,7 @@ def test_an_object_is_read_back_whole_with_its_size_and_digest(store: ObjectStor
 
 
 @pytest.mark.parametrize("size", [5 * MEGABYTE, 5 * MEGABYTE + 1, 20_000_000])
-def test_a_large_object_is_one_object_whatever_it_was_sent_in(store: ObjectStore, size: int) -> None:
+def test_large_object_in_any_chunks(store: ObjectStore, size: int) -> None:
     content = os.urandom(size)
     stored = store.put("a", itertools.chain([b""], pieces(content, 999_983), [b""]))
     assert (stored.size_bytes, stored.sha256) == (size, hashlib.sha256(content).hexdigest())
@@ -104,7 +104,7 @@ def test_a_large_object_is_one_object_whatever_it_was_sent_in(store: ObjectStore
     assert list(store.keys()) == ["a"]
 
 
-def test_an_empty_object_is_an_object(store: ObjectStore) -> None:
+def test_empty_object(store: ObjectStore) -> None:
     assert store.put("a", []).size_bytes == 0
     assert store.put("b", [b"", b""]).size_bytes == 0
     assert store.exists("a")
@@ -114,14 +114,14 @@ def test_an_empty_object_is_an_object(store: ObjectStore) -> None:
         store.get_range("a", 0, 1)
 
 
-def test_an_object_is_replaced(store: ObjectStore) -> None:
+def test_object_is_replaced(store: ObjectStore) -> None:
     store.put("a/b", [b"a long first version"])
     store.put("a/b", [b"second"])
     assert read(store, "a/b") == b"second"
     assert list(store.keys()) == ["a/b"]
 
 
-def test_a_reader_has_one_version_or_is_told(store: ObjectStore) -> None:
+def test_reader_sees_one_version(store: ObjectStore) -> None:
     old, new = os.urandom(20_000_000), os.urandom(20_000_000)
     store.put("a", [old])
     chunks = store.get("a")
@@ -135,20 +135,20 @@ def test_a_reader_has_one_version_or_is_told(store: ObjectStore) -> None:
     assert read(store, "a") == new
 
 
-def test_an_object_knows_when_it_was_written(store: ObjectStore) -> None:
+def test_object_has_write_time(store: ObjectStore) -> None:
     store.put("a/b", [b"x"])
     written = store.modified_at("a/b")
     assert abs(written - datetime.now(UTC)) < timedelta(minutes=1)
 
 
-def test_what_is_moved_to_the_cold_is_the_same_object(store: ObjectStore) -> None:
+def test_cold_object_is_unchanged(store: ObjectStore) -> None:
     store.put("a", [b"x"])
     for _ in range(2):
         store.move_to_cold("a")
         assert read(store, "a") == b"x"
 
 
-def test_an_absent_object_is_an_error_at_once(store: ObjectStore) -> None:
+def test_absent_object_is_an_error(store: ObjectStore) -> None:
     store.put("a/b", [b"x"])
     for key in ("nothing", "a/c", "A/B"):
         assert not store.exists(key)
@@ -165,14 +165,14 @@ def test_an_absent_object_is_an_error_at_once(store: ObjectStore) -> None:
     assert read(store, "a/b") == b"x"
 
 
-def test_a_store_that_was_never_written_is_empty(store: ObjectStore) -> None:
+def test_new_store_is_empty(store: ObjectStore) -> None:
     assert list(store.keys()) == []
     assert list(store.keys("a/")) == []
     assert not store.exists("a")
     store.delete("a")
 
 
-def test_what_is_deleted_is_gone(store: ObjectStore) -> None:
+def test_deleted_object_is_gone(store: ObjectStore) -> None:
     store.put("a/b/c/d", [b"x"])
     store.put("a/e", [b"y"])
     store.delete("a/b/c/d")
@@ -203,9 +203,7 @@ def test_hostile_keys_are_refused_everywhere(store: ObjectStore, key: str) -> No
 
 @few_examples
 @given(objects=st.dictionaries(valid_keys, st.binary(max_size=50), max_size=6), extra=st.text(max_size=3))
-def test_keys_are_listed_in_order_and_by_any_prefix(
-    used_store: ObjectStore, objects: dict[str, bytes], extra: str
-) -> None:
+def test_keys_are_listed_in_order(used_store: ObjectStore, objects: dict[str, bytes], extra: str) -> None:
     store = emptied(used_store)
     there: dict[str, bytes] = {}
     for key, content in {**objects, "a/b": b"1", "a-b": b"2", "a.": b"3", "a0/🙂": b"4"}.items():
@@ -224,7 +222,7 @@ def test_keys_are_listed_in_order_and_by_any_prefix(
 
 @few_examples
 @given(content=st.binary(max_size=200), offset=st.integers(-5, 300), length=st.integers(-5, 2**70))
-def test_a_range_is_exact_or_an_error(used_store: ObjectStore, content: bytes, offset: int, length: int) -> None:
+def test_ranges_are_exact(used_store: ObjectStore, content: bytes, offset: int, length: int) -> None:
     store = emptied(used_store)
     store.put("a", [content])
     if offset < 0 or length < 0:
@@ -237,7 +235,7 @@ def test_a_range_is_exact_or_an_error(used_store: ObjectStore, content: bytes, o
         assert store.get_range("a", offset, length) == content[offset : offset + length]
 
 
-def test_more_keys_than_one_page_are_listed(store: ObjectStore) -> None:
+def test_listing_has_pages(store: ObjectStore) -> None:
     expected = [f"many/{number:04}" for number in range(1_010)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda key: store.put(key, [b"x"]), expected))
@@ -246,7 +244,7 @@ def test_more_keys_than_one_page_are_listed(store: ObjectStore) -> None:
 
 
 @pytest.mark.parametrize("size", [10, 12_000_000])
-def test_a_source_that_fails_leaves_what_was_there(store: ObjectStore, size: int) -> None:
+def test_failing_source_keeps_old_object(store: ObjectStore, size: int) -> None:
     store.put("a", [b"first"])
 
     def failing() -> Iterator[bytes]:
@@ -260,6 +258,6 @@ def test_a_source_that_fails_leaves_what_was_there(store: ObjectStore, size: int
     assert read(store, "a") == b"first"
 
 
-def test_puts_and_deletes_beside_each_other_lose_nothing(store: ObjectStore) -> None:
+def test_concurrent_puts_and_deletes(store: ObjectStore) -> None:
     put_and_delete_at_once([store] * 4, turns=10)
     assert list(store.keys()) == []

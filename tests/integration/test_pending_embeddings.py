@@ -55,7 +55,7 @@ def user(installation: Installation) -> User:
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"claim_lease_seconds": 5, "retry_base_seconds": 0.5})
+    return settings.changed(claim_lease_seconds=5, retry_base_seconds=0.5)
 
 
 def store_without_provider(
@@ -95,7 +95,7 @@ def assert_healed(installation: Installation, user: User, count: int) -> None:
     assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count
 
 
-def test_down_then_pending_then_found_by_words_then_healed(
+def test_outage_then_healing(
     installation: Installation, context: Context, embedder: OpenAiEmbedder, provider: ModelProvider, user: User
 ) -> None:
     store_without_provider(installation, context, provider, user)
@@ -118,7 +118,7 @@ def test_down_then_pending_then_found_by_words_then_healed(
     assert found.hits[0]["explain"]["summary_dense"] > 0
 
 
-def test_healed_vectors_are_those_of_a_commit(
+def test_healed_vectors_equal_committed_ones(
     installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
     """The text that comes back from the object is cut and framed as it was on its way in."""
@@ -153,7 +153,7 @@ def _all_vectors(installation: Installation, user: User) -> list[dict[int, np.nd
     return list(found.values())
 
 
-def test_a_provider_that_is_still_down_is_asked_once_and_later_again(
+def test_unavailable_provider_is_retried_later(
     installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
     store_without_provider(installation, context, provider, user, count=3)
@@ -170,7 +170,7 @@ def test_a_provider_that_is_still_down_is_asked_once_and_later_again(
     assert_healed(installation, user, 3)
 
 
-def test_a_refused_text_fails_alone(
+def test_refused_text_fails_alone(
     installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
     store_without_provider(installation, context, provider, user, count=3)
@@ -180,7 +180,7 @@ def test_a_refused_text_fails_alone(
     assert "rejected" in done.failed[0][1]
 
 
-def test_a_missing_object_fails_alone(
+def test_missing_object_fails_alone(
     installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
     store_without_provider(installation, context, provider, user, count=2)
@@ -189,15 +189,13 @@ def test_a_missing_object_fails_alone(
     assert (done.records, len(done.failed), done.waiting.records) == (1, 1, 1)
 
 
-def test_a_run_is_bounded(installation: Installation, context: Context, provider: ModelProvider, user: User) -> None:
+def test_run_is_bounded(installation: Installation, context: Context, provider: ModelProvider, user: User) -> None:
     store_without_provider(installation, context, provider, user, count=5)
     done = healing.heal_pending(context, limit=2)
     assert (done.records, done.waiting.records) == (2, 3)
 
 
-def test_one_users_records_are_healed_alone(
-    installation: Installation, context: Context, provider: ModelProvider, user: User
-) -> None:
+def test_healing_one_user(installation: Installation, context: Context, provider: ModelProvider, user: User) -> None:
     store_without_provider(installation, context, provider, user, count=2)
     other, _ = create_user(installation.database, "eve")
     done = healing.heal_pending(context, user_id=other.user_id)
@@ -206,7 +204,7 @@ def test_one_users_records_are_healed_alone(
     assert (done.records, done.waiting.records) == (2, 0)
 
 
-def test_ingesting_by_hand_heals_what_waits_and_says_so(
+def test_manual_ingest_heals_pending(
     installation: Installation, settings: Settings, context: Context, provider: ModelProvider, user: User
 ) -> None:
     store_without_provider(installation, context, provider, user, count=2)
@@ -216,22 +214,24 @@ def test_ingesting_by_hand_heals_what_waits_and_says_so(
     assert (done["stored"], done["healed"], done["pending_embedding"]) == (0, 1, 1)
     make_due(installation)
     said = run_cli(settings, "ingest", more=made_up).stdout
-    assert "1 records that waited for their embedding have it now." in said
+    assert "1 waiting records were embedded." in said
     assert_healed(installation, user, 2)
 
 
-def test_ingesting_with_another_model_says_whom_it_cannot_help(
+def test_ingest_with_other_model_reports_users(
     installation: Installation, settings: Settings, context: Context, provider: ModelProvider, user: User
 ) -> None:
     end_conversation(installation, user, "first", "The walnut tree stood.")
     store(installation, context)
     store_without_provider(installation, context, provider, user)
     said = run_cli(settings, "ingest").stdout
-    assert "1 records wait whose users' searches use another model than minilm-l6-v2: `neurigraph reembed`" in said
+    assert (
+        "1 records wait because their users' searches use another model than minilm-l6-v2: `neurigraph reembed`" in said
+    )
     assert pending(installation) == 1
 
 
-def test_two_runs_at_once_heal_each_record_once(
+def test_concurrent_healing_is_exclusive(
     installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
     store_without_provider(installation, context, provider, user, count=12)
@@ -253,7 +253,7 @@ def test_two_runs_at_once_heal_each_record_once(
     assert_healed(installation, user, 12)
 
 
-def test_a_killed_process_leaves_nothing_half_done(
+def test_killed_process_is_repeated(
     installation: Installation, context: Context, provider: ModelProvider, user: User
 ) -> None:
     """kill -9 while the provider answers, and again while records are written."""
@@ -262,7 +262,7 @@ def test_a_killed_process_leaves_nothing_half_done(
     process_environment = environment(
         installation.settings,
         NEURIGRAPH_EMBEDDER="openai",
-        NEURIGRAPH_CLAIM_LEASE_SECONDS=str(installation.settings.claim_lease_seconds),
+        NEURIGRAPH_CLAIM_LEASE_SECONDS=str(installation.settings.ingestion.claim_lease_seconds),
         OPENAI_API_KEY="sk-test",
         OPENAI_BASE_URL=provider.base_url,
     )
@@ -290,7 +290,7 @@ def test_a_killed_process_leaves_nothing_half_done(
     left = pending(installation)
     assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count - left
 
-    time.sleep(installation.settings.claim_lease_seconds)  # what the dead process held is due by itself
+    time.sleep(installation.settings.ingestion.claim_lease_seconds)  # what the dead process held is due by itself
     done = healing.heal_pending(context)
     assert done.records == left
     assert_healed(installation, user, count)

@@ -61,7 +61,7 @@ def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
     return found
 
 
-def test_every_table_is_exported_or_says_why_not(source: Source) -> None:
+def test_every_table_is_exported_or_excluded(source: Source) -> None:
     with source.here.database.owner() as tx:
         all_tables = {table.name: table for table in tables_of(tx, SHARED)}
         exported = {table.name for table in shared_tables(tx)}
@@ -72,7 +72,7 @@ def test_every_table_is_exported_or_says_why_not(source: Source) -> None:
 
 
 @pytest.mark.parametrize("form", ["folder", "zipped"])
-def test_everything_comes_back_and_answers_are_the_same(source: Source, installation: Installation, form: str) -> None:
+def test_restore_gives_same_answers(source: Source, installation: Installation, form: str) -> None:
     before = all_rows(source.here, source.user.user_id)
     answers = [source.ask(source.here, question) for question in QUESTIONS]
     assert any(answer.hits for answer in answers)
@@ -94,7 +94,7 @@ def test_everything_comes_back_and_answers_are_the_same(source: Source, installa
     assert len(batch.stored) == 1
 
 
-def test_a_folder_is_open_to_every_reader(source: Source) -> None:
+def test_folder_export_is_readable(source: Source) -> None:
     manifest = json.loads((source.folder / MANIFEST).read_text())
     assert manifest["user"] == {"user_id": str(source.user.user_id), "slug": "exporter"}
     (users,) = (source.folder / "tables/users.jsonl").read_text().splitlines()
@@ -106,7 +106,7 @@ def test_a_folder_is_open_to_every_reader(source: Source) -> None:
     assert "api_key" not in {p.stem for p in source.folder.rglob("*")}
 
 
-def test_where_the_user_is_nothing_is_restored(source: Source, installation: Installation) -> None:
+def test_existing_user_is_not_restored(source: Source, installation: Installation) -> None:
     with pytest.raises(ConflictError, match="in this database already"):
         restore(source.here, source.folder, "exporter")
     new_user(installation, "exporter")
@@ -117,15 +117,13 @@ def test_where_the_user_is_nothing_is_restored(source: Source, installation: Ins
     assert list(installation.objects.keys()) == []
 
 
-def test_nodes_of_earlier_versions_are_brought_up_to_date(
-    shared_installation: Installation, installation: Installation, tmp_path: Path
-) -> None:
+def test_old_nodes_are_upgraded(shared_installation: Installation, installation: Installation, tmp_path: Path) -> None:
     user, claims = new_user(shared_installation)
     converse(shared_installation, claims, "#Family/Dave Dave sails.", "#Notes He reads.", "@Ana:sister Yes.")
     ingest(plain_context(shared_installation), user)
     question = Question("Who sails?")
     embedder = WordEmbedder()
-    before = phase_one(shared_installation.database, embedder, shared_installation.settings, claims, question)
+    before = phase_one(shared_installation.acting_for(claims).using(embedder=embedder), question)
     nodes = rows(
         shared_installation,
         "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s ORDER BY layer_depth",
@@ -138,11 +136,11 @@ def test_nodes_of_earlier_versions_are_brought_up_to_date(
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
     assert versions == [{"version": len(numbered("node"))}]
-    assert phase_one(installation.database, embedder, installation.settings, claims, question) == before
+    assert phase_one(installation.acting_for(claims).using(embedder=embedder), question) == before
     assert not verify(installation.context).findings
 
 
-def test_a_schema_name_that_is_taken_is_not_used_twice(source: Source, installation: Installation) -> None:
+def test_taken_schema_name_is_not_reused(source: Source, installation: Installation) -> None:
     """Another user's nodes may be called as the exported ones would be."""
     taken = schemas_of(source.here, source.user)["Family"]
     new_user(installation, taken.replace("_", "-"))
@@ -153,9 +151,7 @@ def test_a_schema_name_that_is_taken_is_not_used_twice(source: Source, installat
     assert source.ask(installation, QUESTIONS[0]).hits == source.ask(source.here, QUESTIONS[0]).hits
 
 
-def test_a_lost_object_is_said_and_does_not_hold_up_the_rest(
-    shared_installation: Installation, installation: Installation, tmp_path: Path
-) -> None:
+def test_lost_object_is_reported(shared_installation: Installation, installation: Installation, tmp_path: Path) -> None:
     gone, kept = store_file(shared_installation), None
     kept = store_file(shared_installation, "#Notes Another one.", user=(gone.user, gone.claims))
     shared_installation.objects.delete(gone.key)
@@ -167,9 +163,7 @@ def test_a_lost_object_is_said_and_does_not_hold_up_the_rest(
     assert installation.objects.exists(kept.key)
 
 
-def test_a_killed_restore_leaves_nothing_half_visible_and_can_be_run_again(
-    source: Source, installation: Installation
-) -> None:
+def test_killed_restore_is_repeatable(source: Source, installation: Installation) -> None:
     places = [installation.administrator_url, SECRET, str(installation.home / "objects"), str(source.zipped)]
     command = [sys.executable, "-m", "tests.support.pausing_restore", *places, "exporter", "2"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -182,9 +176,7 @@ def test_a_killed_restore_leaves_nothing_half_visible_and_can_be_run_again(
     assert source.ask(installation, QUESTIONS[2]) == source.ask(source.here, QUESTIONS[2])
 
 
-def test_who_was_forgotten_comes_back_once_nothing_is_left_to_be_removed(
-    source: Source, installation: Installation
-) -> None:
+def test_erased_user_is_restored_after_cleanup(source: Source, installation: Installation) -> None:
     restore(installation, source.zipped, "exporter")
     subject = Subject(SubjectKind.USER, source.user.user_id)
     here = installation
@@ -193,7 +185,7 @@ def test_who_was_forgotten_comes_back_once_nothing_is_left_to_be_removed(
     with installation.database.owner() as tx:  # as a forgetting leaves it that was cut off
         done = tx.execute(journal, [source.file.key, receipt.erasure_id])
         assert done.rowcount == 1
-    with pytest.raises(ConflictError, match="still being forgotten"):
+    with pytest.raises(ConflictError, match="still being erased"):
         restore(installation, source.zipped, "exporter")
     with installation.database.owner() as tx:
         tx.execute(journal, [None, receipt.erasure_id])
@@ -212,7 +204,7 @@ def interrupt(source: Source, target: Path) -> None:
         raise KeyboardInterrupt
 
 
-def test_an_export_that_fails_leaves_no_file(source: Source, tmp_path: Path) -> None:
+def test_failed_export_leaves_no_file(source: Source, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         export(source.here, User(uuid4(), "nobody", uuid4()), tmp_path / "export.zip")
     with pytest.raises(NotFoundError):
@@ -228,7 +220,7 @@ def test_an_export_that_fails_leaves_no_file(source: Source, tmp_path: Path) -> 
         export(source.here, source.user, tmp_path / "absent" / "export.zip")
 
 
-def test_the_command_line_takes_out_and_puts_back(source: Source, installation: Installation, tmp_path: Path) -> None:
+def test_export_and_restore_by_cli(source: Source, installation: Installation, tmp_path: Path) -> None:
     target = tmp_path / "mine.zip"
     done = run_cli(source.here.settings, "export", "exporter", str(target), "--json")
     assert done.returncode == 0, done.stderr
@@ -246,7 +238,7 @@ def test_the_command_line_takes_out_and_puts_back(source: Source, installation: 
     assert unknown.returncode == 3
 
 
-def test_an_export_is_downloaded_by_its_owner(source: Source, installation: Installation, tmp_path: Path) -> None:
+def test_owner_downloads_export(source: Source, installation: Installation, tmp_path: Path) -> None:
     key = issue_api_key(source.here.database, source.user.user_id)
     target = tmp_path / "download.zip"
     with serving(source.here) as base, httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:

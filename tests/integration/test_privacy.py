@@ -59,7 +59,7 @@ class Shared:
 
     def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return phase_one(self.here.database, WordEmbedder(), self.here.settings, claims, question)
+        return phase_one(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims).hits}
@@ -98,7 +98,7 @@ def world(shared_installation: Installation, request: pytest.FixtureRequest) -> 
     return Shared(here, user, owner, friend, node_id, first.record_id, second.record_id, source)
 
 
-def test_the_owner_finds_and_opens_it_and_whoever_is_granted_the_node_does_not(world: Shared) -> None:
+def test_grantee_does_not_see_private_record(world: Shared) -> None:
     here, secret = world.here, str(world.private_id)
     assert world.found(world.owner) == {str(world.shared_id), secret}
     assert world.found(world.friend) == {str(world.shared_id)}
@@ -106,20 +106,20 @@ def test_the_owner_finds_and_opens_it_and_whoever_is_granted_the_node_does_not(w
     assert SECRET_WORD not in answer
     assert secret not in answer
     file_id = file_of_record(here.database, world.owner, world.private_id)
-    assert SECRET_WORD.encode() in open_file(here.database, here.objects, here.settings, world.owner, file_id).content
-    assert open_message(here.database, here.objects, here.settings, world.owner, file_id, 1).text
+    assert SECRET_WORD.encode() in open_file(here.acting_for(world.owner), file_id).content
+    assert open_message(here.acting_for(world.owner), file_id, 1).text
     for denied in (
         lambda: file_of_record(here.database, world.friend, world.private_id),
-        lambda: open_file(here.database, here.objects, here.settings, world.friend, file_id),
-        lambda: open_message(here.database, here.objects, here.settings, world.friend, file_id, 1),
+        lambda: open_file(here.acting_for(world.friend), file_id),
+        lambda: open_message(here.acting_for(world.friend), file_id, 1),
     ):
         with pytest.raises(NotFoundError):
             denied()
     shared_file = file_of_record(here.database, world.friend, world.shared_id)
-    assert open_message(here.database, here.objects, here.settings, world.friend, shared_file, 1).text
+    assert open_message(here.acting_for(world.friend), shared_file, 1).text
 
 
-def test_nobody_else_sees_it_in_any_table_or_count(world: Shared) -> None:
+def test_tables_and_counts_hide_private_records(world: Shared) -> None:
     schema = schemas_of(world.here, world.user)["Family"]
     tables = {
         "neurigraph.sources": 1,
@@ -148,7 +148,7 @@ def test_nobody_else_sees_it_in_any_table_or_count(world: Shared) -> None:
         assert len(navigation.records(tx, world.node_id)) == 1
 
 
-def test_no_score_anchor_or_speaker_tells_of_it(world: Shared) -> None:
+def test_search_reveals_no_private_record(world: Shared) -> None:
     told, nonsense = world.ask(world.friend, SECRET_WORD), world.ask(world.friend, "qwertyuiop")
     assert told.anchors == nonsense.anchors
     assert world.ask(world.owner, SECRET_WORD).anchors != world.ask(world.owner, "qwertyuiop").anchors
@@ -166,7 +166,7 @@ def test_no_score_anchor_or_speaker_tells_of_it(world: Shared) -> None:
     assert world.ask(world.friend, SECRET_WORD).anchors != nonsense.anchors
 
 
-def test_a_private_conversation_makes_no_nodes_edges_or_keywords(shared_installation: Installation) -> None:
+def test_private_conversation_shapes_no_graph(shared_installation: Installation) -> None:
     here = shared_installation
     user, owner = new_user(here)
     hand_in(here, owner, "first", "#Family/Ana Ana came.", "Yes.", private=False)
@@ -181,7 +181,7 @@ def test_a_private_conversation_makes_no_nodes_edges_or_keywords(shared_installa
     assert not verify(here.context, user_id=user.user_id).findings
 
 
-def test_privacy_is_changed_for_all_that_came_from_it_and_shells_follow(world: Shared) -> None:
+def test_privacy_covers_all_records_of_source(world: Shared) -> None:
     here = world.here
     set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
     set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
@@ -198,7 +198,7 @@ def test_privacy_is_changed_for_all_that_came_from_it_and_shells_follow(world: S
     assert not verify(here.context).findings
 
 
-def test_an_answer_that_was_kept_is_not_given_again(world: Shared) -> None:
+def test_cached_answer_is_dropped(world: Shared) -> None:
     assert len(world.found(world.owner)) == 2
     set_privacy(world.here.database, world.owner, world.private_source, Privacy.SHARED)
     assert len(world.found(world.friend)) == 2
@@ -206,7 +206,7 @@ def test_an_answer_that_was_kept_is_not_given_again(world: Shared) -> None:
     assert len(world.found(world.friend)) == 1
 
 
-def test_only_the_owner_decides(world: Shared) -> None:
+def test_only_owner_changes_privacy(world: Shared) -> None:
     database = world.here.database
     with pytest.raises(ForbiddenError):
         set_privacy(database, world.friend, world.private_source, Privacy.SHARED)
@@ -220,7 +220,7 @@ def test_only_the_owner_decides(world: Shared) -> None:
     assert world.found(world.friend) == {str(world.shared_id)}
 
 
-def test_nodes_of_an_earlier_version_hide_it_too(world: Shared) -> None:
+def test_old_nodes_hide_private_records(world: Shared) -> None:
     here = world.here
     set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
     schema = schemas_of(here, world.user)["Family"]
@@ -237,7 +237,7 @@ def test_nodes_of_an_earlier_version_hide_it_too(world: Shared) -> None:
     assert world.found(world.friend) == {str(world.shared_id)}
 
 
-def test_the_faces_make_things_private(installation: Installation) -> None:
+def test_privacy_by_api_and_cli(installation: Installation) -> None:
     user, owner = new_user(installation)
     key = issue_api_key(installation.database, user.user_id)
     with serving(installation) as base, httpx.Client(headers={"Authorization": f"Bearer {key}"}) as client:

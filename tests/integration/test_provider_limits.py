@@ -27,7 +27,7 @@ def await_true(condition: Callable[[], object]) -> None:
         time.sleep(0.005)
 
 
-def test_one_call_that_is_asked_to_wait_holds_all_back(provider: ModelProvider) -> None:
+def test_retry_after_delays_all_calls(provider: ModelProvider) -> None:
     client = make_client(provider)
     embedder, model = make_embedder(client), make_model(client)
     embedder.embed(["opens the connection"])
@@ -47,7 +47,7 @@ def test_one_call_that_is_asked_to_wait_holds_all_back(provider: ModelProvider) 
     client.close()
 
 
-def test_nobody_asks_a_service_that_is_to_be_left_alone_for_long(provider: ModelProvider) -> None:
+def test_long_retry_after_fails_fast(provider: ModelProvider) -> None:
     client = make_client(provider)
     provider.fail_next(Fault("status", status=429, retry_after="3000"))
     for ask in (partial(make_embedder(client).embed, ["text"]), partial(make_model(client).summarize, TALK, 200)):
@@ -58,7 +58,7 @@ def test_nobody_asks_a_service_that_is_to_be_left_alone_for_long(provider: Model
     client.close()
 
 
-def test_waiting_for_a_place_leaves_time_for_retries(provider: ModelProvider) -> None:
+def test_waiting_leaves_time_for_retries(provider: ModelProvider) -> None:
     client = make_client(provider, timeout=0.5, concurrency=1)
     provider.slow_down(0.3)
     with ThreadPoolExecutor(8) as pool:
@@ -72,9 +72,7 @@ def test_waiting_for_a_place_leaves_time_for_retries(provider: ModelProvider) ->
     client.close()
 
 
-def test_a_small_quota_of_the_settings_is_kept(
-    provider: ModelProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_quota_is_kept(provider: ModelProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
     monkeypatch.setenv("NEURIGRAPH_MODEL_REQUESTS_PER_MINUTE", "300")

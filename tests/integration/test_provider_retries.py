@@ -32,7 +32,7 @@ PASSING = [
 
 
 @pytest.mark.parametrize("fault", PASSING, ids=lambda fault: f"{fault.kind}-{fault.status}")
-def test_a_passing_fault_is_survived(provider: ModelProvider, client: ProviderClient, fault: Fault) -> None:
+def test_transient_fault_is_retried(provider: ModelProvider, client: ProviderClient, fault: Fault) -> None:
     provider.fail_next(fault)
     assert make_embedder(client).embed(["text"]).shape == (1, 1536)
     provider.fail_next(fault)
@@ -41,7 +41,7 @@ def test_a_passing_fault_is_survived(provider: ModelProvider, client: ProviderCl
 
 
 @pytest.mark.parametrize("fault", [*PASSING[:4], PASSING[5]], ids=lambda fault: f"{fault.kind}-{fault.status}")
-def test_retries_are_bounded_and_end_as_transient(provider: ModelProvider, fault: Fault) -> None:
+def test_retries_are_bounded(provider: ModelProvider, fault: Fault) -> None:
     client = make_client(provider, max_retries=2)
     provider.fail_next(*[fault] * 10)
     with pytest.raises(TransientError):
@@ -68,7 +68,7 @@ def test_retry_after_is_honoured(provider: ModelProvider, client: ProviderClient
     assert 0.5 <= second.arrived - first.arrived < 2.0
 
 
-def test_a_wait_that_is_too_long_is_passed_on_at_once(provider: ModelProvider, client: ProviderClient) -> None:
+def test_long_wait_is_passed_on(provider: ModelProvider, client: ProviderClient) -> None:
     provider.fail_next(Fault("status", status=429, retry_after="3600"))
     started = time.monotonic()
     with pytest.raises(TransientError) as caught:
@@ -78,12 +78,12 @@ def test_a_wait_that_is_too_long_is_passed_on_at_once(provider: ModelProvider, c
 
 
 @pytest.mark.parametrize("header", ["Wed, 21 Oct 2015 07:28:00 GMT", "soon", "nan", "-5"])
-def test_an_odd_retry_after_does_no_harm(provider: ModelProvider, client: ProviderClient, header: str) -> None:
+def test_odd_retry_after(provider: ModelProvider, client: ProviderClient, header: str) -> None:
     provider.fail_next(Fault("status", status=503, retry_after=header))
     assert make_embedder(client).embed(["text"]).shape == (1, 1536)
 
 
-def test_a_stall_ends_with_the_timeout_and_is_tried_again(provider: ModelProvider) -> None:
+def test_stall_is_retried_after_timeout(provider: ModelProvider) -> None:
     client = make_client(provider, timeout=0.3)
     provider.fail_next(Fault("stall", seconds=1.0))
     started = time.monotonic()
@@ -92,7 +92,7 @@ def test_a_stall_ends_with_the_timeout_and_is_tried_again(provider: ModelProvide
     client.close()
 
 
-def test_a_service_that_only_stalls_is_given_up_within_three_timeouts(provider: ModelProvider) -> None:
+def test_stalling_service_is_given_up(provider: ModelProvider) -> None:
     client = make_client(provider, timeout=0.3, max_retries=10)
     provider.fail_next(*[Fault("stall", seconds=0.6)] * 11)
     started = time.monotonic()
@@ -103,7 +103,7 @@ def test_a_service_that_only_stalls_is_given_up_within_three_timeouts(provider: 
     client.close()
 
 
-def test_a_service_that_is_not_there_is_transient() -> None:
+def test_unreachable_service_is_transient() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     client = ProviderClient("Nobody", "key", f"http://127.0.0.1:{port}/v1", 1.0, 1, 1, 0.01)
@@ -123,7 +123,7 @@ def test_a_service_that_is_not_there_is_transient() -> None:
         (Fault("status", status=429, code="insufficient_quota"), "no credit"),
     ],
 )
-def test_a_final_fault_is_not_tried_again(
+def test_final_fault_is_not_retried(
     provider: ModelProvider, client: ProviderClient, fault: Fault, message: str
 ) -> None:
     provider.fail_next(fault)
@@ -133,13 +133,13 @@ def test_a_final_fault_is_not_tried_again(
     assert "sk-secret" not in str(caught.value)
 
 
-def test_one_failing_request_of_many_fails_the_call(provider: ModelProvider, client: ProviderClient) -> None:
+def test_one_failed_request_fails_the_call(provider: ModelProvider, client: ProviderClient) -> None:
     provider.fail_next(Fault("status", status=400))
     with pytest.raises(ProviderError):
         make_embedder(client).embed(["word " * 4_500] * 36)
 
 
-def test_what_the_domain_would_send_wrongly_is_seen_here(client: ProviderClient) -> None:
+def test_invalid_input_is_refused_early(client: ProviderClient) -> None:
     """The server on loopback is as strict as the services, or the tests above would mean little."""
     with pytest.raises(ProviderError, match="empty string"):
         client.call(lambda sdk: sdk.embeddings.create(model="text-embedding-3-small", input=[""]))

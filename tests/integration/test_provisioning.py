@@ -72,7 +72,7 @@ def schema_exists(here: Installation, name: str) -> bool:
     return bool(rows(here, "SELECT FROM pg_namespace WHERE nspname = %s", name))
 
 
-def test_a_node_is_a_row_and_a_schema(here: Installation, user: User) -> None:
+def test_node_is_row_and_schema(here: Installation, user: User) -> None:
     node = provision(here, user, "Family", "Dave")
     assert (node.layer_depth, node.names) == (2, ("Family", "Dave"))
     (row,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE node_id = %s", node.node_id)
@@ -85,7 +85,7 @@ def test_a_node_is_a_row_and_a_schema(here: Installation, user: User) -> None:
     assert [table["tablename"] for table in tables] == ["file_manifest", "metadata_records", "passages"]
 
 
-def test_a_rollback_leaves_neither_row_nor_schema(here: Installation, user: User) -> None:
+def test_rollback_leaves_nothing(here: Installation, user: User) -> None:
     with here.database.pipeline() as tx:
         made = resolve_path(tx, user.user_id, user.slug, ("Gone", "Below"), plan("Gone", "Below"))
         assert tx.execute("SELECT FROM pg_namespace WHERE nspname = %s", [made.schema_name]).fetchone() is not None
@@ -94,7 +94,7 @@ def test_a_rollback_leaves_neither_row_nor_schema(here: Installation, user: User
     assert rows(here, "SELECT FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth > 0", user.user_id) == []
 
 
-def test_a_failing_ddl_leaves_no_row(here: Installation, user: User) -> None:
+def test_failed_ddl_leaves_no_row(here: Installation, user: User) -> None:
     schema = schema_name(user.slug, ("Taken",))
     with here.database.owner() as tx:
         tx.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
@@ -103,7 +103,7 @@ def test_a_failing_ddl_leaves_no_row(here: Installation, user: User) -> None:
     assert rows(here, "SELECT FROM neurigraph.graph_index WHERE schema_name = %s", schema) == []
 
 
-def test_threads_that_want_one_name_get_one_node(here: Installation) -> None:
+def test_threads_create_one_node(here: Installation) -> None:
     user, _ = new_user(here)
     database = PostgresDatabase(here.administrator_url, Secret(SECRET), pool_size=8)
     together = threading.Barrier(8)
@@ -126,14 +126,14 @@ def test_threads_that_want_one_name_get_one_node(here: Installation) -> None:
     assert len(made) == 12
 
 
-def test_processes_that_want_one_name_get_one_node(here: Installation, user: User) -> None:
+def test_processes_create_one_node(here: Installation, user: User) -> None:
     answers = set(run_side_by_side(PROVISION, here.administrator_url, SECRET, str(user.user_id), user.slug))
     assert len(answers) == 1
     made = rows(here, "SELECT FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth > 0", user.user_id)
     assert len(made) == 2
 
 
-def test_whoever_waits_for_a_provisioning_that_is_rolled_back_makes_the_node(here: Installation, user: User) -> None:
+def test_waiter_creates_node_after_rollback(here: Installation, user: User) -> None:
     with ThreadPoolExecutor(1) as pool:
         with here.database.pipeline() as tx:
             resolve_path(tx, user.user_id, user.slug, ("Family",), plan("Family"))
@@ -158,7 +158,7 @@ def test_layer_five_is_the_deepest(here: Installation, user: User) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_a_cycle_cannot_be_made(here: Installation, user: User, depth: int) -> None:
+def test_cycle_is_refused(here: Installation, user: User, depth: int) -> None:
     top, below = provision(here, user, "Top"), provision(here, user, "Top", "Below")
     move = "UPDATE neurigraph.graph_index SET parent_node_id = %s, layer_depth = %s WHERE node_id = %s"
     for child, parent in ((top, below), (top, top), (below, below)):
@@ -166,7 +166,7 @@ def test_a_cycle_cannot_be_made(here: Installation, user: User, depth: int) -> N
             tx.execute(move, [parent.node_id, depth, child.node_id])
 
 
-def test_a_node_without_children_may_move_and_keeps_a_true_path(here: Installation, user: User) -> None:
+def test_moved_leaf_has_correct_path(here: Installation, user: User) -> None:
     other, leaf = provision(here, user, "Other"), provision(here, user, "Top", "Leaf")
     with here.database.owner() as tx:
         tx.execute(
@@ -180,7 +180,7 @@ def test_a_node_without_children_may_move_and_keeps_a_true_path(here: Installati
     assert again.schema_name != leaf.schema_name
 
 
-def test_a_path_cannot_be_forged(here: Installation, user: User) -> None:
+def test_path_cannot_be_forged(here: Installation, user: User) -> None:
     node = provision(here, user, "Node")
     with here.database.owner() as tx:
         tx.execute("UPDATE neurigraph.graph_index SET path = %s WHERE node_id = %s", [[uuid4()], node.node_id])
@@ -188,7 +188,7 @@ def test_a_path_cannot_be_forged(here: Installation, user: User) -> None:
     assert row["path"] == [user.root_node_id, node.node_id]
 
 
-def test_a_user_has_one_root(here: Installation, user: User) -> None:
+def test_user_has_one_root(here: Installation, user: User) -> None:
     with pytest.raises(psycopg.errors.UniqueViolation, match="one_root_per_user"), here.database.owner() as tx:
         tx.execute(
             """INSERT INTO neurigraph.graph_index
@@ -198,7 +198,7 @@ def test_a_user_has_one_root(here: Installation, user: User) -> None:
         )
 
 
-def test_another_users_node_is_no_parent(here: Installation, user: User) -> None:
+def test_foreign_node_is_no_parent(here: Installation, user: User) -> None:
     other, _ = new_user(here)
     with pytest.raises(psycopg.errors.ForeignKeyViolation), here.database.owner() as tx:
         tx.execute(
@@ -232,7 +232,7 @@ def test_another_users_node_is_no_parent(here: Installation, user: User) -> None
         ".." * 10,
     ],
 )
-def test_hostile_names_are_only_names(here: Installation, user: User, name: str) -> None:
+def test_hostile_names(here: Installation, user: User, name: str) -> None:
     node = provision(here, user, name, name)
     assert node.names == (name, name)
     assert provision(here, user, name, name).node_id == node.node_id
@@ -241,18 +241,18 @@ def test_hostile_names_are_only_names(here: Installation, user: User, name: str)
     assert node.schema_name.isascii()
 
 
-def test_names_that_no_one_can_see_are_refused(here: Installation, user: User) -> None:
+def test_invisible_names_are_refused(here: Installation, user: User) -> None:
     for name in ("", "\x00", " \t ", "\u202e"):
         with pytest.raises(InvalidInputError, match="no visible character"):
             provision(here, user, name)
 
 
-def test_what_no_database_stores_is_taken_out_of_a_name(here: Installation, user: User) -> None:
+def test_unstorable_characters_are_removed(here: Installation, user: User) -> None:
     assert provision(here, user, "Da\x00ve").names == ("Dave",)
     assert provision(here, user, "Lone \ud800 surrogate").names == ("Lone \ufffd surrogate",)
 
 
-def test_long_paths_have_schemas_of_their_own(here: Installation, user: User) -> None:
+def test_long_paths_have_distinct_schemas(here: Installation, user: User) -> None:
     long = "x" * 300
     nodes = [provision(here, user, long, *["y" * 119 + str(number)] * 4) for number in range(3)]
     assert {node.layer_depth for node in nodes} == {5}
@@ -261,11 +261,11 @@ def test_long_paths_have_schemas_of_their_own(here: Installation, user: User) ->
     assert all(len(node.schema_name) <= 63 for node in nodes)
 
 
-def test_names_that_differ_in_case_or_width_are_one_node(here: Installation, user: User) -> None:
+def test_case_and_width_variants_are_one_node(here: Installation, user: User) -> None:
     assert len({provision(here, user, name).node_id for name in ("Dave", "DAVE", " dave ", "Ｄａｖｅ")}) == 1
 
 
-def test_a_step_that_nobody_planned_ends_the_walk(here: Installation, user: User) -> None:
+def test_unplanned_step_ends_path(here: Installation, user: User) -> None:
     provision(here, user, "Family")
     with here.database.pipeline() as tx:
         reached = resolve_path(tx, user.user_id, user.slug, ("Family", "Unplanned", "Below"))
@@ -273,7 +273,7 @@ def test_a_step_that_nobody_planned_ends_the_walk(here: Installation, user: User
         assert resolve_path(tx, user.user_id, user.slug, ()).node_id == user.root_node_id
 
 
-def test_a_user_who_does_not_exist_has_no_graph(here: Installation) -> None:
+def test_unknown_user_has_no_graph(here: Installation) -> None:
     with pytest.raises(NotFoundError), here.database.pipeline() as tx:
         resolve_path(tx, uuid4(), "nobody", ("Family",))
     with pytest.raises(NotFoundError, match="nobody-at-all"):
@@ -286,7 +286,7 @@ def test_bad_slugs_are_refused(here: Installation, slug: str) -> None:
         create_user(here.database, slug)
 
 
-def test_a_slug_is_taken_once(here: Installation) -> None:
+def test_slug_is_unique(here: Installation) -> None:
     with ThreadPoolExecutor(4) as pool:
         made = [future.result() for future in [pool.submit(ensure_user, here.database, "once") for _ in range(4)]]
     assert len({user.user_id for user, _ in made}) == 1
@@ -352,7 +352,7 @@ def test_nodes_are_upgraded_in_bounded_batches(installation: Installation, tomor
     assert versions == [{"v": newest}]
 
 
-def test_a_node_is_upgraded_before_it_is_written_to(installation: Installation, tomorrow: Callable[[], int]) -> None:
+def test_node_is_upgraded_before_write(installation: Installation, tomorrow: Callable[[], int]) -> None:
     user, _ = new_user(installation)
     old, other = provision(installation, user, "Old"), provision(installation, user, "Other")
     tomorrow()
@@ -364,7 +364,7 @@ def test_a_node_is_upgraded_before_it_is_written_to(installation: Installation, 
     assert not upgraded(installation, other)
 
 
-def test_upgrades_at_once_do_each_node_once(installation: Installation, tomorrow: Callable[[], int]) -> None:
+def test_concurrent_upgrades_are_exclusive(installation: Installation, tomorrow: Callable[[], int]) -> None:
     user, _ = new_user(installation)
     for number in range(5):
         provision(installation, user, f"Node {number}")

@@ -28,7 +28,7 @@ LEFT = "Mail [email], call [phone], pay [card], use [key]."
 
 @pytest.fixture
 def redacting(installation: Installation) -> Iterator[Installation]:
-    settings = installation.settings.model_copy(update={"redact": ("email", "phone", "card", "key")})
+    settings = installation.settings.changed(redact=("email", "phone", "card", "key"))
     with Installation(settings) as made:
         yield made
 
@@ -47,7 +47,7 @@ def everything(here: Installation, user: User) -> str:
         )
 
 
-def test_nothing_of_it_is_stored_and_the_answers_say_how_much(redacting: Installation, tmp_path: Path) -> None:
+def test_redacted_text_is_not_stored(redacting: Installation, tmp_path: Path) -> None:
     here = redacting
     user, claims = new_user(here)
     key = issue_api_key(here.database, user.user_id)
@@ -80,10 +80,7 @@ def test_nothing_of_it_is_stored_and_the_answers_say_how_much(redacting: Install
     assert rows_of_all.count(MARKS[0]) == rows_of_all.count(f"{MARKS[0]}.txt")
     transcripts = [
         open_file(
-            here.database,
-            here.objects,
-            here.settings,
-            claims,
+            here.acting_for(claims),
             file_of_record(here.database, claims, r.record_id),
             as_text=True,
         ).content.decode()
@@ -93,7 +90,7 @@ def test_nothing_of_it_is_stored_and_the_answers_say_how_much(redacting: Install
     assert not any(mark in transcript for mark in MARKS[1:] for transcript in transcripts)
 
 
-def test_an_import_says_what_was_taken_out(redacting: Installation, tmp_path: Path) -> None:
+def test_import_reports_redactions(redacting: Installation, tmp_path: Path) -> None:
     user, _ = new_user(redacting)
     path = tmp_path / "talk.jsonl"
     path.write_text(json.dumps({"id": "c", "messages": [{"role": "user", "content": TEXT, "id": "1"}]}) + "\n")
@@ -107,7 +104,7 @@ def test_an_import_says_what_was_taken_out(redacting: Installation, tmp_path: Pa
     assert (json.loads(again.stdout)["messages_known"], json.loads(again.stdout)["redacted"]) == (1, {})
 
 
-def test_a_title_that_grows_stays_as_long_as_titles_may_be(redacting: Installation) -> None:
+def test_redacted_title_is_bounded(redacting: Installation) -> None:
     _, claims = new_user(redacting)
     with redacting.database.agent(claims) as tx:
         inbox = Inbox(redacting.context)

@@ -30,7 +30,7 @@ def user(installation: Installation) -> User:
     return create_user(installation.database, "bob")[0]
 
 
-def test_what_is_replayed_is_stored_once(installation: Installation, user: User) -> None:
+def test_replayed_segment_is_stored_once(installation: Installation, user: User) -> None:
     (failure,) = fail(installation, user, "c1")
     (done,) = replay(installation.database, [failure.failure_id])
     assert (done.failure_id, done.outcome) == (failure.failure_id, ReplayOutcome.REPLAYED)
@@ -45,7 +45,7 @@ def test_what_is_replayed_is_stored_once(installation: Installation, user: User)
     assert one(installation, "SELECT stored_through FROM neurigraph.sources") == 2
 
 
-def test_a_segment_that_was_stored_meanwhile_is_left_alone(installation: Installation, user: User) -> None:
+def test_stored_segment_is_not_replayed(installation: Installation, user: User) -> None:
     (failure,) = fail(installation, user, "c1")
     replay(installation.database, [failure.failure_id])
     store(installation, with_embedder(installation, NamedEmbedder("words")))
@@ -57,7 +57,7 @@ def test_a_segment_that_was_stored_meanwhile_is_left_alone(installation: Install
     assert count_open(installation.database) == 0
 
 
-def test_an_old_replay_does_not_touch_a_later_failure(installation: Installation, user: User) -> None:
+def test_old_replay_keeps_later_failure(installation: Installation, user: User) -> None:
     (first,) = fail(installation, user, "c1")
     replay(installation.database, [first.failure_id])
     give_up(installation)
@@ -69,7 +69,7 @@ def test_an_old_replay_does_not_touch_a_later_failure(installation: Installation
     assert replay(installation.database, [second.failure_id])[0].outcome is ReplayOutcome.REPLAYED
 
 
-def test_an_unknown_failure_replays_nothing(installation: Installation, user: User) -> None:
+def test_unknown_failure(installation: Installation, user: User) -> None:
     (failure,) = fail(installation, user, "c1")
     with pytest.raises(NotFoundError, match="nothing was replayed"):
         replay(installation.database, [failure.failure_id, uuid4()])
@@ -79,7 +79,7 @@ def test_an_unknown_failure_replays_nothing(installation: Installation, user: Us
     assert state_of(installation, failure) == ("failed", 1)
 
 
-def test_many_at_once_replay_each_failure_once(installation: Installation, user: User) -> None:
+def test_concurrent_replays_are_exclusive(installation: Installation, user: User) -> None:
     failures = fail(installation, user, *(f"c{number}" for number in range(20)))
     outcomes: list[ReplayOutcome] = []
 
@@ -96,7 +96,7 @@ def test_many_at_once_replay_each_failure_once(installation: Installation, user:
     assert outcomes.count(ReplayOutcome.REPLAYED) == 20
 
 
-def test_a_face_replays_through_the_function_alone(installation: Installation, user: User) -> None:
+def test_replay_needs_its_function(installation: Installation, user: User) -> None:
     (failure,) = fail(installation, user, "c1")
     other, _ = create_user(installation.database, "eve")
     with pytest.raises(NotFoundError):
@@ -127,7 +127,7 @@ def _environment(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_environment")
-def test_the_launchpad_replays_what_is_open_or_what_is_named(installation: Installation, user: User) -> None:
+def test_launchpad_replays_open_or_named(installation: Installation, user: User) -> None:
     first, second, third = fail(installation, user, "c1", "c2", "c3")
     resources = {"installation": InstallationResource()}
 

@@ -42,7 +42,7 @@ def reranker(request: pytest.FixtureRequest, provider: ModelProvider) -> Iterato
     client.close()
 
 
-def test_texts_are_scored_in_their_order(provider: ModelProvider, reranker: HttpReranker) -> None:
+def test_scores_keep_text_order(provider: ModelProvider, reranker: HttpReranker) -> None:
     scores = reranker.scores("Which knee hurts?", TEXTS)
     assert scores.index(max(scores)) == 1
     assert len(scores) == 3
@@ -57,7 +57,7 @@ def test_texts_are_scored_in_their_order(provider: ModelProvider, reranker: Http
     assert reranker.name == "TestService:rerank-test"
 
 
-def test_texts_that_a_service_would_refuse_are_scored_too(provider: ModelProvider, reranker: HttpReranker) -> None:
+def test_unsupported_texts_are_scored(provider: ModelProvider, reranker: HttpReranker) -> None:
     assert len(reranker.scores("\ud800 knee \x00", ["", " \n", "\udfff", "🦊" * 1000])) == 4
     assert provider.requests[0].body["documents"][:2] == [EMPTY_TEXT, EMPTY_TEXT]
     assert reranker.scores("knee", []) == []
@@ -82,9 +82,7 @@ def scored(*pairs: tuple[Any, Any]) -> dict[str, Any]:
     ],
     ids=lambda fault: f"{fault.kind} {fault.answer}",
 )
-def test_an_unusable_answer_is_asked_for_again_and_then_final(
-    provider: ModelProvider, reranker: HttpReranker, fault: Fault
-) -> None:
+def test_unusable_answer_is_retried_once(provider: ModelProvider, reranker: HttpReranker, fault: Fault) -> None:
     provider.fail_next(fault)
     assert len(reranker.scores("knee", TEXTS)) == 3
     provider.reset()
@@ -94,7 +92,7 @@ def test_an_unusable_answer_is_asked_for_again_and_then_final(
     assert len(provider.requests) == 1 + UNUSABLE_RETRIES
 
 
-def test_faults_that_may_pass_are_tried_again(provider: ModelProvider, reranker: HttpReranker) -> None:
+def test_transient_faults_are_retried(provider: ModelProvider, reranker: HttpReranker) -> None:
     provider.fail_next(Fault("status", status=429), Fault("reset"), Fault("status", status=503))
     assert len(reranker.scores("knee", TEXTS)) == 3
     assert len(provider.requests) == 4
@@ -136,9 +134,12 @@ class Memory:
             ingest(plain_context(here), self.user)
 
     def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Answer:
-        settings = self.here.settings.model_copy(update={"reranker_top_n": most})
+        settings = self.here.settings.changed(reranker_top_n=most)
         question = Question("the boat", **more)
-        return search(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
+        return search(
+            self.here.acting_for(self.claims).using(embedder=WordEmbedder(), settings=settings, reranker=reranker),
+            question,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +151,7 @@ def ids(answer: Answer) -> list[str]:
     return [hit["record_id"] for hit in answer.hits]
 
 
-def test_the_rerankers_order_is_the_answers(memory: Memory) -> None:
+def test_answer_follows_reranker_order(memory: Memory) -> None:
     plain, backwards = memory.find(), Backwards()
     answer = memory.find(backwards)
     assert ids(answer) == ids(plain)[::-1]
@@ -159,23 +160,23 @@ def test_the_rerankers_order_is_the_answers(memory: Memory) -> None:
     assert answer.notes == []
 
 
-def test_what_the_reranker_did_not_read_follows(memory: Memory) -> None:
+def test_unread_candidates_follow(memory: Memory) -> None:
     first, second, *rest = ids(memory.find())
     assert ids(memory.find(Backwards(), most=2)) == [second, first, *rest]
 
 
-def test_a_small_answer_is_chosen_from_many(memory: Memory) -> None:
+def test_small_answer_from_many_candidates(memory: Memory) -> None:
     assert ids(memory.find(Backwards(), limit=1)) == ids(memory.find())[-1:]
 
 
 @pytest.mark.parametrize("fault", [TransientError("busy"), ProviderError("refused")])
-def test_without_the_reranker_the_order_stays_and_a_note_says_so(memory: Memory, fault: Exception) -> None:
+def test_missing_reranker_is_noted(memory: Memory, fault: Exception) -> None:
     answer = memory.find(Backwards(fault), limit=2)
     assert ids(answer) == ids(memory.find())[:2]
     assert answer.notes == ["backwards could not rerank: the order is that of the search."]
 
 
-def test_a_real_server_that_is_down_costs_no_answer(memory: Memory, provider: ModelProvider) -> None:
+def test_reranker_outage_keeps_answer(memory: Memory, provider: ModelProvider) -> None:
     client = make_client(provider, max_retries=1)
     reranker = HttpReranker("rerank-test", client)
     assert memory.find(reranker).notes == []
@@ -191,7 +192,7 @@ def test_a_real_server_that_is_down_costs_no_answer(memory: Memory, provider: Mo
 
 def chosen_by(settings: Settings, chosen: dict[str, str]) -> Installation:
     without_keys = {"OPENAI_API_KEY": None, "VOYAGE_API_KEY": None, "COHERE_API_KEY": None}
-    given = settings.model_dump(include={"home", "database_url", "secret"})
+    given = {"home": settings.home, "database_url": settings.database.url, "secret": settings.secret}
     return Installation(Settings.model_validate({**given, **without_keys, **chosen}))
 
 
@@ -210,13 +211,13 @@ def chosen_by(settings: Settings, chosen: dict[str, str]) -> Installation:
         ),
     ],
 )
-def test_settings_choose(settings: Settings, chosen: dict[str, str], name: str | None) -> None:
+def test_settings_choose_reranker(settings: Settings, chosen: dict[str, str], name: str | None) -> None:
     with chosen_by(settings, chosen) as here:
         assert (here.reranker.name if here.reranker else None) == name
 
 
 @pytest.mark.parametrize("chosen", [{"reranker": "cohere"}, {"reranker": "voyage"}, {"reranker": "compatible"}])
-def test_a_choice_without_its_key_or_address_is_refused(settings: Settings, chosen: dict[str, str]) -> None:
+def test_choice_without_key_is_refused(settings: Settings, chosen: dict[str, str]) -> None:
     with (
         chosen_by(settings, chosen) as here,
         pytest.raises(ConfigurationError, match=r"set [A-Z_]+"),
@@ -225,27 +226,27 @@ def test_a_choice_without_its_key_or_address_is_refused(settings: Settings, chos
 
 
 @pytest.mark.parametrize("chosen", DIALECTS)
-def test_a_chosen_reranker_reaches_its_server(settings: Settings, provider: ModelProvider, chosen: str) -> None:
+def test_chosen_reranker_is_called(settings: Settings, provider: ModelProvider, chosen: str) -> None:
     update = {
         "reranker": chosen,
         "cohere_api_key": SecretStr("cohere-key"),
         "voyage_api_key": SecretStr("voyage-key"),
         "reranker_base_url": provider.base_url,
     }
-    with Installation(settings.model_copy(update=update)) as here:
+    with Installation(settings.changed(**update)) as here:
         assert here.reranker is not None
         assert len(here.reranker.scores("knee", TEXTS)) == 3
     assert provider.requests[0].key == f"{chosen}-key"
 
 
-def test_nobody_waits_for_a_second_timeout(settings: Settings, provider: ModelProvider) -> None:
+def test_second_timeout_is_not_awaited(settings: Settings, provider: ModelProvider) -> None:
     update = {
         "reranker": "compatible",
         "reranker_base_url": provider.base_url,
         "reranker_model": "slow",
         "reranker_timeout_seconds": 0.3,
     }
-    with Installation(settings.model_copy(update=update)) as here:
+    with Installation(settings.changed(**update)) as here:
         assert here.reranker is not None
         here.reranker.scores("knee", TEXTS)  # what is slow about the first call is not the server
         provider.fail_next(*[Fault("stall", seconds=3.0)] * 4)

@@ -116,9 +116,7 @@ def meanwhile(
         return running.result()
 
 
-def test_a_memory_gets_other_words_and_its_state_before_can_be_read(
-    graph: Graph, run: Callable[..., Resummarized], writing: Context
-) -> None:
+def test_new_summary_keeps_history(graph: Graph, run: Callable[..., Resummarized], writing: Context) -> None:
     (memory,) = remember(graph, f"{'The desk. ' * 110} Her zeppelin waits in Oslo since yesterday.")
     before, (first,) = memory.at(), memory.deltas
     assert not lexemes_hold(memory, "user")
@@ -143,16 +141,14 @@ def test_a_memory_gets_other_words_and_its_state_before_can_be_read(
     np.testing.assert_allclose(row["embedding"].to_numpy(), embedded, atol=1e-6)
     assert (row["embedding_model"], row["embedding_pending"]) == ("words", False)
     question = Question("user zeppelin", explain=True)
-    answer = phase_one(graph.here.database, writing.embedder, graph.here.settings, graph.claims, question)
+    answer = phase_one(graph.here.acting_for(graph.claims).using(embedder=writing.embedder), question)
     assert answer.hits[0]["summary"] == now["summary"]
     asked = to_record_vector(writing.embedder.embed([question.query])[0])
     assert answer.hits[0]["explain"]["summary_dense"] == pytest.approx(float(asked @ embedded), abs=0.01)
     graph.check()
 
 
-def test_repeating_it_changes_nothing_and_again_asks_the_model_once_more(
-    graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider
-) -> None:
+def test_repeated_run_changes_nothing(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
     memories = remember(graph, "the walnut desk", "the oak desk")
     assert counts(run()) == (2, 0, 0, 0, 0, 0)
     after, asked = states(memories), len(provider.requests)
@@ -163,7 +159,7 @@ def test_repeating_it_changes_nothing_and_again_asks_the_model_once_more(
     assert states(memories) == after
 
 
-def test_what_is_read_back_gives_the_words_that_the_first_reading_gave(
+def test_stored_text_gives_same_summary(
     graph: Graph, here: Installation, context: Context, run: Callable[..., Resummarized]
 ) -> None:
     careful = context.using(language_model=FilesByTags(here.context.language_model))
@@ -176,16 +172,14 @@ def test_what_is_read_back_gives_the_words_that_the_first_reading_gave(
     assert counts(done) == (0, len(memories), 0, 0, 0, 0)
 
 
-def test_a_dry_run_only_counts(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
+def test_dry_run_only_counts(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
     memories = remember(graph, "the walnut desk", "the oak desk")
     before = states(memories)
     assert counts(run(dry_run=True)) == (2, 0, 0, 0, 0, 0)
     assert (states(memories), provider.requests) == (before, [])
 
 
-def test_what_a_person_revised_is_left_alone_unless_it_is_asked_for(
-    graph: Graph, run: Callable[..., Resummarized]
-) -> None:
+def test_manual_revisions_are_kept(graph: Graph, run: Callable[..., Resummarized]) -> None:
     mine, other = remember(graph, "the walnut desk", "the oak desk")
     mine.revise(Revision(topics=["furniture"]))
     before = mine.at()
@@ -197,9 +191,7 @@ def test_what_a_person_revised_is_left_alone_unless_it_is_asked_for(
     assert counts(run()) == (0, 0, 2, 0, 0, 0), "no person's words are left"
 
 
-def test_single_memories_are_named_and_those_of_others_are_not_there(
-    graph: Graph, here: Installation, run: Callable[..., Resummarized]
-) -> None:
+def test_single_records_by_id(graph: Graph, here: Installation, run: Callable[..., Resummarized]) -> None:
     named, other = remember(graph, "the walnut desk", "the oak desk")
     (stranger,) = remember(new_graph(here), "the ash desk")
     absent = uuid4()
@@ -209,7 +201,7 @@ def test_single_memories_are_named_and_those_of_others_are_not_there(
     assert [len(memory.deltas) for memory in (named, other, stranger)] == [2, 1, 1]
 
 
-def test_days_are_those_on_which_memories_were_stored(graph: Graph, writing: Context) -> None:
+def test_days_are_storage_days(graph: Graph, writing: Context) -> None:
     old, new = remember(graph, "the walnut desk", "the oak desk")
     old.clock_jumps(timedelta(days=30))
     today, user_id = datetime.now(UTC), graph.user.user_id
@@ -219,7 +211,7 @@ def test_days_are_those_on_which_memories_were_stored(graph: Graph, writing: Con
     assert (counts(done), len(old.deltas), len(new.deltas)) == ((1, 0, 0, 0, 0, 0), 2, 2)
 
 
-def test_a_provider_that_is_down_leaves_everything_as_it_was(
+def test_provider_outage_changes_nothing(
     graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider, writing: Context
 ) -> None:
     memories = remember(graph, *(f"the desk of {name}" for name in ("Ana", "Dave", "Eve", "Finn", "Gus")))
@@ -238,7 +230,7 @@ def test_a_provider_that_is_down_leaves_everything_as_it_was(
     graph.check()
 
 
-def test_what_fails_fails_alone(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
+def test_failures_are_isolated(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
     refused, busy, lost, fine = remember(graph, "the walnut desk", "the oak desk", "the ash desk", "the elm desk")
     provider.fail_when("walnut", REFUSED)
     provider.fail_when("oak", DOWN)
@@ -257,7 +249,7 @@ def test_what_fails_fails_alone(graph: Graph, run: Callable[..., Resummarized], 
     assert counts(run()) == (3, 0, 1, 0, 0, 0)
 
 
-def test_a_record_that_is_moved_meanwhile_gets_its_words_where_it_lies(
+def test_moved_record_is_updated_in_place(
     graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider
 ) -> None:
     memory, _ = remember(graph, "her zeppelin", "the oak desk")
@@ -273,9 +265,7 @@ def test_a_record_that_is_moved_meanwhile_gets_its_words_where_it_lies(
     graph.check()
 
 
-def test_a_record_that_is_forgotten_meanwhile_stays_forgotten(
-    graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider
-) -> None:
+def test_erased_record_stays_erased(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
     memory, other = remember(graph, "her zeppelin", "the oak desk")
     here, subject = graph.here, Subject(SubjectKind.RECORD, memory.record_id)
     done = meanwhile(
@@ -288,9 +278,7 @@ def test_a_record_that_is_forgotten_meanwhile_stays_forgotten(
     graph.check()
 
 
-def test_a_record_that_is_revised_meanwhile_keeps_the_words_of_whoever_revised_it(
-    graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider
-) -> None:
+def test_concurrent_revision_wins(graph: Graph, run: Callable[..., Resummarized], provider: ModelProvider) -> None:
     (memory,) = remember(graph, "her zeppelin")
     how = {"wanted": Wanted(revised=True)}
     done = meanwhile(run, provider, lambda: memory.revise(Revision(title="Mine")), **how)
@@ -298,14 +286,13 @@ def test_a_record_that_is_revised_meanwhile_keeps_the_words_of_whoever_revised_i
     assert (memory.at()["title"], memory.operations) == ("Mine", ["revise", "create"])
 
 
-def test_what_is_not_to_be_kept_stays_out_and_what_is_private_lends_its_node_nothing(
-    graph: Graph, run: Callable[..., Resummarized]
-) -> None:
+def test_redaction_and_privacy_hold(graph: Graph, writing: Context, run: Callable[..., Resummarized]) -> None:
     text = "Mail marked.one@example.com about the zeppelin in Oslo"
     (memory,) = remember(graph, text)
     set_privacy(graph.here.database, graph.claims, UUID(memory.at()["source_id"]), Privacy.PRIVATE)
     shell = graph.shell("Notes")
-    assert counts(run(redactor=PatternRedactor(("email",), None))) == (1, 0, 0, 0, 0, 0)
+    redacting = writing.using(redactor=PatternRedactor(("email",), None))
+    assert counts(run(context=redacting)) == (1, 0, 0, 0, 0, 0)
     now = memory.at()
     assert "[email]" in now["summary"]
     assert "marked.one" not in str({name: now[name] for name in now if name != "file_name"})

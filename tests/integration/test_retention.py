@@ -25,10 +25,10 @@ def scans(plan: dict[str, Any], table: str) -> Iterator[int]:
         yield from scans(child, table)
 
 
-def test_a_purge_looks_at_no_segment_whose_bodies_are_gone(installation: Installation) -> None:
+def test_purge_skips_purged_segments(installation: Installation) -> None:
     user, claims = new_user(installation)
     converse(installation, claims, "to be kept", "for a day")
-    settings = installation.settings.model_copy(update={"inbox_retention_days": 1.0})
+    settings = installation.settings.changed(inbox_retention_days=1.0)
     ingest(plain_context(installation).using(settings=settings), user)
     with installation.database.owner() as tx:
         tx.execute(
@@ -51,10 +51,10 @@ def test_a_purge_looks_at_no_segment_whose_bodies_are_gone(installation: Install
     assert rows(installation, "SELECT count(content) AS n FROM neurigraph.messages") == [{"n": 0}]
 
 
-def test_a_page_without_bodies_does_not_end_the_purge(installation: Installation) -> None:
+def test_empty_page_does_not_end_purge(installation: Installation) -> None:
     """As where segments were stored before they bore a mark."""
     user, claims = new_user(installation)
-    settings = installation.settings.model_copy(update={"inbox_retention_days": 1.0})
+    settings = installation.settings.changed(inbox_retention_days=1.0)
     for hours in range(3):
         converse(installation, claims, "one", "two", hours=hours)
     ingest(plain_context(installation).using(settings=settings), user)

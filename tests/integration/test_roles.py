@@ -59,7 +59,7 @@ FORBIDDEN_TO_ALL = [
 
 
 @pytest.mark.parametrize("statement", [*FORBIDDEN_TO_AGENTS, *FORBIDDEN_TO_ALL])
-def test_an_agent_cannot(world: World, statement: str) -> None:
+def test_agent_cannot(world: World, statement: str) -> None:
     with (
         pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue)),
         world.installation.database.agent(world.alices) as tx,
@@ -67,7 +67,7 @@ def test_an_agent_cannot(world: World, statement: str) -> None:
         tx.execute(sql.SQL(statement))
 
 
-def test_an_agent_changes_no_message_that_is_complete(world: World) -> None:
+def test_agent_cannot_change_complete_messages(world: World) -> None:
     with world.installation.database.agent(world.alices) as tx:
         assert tx.execute("UPDATE neurigraph.messages SET content = ''").rowcount == 0
 
@@ -84,13 +84,13 @@ def test_an_agent_changes_no_message_that_is_complete(world: World) -> None:
         "ALTER TABLE neurigraph.graph_index DISABLE ROW LEVEL SECURITY",
     ],
 )
-def test_the_pipeline_cannot(world: World, statement: str) -> None:
+def test_pipeline_cannot(world: World, statement: str) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege), world.installation.database.pipeline() as tx:
         tx.execute(sql.SQL(statement))
 
 
 @pytest.mark.parametrize("statement", FORBIDDEN_TO_ALL)
-def test_the_owner_cannot_without_saying_that_it_erases(world: World, statement: str) -> None:
+def test_owner_needs_erasing_flag(world: World, statement: str) -> None:
     with (
         pytest.raises(psycopg.errors.InsufficientPrivilege, match="append-only"),
         world.installation.database.owner() as tx,
@@ -98,7 +98,7 @@ def test_the_owner_cannot_without_saying_that_it_erases(world: World, statement:
         tx.execute(sql.SQL(statement))
 
 
-def test_saying_that_one_erases_helps_nobody_but_the_owner(world: World) -> None:
+def test_erasing_flag_helps_only_owner(world: World) -> None:
     delete = "DELETE FROM neurigraph.delta_log"
     for role in (world.installation.database.pipeline(), world.installation.database.agent(world.alices)):
         with role as tx:
@@ -112,7 +112,7 @@ def test_saying_that_one_erases_helps_nobody_but_the_owner(world: World) -> None
         tx.rollback()
 
 
-def test_switching_row_security_off_only_gives_errors(world: World) -> None:
+def test_row_security_off_gives_errors(world: World) -> None:
     with world.installation.database.agent(world.alices) as tx:
         tx.execute("SET LOCAL row_security = off")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -121,7 +121,7 @@ def test_switching_row_security_off_only_gives_errors(world: World) -> None:
 
 
 @pytest.mark.parametrize("role", ["neurigraph_agent", "neurigraph_pipeline", "neurigraph_dagster"])
-def test_the_roles_are_ordinary(world: World, role: str) -> None:
+def test_roles_are_unprivileged(world: World, role: str) -> None:
     with psycopg.connect(world.installation.administrator_url, row_factory=dict_row) as connection:
         row = connection.execute("SELECT * FROM pg_roles WHERE rolname = %s", [role]).fetchone()
     assert row is not None
@@ -131,14 +131,14 @@ def test_the_roles_are_ordinary(world: World, role: str) -> None:
     assert not row["rolinherit"]
 
 
-def test_dagsters_role_sees_nothing_of_ours(world: World) -> None:
+def test_dagster_role_sees_nothing(world: World) -> None:
     url = url_for_role(world.installation.administrator_url, "neurigraph_dagster", Secret(SECRET))
     for statement in ("SELECT * FROM neurigraph.users", "SELECT * FROM neurigraph_private.claims_key"):
         with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(sql.SQL(statement))
 
 
-def test_nobody_has_a_right_on_the_owners_own(world: World) -> None:
+def test_owner_tables_have_no_grants(world: World) -> None:
     with psycopg.connect(world.installation.administrator_url) as connection:
         for table in OWNERS_OWN:
             for role in ("neurigraph_agent", "neurigraph_pipeline", "neurigraph_dagster", "public"):

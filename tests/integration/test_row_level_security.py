@@ -51,7 +51,7 @@ def visible(world: World, payload: str | None, signature: str | None) -> int:
 # Default deny
 
 
-def test_every_table_has_row_level_security_and_a_policy_for_every_role(world: World) -> None:
+def test_every_table_has_policies(world: World) -> None:
     with psycopg.connect(world.installation.administrator_url) as connection:
         for table in world.tables():
             schema, name = table._obj
@@ -67,7 +67,7 @@ def test_every_table_has_row_level_security_and_a_policy_for_every_role(world: W
             assert {role for (found,) in roles for role in found} == {"neurigraph_agent", "neurigraph_pipeline"}
 
 
-def test_a_table_without_its_guard_is_found(world: World) -> None:
+def test_unguarded_table_is_found(world: World) -> None:
     database = world.installation.database
     assert unguarded_tables(database) == []
     schema, found_passages = schemas_of(world.installation, world.bob)[""], f"node {world.bob.root_node_id}: passages"
@@ -111,13 +111,13 @@ def test_a_table_without_its_guard_is_found(world: World) -> None:
     assert unguarded_tables(database) == []
 
 
-def test_without_claims_every_table_is_empty(world: World) -> None:
+def test_tables_are_empty_without_claims(world: World) -> None:
     assert visible(world, None, None) == 0
     with world.installation.database.agent(None) as tx:
         assert tx.execute("SELECT count(*) AS n FROM neurigraph.graph_index").fetchone() == {"n": 0}
 
 
-def test_the_owner_of_a_graph_sees_all_of_it_and_nothing_else(world: World) -> None:
+def test_owner_sees_own_graph_only(world: World) -> None:
     for user, claims, other in ((world.alice, world.alices, world.bob), (world.bob, world.bobs, world.alice)):
         with world.installation.database.agent(claims) as tx:
             for table in (
@@ -160,7 +160,7 @@ def claim(world: World, **changes: object) -> str:
     return json.dumps({"sub": user_id, "role": "user", "user_id": user_id, "exp": time.time() + 60, **changes})
 
 
-def test_well_signed_claims_open_what_they_say(world: World) -> None:
+def test_signed_claims_open_their_rows(world: World) -> None:
     payload = claim(world)
     assert visible(world, payload, sign(payload)) > 10
 
@@ -180,12 +180,12 @@ def test_well_signed_claims_open_what_they_say(world: World) -> None:
         ({"user_id": str(uuid4())}, "somebody who does not exist"),
     ],
 )
-def test_signed_claims_that_open_nothing(world: World, changes: dict[str, object], why: str) -> None:
+def test_signed_claims_without_access(world: World, changes: dict[str, object], why: str) -> None:
     payload = claim(world, **changes)
     assert visible(world, payload, sign(payload)) == 0, why
 
 
-def test_claims_without_a_good_signature_open_nothing(world: World) -> None:
+def test_unsigned_claims_open_nothing(world: World) -> None:
     payload = claim(world)
     good = sign(payload)
     others = claim(world, user_id=str(world.bob.user_id))
@@ -206,7 +206,7 @@ def test_claims_without_a_good_signature_open_nothing(world: World) -> None:
 
 
 @pytest.mark.parametrize("payload", ["not json", "[]", "null", '"text"', "{}", '{"exp": "soon"}', '{"exp": 1e400}'])
-def test_signed_nonsense_opens_nothing(world: World, payload: str) -> None:
+def test_signed_nonsense(world: World, payload: str) -> None:
     """Only a face that is broken signs this; it gets an error or nothing."""
     with world.agent(payload, sign(payload)) as connection:
         try:
@@ -218,7 +218,7 @@ def test_signed_nonsense_opens_nothing(world: World, payload: str) -> None:
 
 def test_claims_end_with_their_transaction(world: World) -> None:
     database, count = world.installation.database, sql.SQL("SELECT count(*) AS n FROM neurigraph.graph_index")
-    for _ in range(world.installation.settings.database_pool_size + 1):
+    for _ in range(world.installation.settings.database.pool_size + 1):
         with database.agent(world.alices) as tx:
             (seen,) = tx.execute(count).fetchall()
         assert seen["n"] > 0
@@ -229,7 +229,7 @@ def test_claims_end_with_their_transaction(world: World) -> None:
         assert database.ask(None, count, {}) == [{"n": 0}]
 
 
-def test_a_revoked_or_expired_key_is_nobodys(world: World) -> None:
+def test_revoked_or_expired_key(world: World) -> None:
     database = world.installation.database
     key = issue_api_key(database, world.alice.user_id)
     assert authenticate(database, key) == world.alices
@@ -249,7 +249,7 @@ def test_a_revoked_or_expired_key_is_nobodys(world: World) -> None:
 # Writing
 
 
-def test_nothing_is_written_into_anothers_source(world: World) -> None:
+def test_foreign_source_is_not_writable(world: World) -> None:
     inbox = Inbox(world.installation.context)
     for write in (
         lambda tx: inbox.append(tx, SourceKind.CONVERSATION, world.bobs_source, messages("Mine now.")),
@@ -264,7 +264,7 @@ def test_nothing_is_written_into_anothers_source(world: World) -> None:
     assert row == {"last_message": 1, "ended_at": None}
 
 
-def test_an_absent_source_and_anothers_are_the_same_answer(world: World) -> None:
+def test_absent_equals_foreign_source(world: World) -> None:
     inbox = Inbox(world.installation.context)
     told = []
     for source_id in (world.bobs_source, uuid4()):
@@ -288,7 +288,7 @@ def test_an_absent_source_and_anothers_are_the_same_answer(world: World) -> None
         "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) VALUES (%(alice)s, %(root)s, now())",
     ],
 )
-def test_no_row_is_planted_with_another(world: World, statement: str) -> None:
+def test_foreign_rows_are_refused(world: World, statement: str) -> None:
     values = {
         "alice": world.alice.user_id,
         "bob": world.bob.user_id,
@@ -302,7 +302,7 @@ def test_no_row_is_planted_with_another(world: World, statement: str) -> None:
         tx.execute(sql.SQL(statement), values)
 
 
-def test_updates_reach_no_row_of_another(world: World) -> None:
+def test_foreign_rows_are_not_updated(world: World) -> None:
     with world.installation.database.agent(world.alices) as tx:
         for statement in (
             "UPDATE neurigraph.sources SET title = 'mine' WHERE user_id = %s",

@@ -30,7 +30,7 @@ def files_with(administrator: psycopg.Connection, word: str) -> list[str]:
     return [row[0] for name in held for row in administrator.execute(named, [name.split(".")[0], name])]
 
 
-def test_the_files_of_the_database(settings: Settings, installation: Installation) -> None:
+def test_erased_text_leaves_database_files(settings: Settings, installation: Installation) -> None:
     here = installation
     user, claims = new_user(here)
     gone, stays = "mark1f3ab9c07", "mark5e2dd8f41"
@@ -52,7 +52,7 @@ def test_the_files_of_the_database(settings: Settings, installation: Installatio
     assert run_cli(settings, "scrub").returncode == 0
 
 
-def test_a_table_in_use_is_left_for_another_run(installation: Installation) -> None:
+def test_table_in_use_is_skipped(installation: Installation) -> None:
     with psycopg.connect(installation.administrator_url) as reader:
         reader.execute("SELECT FROM neurigraph.messages")
         report = scrub(installation.database)

@@ -35,7 +35,7 @@ class Memory:
 
     def ask(self, query: str, **more: Any) -> Answer:
         question = Question(query, **more)
-        return phase_one(self.installation.database, self.embedder, self.installation.settings, self.claims, question)
+        return phase_one(self.installation.acting_for(self.claims).using(embedder=self.embedder), question)
 
     def titles(self, query: str, **more: Any) -> list[str]:
         return [hit["title"] for hit in self.ask(query, **more).hits]
@@ -85,21 +85,21 @@ def memory(shared_installation: Installation) -> Memory:
         ("x" * 500 + " what about Dave?", "name"),
     ],
 )
-def test_a_name_leads_to_its_node(memory: Memory, query: str, reason: str) -> None:
+def test_name_finds_node(memory: Memory, query: str, reason: str) -> None:
     answer = memory.ask(query)
     assert answer.anchors[0]["node_path"] == f"{memory.user.slug}/Family/Dave"
     assert (answer.anchors[0]["reason"], answer.anchors[0]["score"]) == (reason, 1.0)
     assert answer.hits[0]["title"].startswith("#Family/Dave")
 
 
-def test_a_misspelt_name_leads_to_its_node(shared_installation: Installation) -> None:
+def test_misspelt_name_finds_node(shared_installation: Installation) -> None:
     other = remember(shared_installation, ("#People/Katherine She sails.",), ("#People/Robert He cooks.",))
     (first, *_) = other.ask("Tell me about Kathrine").anchors
     assert first["node_path"].endswith("Katherine")
     assert 0.8 <= first["score"] < 1.0
 
 
-def test_a_name_is_found_with_and_without_its_accents(shared_installation: Installation) -> None:
+def test_accented_name_is_found(shared_installation: Installation) -> None:
     other = remember(shared_installation, ("#People/Zoë She sails.",), ("#Towns/Łódź Rain.",), ("#People/Bob No.",))
     for query in ("Tell me about Zoe", "tell me about ZOË", "Tell me about Zoe\u0308"):
         (first, *_) = other.ask(query).anchors
@@ -108,7 +108,7 @@ def test_a_name_is_found_with_and_without_its_accents(shared_installation: Insta
     assert (first["node_path"].rpartition("/")[2], first["score"]) == ("Łódź", 1.0)
 
 
-def test_a_keyword_finds_its_message(memory: Memory) -> None:
+def test_keyword_finds_message(memory: Memory) -> None:
     answer = memory.ask("how many coats of oil")
     assert answer.hits[0]["title"].startswith("#Work/Walnut_Desk")
     (best, *_) = answer.messages
@@ -118,7 +118,7 @@ def test_a_keyword_finds_its_message(memory: Memory) -> None:
     assert memory.titles("boats")[0].startswith("#Family/Dave"), "words are compared by their stems"
 
 
-def test_a_question_that_names_nothing_goes_by_the_meaning_of_nodes(memory: Memory) -> None:
+def test_unnamed_question_uses_meaning(memory: Memory) -> None:
     answer = memory.ask("stairs")
     assert answer.anchors[0]["node_path"].endswith("Health/Knee")
     assert answer.anchors[0]["reason"] == "words"
@@ -130,7 +130,7 @@ def test_text_without_spaces_is_found(memory: Memory) -> None:
     assert memory.titles("天気")[0] == "#Notes 東京の天気はどうですか。"
 
 
-def test_only_what_lies_below_a_node_is_searched(memory: Memory) -> None:
+def test_search_below_node(memory: Memory) -> None:
     found = memory.ask("desk", node_id=memory.node("Family"))
     assert {hit["node_path"].split("/")[1] for hit in found.hits} == {"Family"}
     assert len(found.hits) == 2
@@ -141,17 +141,20 @@ def test_only_what_lies_below_a_node_is_searched(memory: Memory) -> None:
             memory.ask("desk", node_id=hidden)
 
 
-def test_as_many_hits_come_as_are_asked_for_and_exist(memory: Memory) -> None:
+def test_limit_is_honoured(memory: Memory) -> None:
     for limit in (1, 2, 5, 6):
         assert len(memory.ask("Dave", limit=limit).hits) == limit
     assert len(memory.ask("Dave", limit=MAX_LIMIT).hits) == 6
     assert [len(memory.ask("Dave", message_limit=limit).messages) for limit in (0, 1, 9, 500)] == [0, 1, 9, 9]
-    few = memory.installation.settings.model_copy(update={"max_anchors": 1})
-    with_few = phase_one(memory.installation.database, memory.embedder, few, memory.claims, Question("Dave", limit=6))
+    few = memory.installation.settings.changed(max_anchors=1)
+    with_few = phase_one(
+        memory.installation.acting_for(memory.claims).using(embedder=memory.embedder, settings=few),
+        Question("Dave", limit=6),
+    )
     assert len(with_few.hits) == 6, "a bound on nodes must not become a bound on hits"
 
 
-def test_hits_come_best_first_and_the_same_each_time(memory: Memory) -> None:
+def test_hits_are_ordered_and_stable(memory: Memory) -> None:
     first, again = memory.ask("the desk on Friday", explain=True), memory.ask("the desk on Friday", explain=True)
     assert first.hits == again.hits
     assert first.messages == again.messages
@@ -160,12 +163,12 @@ def test_hits_come_best_first_and_the_same_each_time(memory: Memory) -> None:
     assert len({hit["record_id"] for hit in first.hits}) == len(first.hits)
 
 
-def test_the_past_does_not_know_what_came_later(memory: Memory) -> None:
+def test_search_at_past_omits_later_records(memory: Memory) -> None:
     assert memory.ask("Dave", at=datetime(2020, 1, 1, tzinfo=UTC)).hits == []
     assert len(memory.ask("Dave", at=datetime.now(UTC)).hits) == 6
 
 
-def test_every_component_of_a_score_is_told(memory: Memory) -> None:
+def test_explain_lists_score_components(memory: Memory) -> None:
     answer = memory.ask("Where does Dave live?", explain=True)
     for hit in answer.hits:
         parts = hit["explain"]
@@ -194,7 +197,7 @@ def test_answers_are_plain_values(memory: Memory) -> None:
     assert datetime.fromisoformat(hit["occurred_at"]).tzinfo is not None
 
 
-def test_neighbours_of_what_was_found_are_warmed_two_edges_out(shared_installation: Installation) -> None:
+def test_neighbours_are_prefetched(shared_installation: Installation) -> None:
     chain = remember(
         shared_installation,
         ("#One first",),
@@ -216,7 +219,7 @@ def test_neighbours_of_what_was_found_are_warmed_two_edges_out(shared_installati
 # What never is
 
 
-def test_anothers_memory_never_appears(memory: Memory) -> None:
+def test_foreign_memory_never_appears(memory: Memory) -> None:
     for query in ("secret treasure", "Dave", "another user"):
         answer = memory.ask(query, limit=MAX_LIMIT)
         assert len(answer.hits) == 6
@@ -224,12 +227,12 @@ def test_anothers_memory_never_appears(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("role", ["persona", "third_party", "admin", ""])
-def test_other_roles_find_nothing_yet(memory: Memory, role: str) -> None:
+def test_other_roles_find_nothing(memory: Memory, role: str) -> None:
     stranger = Memory(memory.installation, memory.user, replace(memory.claims, role=role))
     assert stranger.ask("Dave") == Answer()
 
 
-def test_a_user_without_memories_gets_an_empty_answer(shared_installation: Installation) -> None:
+def test_empty_memory_gives_empty_answer(shared_installation: Installation) -> None:
     assert remember(shared_installation).ask("Dave") == Answer()
 
 
@@ -256,7 +259,7 @@ def test_a_user_without_memories_gets_an_empty_answer(shared_installation: Insta
         " ".join(f"word{number}" for number in range(400)),
     ],
 )
-def test_any_question_gets_its_answer(memory: Memory, query: str) -> None:
+def test_any_question_is_answered(memory: Memory, query: str) -> None:
     assert len(memory.ask(query, explain=True).hits) == 6
     blind = Memory(memory.installation, memory.user, memory.claims)
     blind.embedder = WordEmbedder(fault=TransientError("down"))
@@ -275,9 +278,9 @@ def test_any_question_gets_its_answer(memory: Memory, query: str) -> None:
         (Question("x", message_limit=1_001), "message_limit lies between 0 and 1000"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(memory: Memory, question: Question, complaint: str) -> None:
+def test_invalid_questions_are_refused(memory: Memory, question: Question, complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
-        phase_one(memory.installation.database, memory.embedder, memory.installation.settings, memory.claims, question)
+        phase_one(memory.installation.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def _roots(memory: Memory) -> list[Any]:
@@ -293,7 +296,7 @@ def _roots(memory: Memory) -> list[Any]:
 # The samples, with the real local models
 
 
-def test_most_questions_of_the_samples_find_their_evidence_first(shared_installation: Installation) -> None:
+def test_sample_questions_find_evidence(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here, "bob")
     import_file(here.acting_for(claims), SAMPLES / "bob.jsonl", "jsonl")
@@ -301,7 +304,7 @@ def test_most_questions_of_the_samples_find_their_evidence_first(shared_installa
     questions = json.loads((SAMPLES / "questions.json").read_text())
     first, among_three = 0, 0
     for question in questions:
-        answer = phase_one(here.database, here.embedder, here.settings, claims, Question(question["question"]))
+        answer = phase_one(here.acting_for(claims), Question(question["question"]))
         found = [hit["source"]["external_id"] for hit in answer.hits]
         wanted = {evidence["conversation"] for evidence in question["evidence"]}
         first += found[0] in wanted

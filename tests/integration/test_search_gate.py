@@ -85,7 +85,7 @@ def as_text(answer: Any) -> str:
     return json.dumps(answer, default=lambda value: value.hex() if isinstance(value, bytes) else str(value))
 
 
-def test_a_search_answers_from_the_askers_nodes_alone(world: World) -> None:
+def test_search_reads_own_nodes_only(world: World) -> None:
     payload = claim(world)
     bobs = {form for one in (world.bob.root_node_id, world.bob.user_id) for form in (str(one), one.hex)}
     with world.agent(payload, sign(payload)) as connection:
@@ -111,7 +111,7 @@ def test_a_search_answers_from_the_askers_nodes_alone(world: World) -> None:
         {"user_id": str(uuid4())},
     ],
 )
-def test_claims_that_open_nothing_find_nothing(world: World, changes: dict[str, object]) -> None:
+def test_claims_without_access_find_nothing(world: World, changes: dict[str, object]) -> None:
     payload = claim(world, **changes)
     for signature in (sign(payload), None):
         with world.agent(payload, signature) as connection:
@@ -135,7 +135,7 @@ def test_forged_claims_find_nothing(world: World) -> None:
             assert connection.execute("SELECT neurigraph.data_version() AS v").fetchone() == {"v": None}
 
 
-def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> None:
+def test_question_carries_no_claims_or_sql(world: World) -> None:
     payload = claim(world)
     (schema, *_) = schemas_of(world.installation, world.bob).values()
     hostile = "'; DROP TABLE neurigraph.users; -- %I %s $1 {}"
@@ -154,7 +154,7 @@ def test_a_question_cannot_bring_claims_sql_or_anothers_schema(world: World) -> 
 
 
 @pytest.mark.usefixtures("indexed")
-def test_filters_are_values_and_no_sql(world: World) -> None:
+def test_filters_are_bound_values(world: World) -> None:
     payload = claim(world)
     hostile = "'; DROP TABLE neurigraph.users; -- %I %s $1 {}"
     with world.agent(payload, sign(payload)) as connection:
@@ -168,7 +168,7 @@ def test_filters_are_values_and_no_sql(world: World) -> None:
         assert connection.execute("SELECT count(*) AS n FROM neurigraph.users").fetchone() == {"n": 1}
 
 
-def test_a_search_path_and_objects_of_the_asker_change_nothing(world: World) -> None:
+def test_callers_search_path_is_ignored(world: World) -> None:
     payload = claim(world)
     with world.agent(payload, sign(payload)) as connection:
         plain = found(connection, asked())
@@ -182,7 +182,7 @@ def test_a_search_path_and_objects_of_the_asker_change_nothing(world: World) -> 
     assert again == plain
 
 
-def test_faces_read_no_statistics_and_call_nothing_behind_the_gate(world: World) -> None:
+def test_agent_calls_only_the_gate(world: World) -> None:
     payload = claim(world)
     with world.agent(payload, sign(payload)) as connection:
         for table in OWNERS_TABLES:
@@ -212,7 +212,7 @@ def test_every_definer_function_pins_its_search_path(world: World) -> None:
     assert loose == []
 
 
-def test_claims_are_checked_when_the_question_is_asked(world: World) -> None:
+def test_claims_are_checked_per_search(world: World) -> None:
     payload = claim(world, exp=time.time() + 1.0)
     with world.agent(payload, sign(payload)) as connection:
         assert found(connection, asked()) is not None

@@ -99,7 +99,7 @@ class Reference:
 
 
 @pytest.mark.parametrize("asked", QUESTIONS)
-def test_messages_are_ranked_as_the_formula_says(shared_installation: Installation, asked: str) -> None:
+def test_ranking_follows_formula(shared_installation: Installation, asked: str) -> None:
     here = shared_installation
     user, claims = new_user(here)
     for contents in SAID:
@@ -115,7 +115,9 @@ def test_messages_are_ranked_as_the_formula_says(shared_installation: Installati
     vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
     reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
     expected = reference.rank(lexemes, vector, role)
-    answer = phase_one(here.database, embedder, here.settings, claims, Question(asked, message_limit=100, explain=True))
+    answer = phase_one(
+        here.acting_for(claims).using(embedder=embedder), Question(asked, message_limit=100, explain=True)
+    )
     lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
     bm25 = {(str(record), seq): score for (record, seq), score in reference.lexical(lexemes).items()}
     assert lexical == pytest.approx(bm25, abs=1e-5)
@@ -138,7 +140,7 @@ def test_messages_are_ranked_as_the_formula_says(shared_installation: Installati
     assert [m["score"] for m in answer.messages] == sorted(found.values(), reverse=True)
 
 
-def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_installation: Installation) -> None:
+def test_period_boost_decays(shared_installation: Installation) -> None:
     here = shared_installation
     user, claims = new_user(here)
     converse(here, claims, "#Boats The boat needs oil.")
@@ -146,7 +148,7 @@ def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_insta
 
     def boost(first: datetime, days: float) -> float:
         asked = Question("boat", explain=True, periods=((first, first + timedelta(days=days)),))
-        found = phase_one(here.database, WordEmbedder(), here.settings, claims, asked)
+        found = phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), asked)
         return float(found.messages[0]["explain"]["period"])
 
     day = START.replace(hour=0)
@@ -176,7 +178,7 @@ def test_a_period_lifts_what_happened_in_it_and_fades_with_the_days(shared_insta
         ("IBRAHIM'S flat", {"i̇brahim"}, "flat"),
     ],
 )
-def test_a_question_is_embedded_without_the_names_of_speakers(query: str, named: set[str], rest: str) -> None:
+def test_speaker_names_are_not_embedded(query: str, named: set[str], rest: str) -> None:
     found = speakers_named(query, ["caroline", "caroline smith", "will", "zoë", "i̇brahim", "", "🦊"], Lexer())
     assert found.keys() == named
     assert without_names(query, set().union(*found.values())) == rest

@@ -85,9 +85,7 @@ def talk(about: str, messages: int) -> tuple[NewMessage, ...]:
     )
 
 
-def test_each_sensor_finds_its_own_and_no_run_is_asked_for_twice(
-    installation: Installation, user: User, instance: dg.DagsterInstance
-) -> None:
+def test_sensors_request_each_run_once(installation: Installation, user: User, instance: dg.DagsterInstance) -> None:
     assert [tick(instance, name) for name in SENSORS] == [[], [], []]
     put(installation, user, NewConversation("open", talk("the boathouse", 30)))
     put(installation, user, NewConversation("meeting", talk("the survey", 4), event_kind=EventKind.MEETING))
@@ -115,9 +113,7 @@ def test_each_sensor_finds_its_own_and_no_run_is_asked_for_twice(
     assert (queue.stored, queue.pending, queue.claimed, queue.failed) == (3, 0, 0, 0)
 
 
-def test_a_batch_whose_run_waits_in_the_queue_stays_claimed(
-    installation: Installation, user: User, instance: dg.DagsterInstance
-) -> None:
+def test_queued_run_keeps_lease(installation: Installation, user: User, instance: dg.DagsterInstance) -> None:
     put(installation, user, NewConversation("ended", talk("the garden", 2), ended_at=datetime.now(UTC)))
     (request,) = tick(instance, "conversation_end_sensor")
     assert request.run_key is not None
@@ -137,7 +133,7 @@ def test_a_batch_whose_run_waits_in_the_queue_stays_claimed(
     assert other.run_key != request.run_key, "nobody waits any more"
 
 
-def test_a_real_meeting_is_imported_stored_and_found(
+def test_real_meeting_is_stored_and_found(
     installation: Installation, user: User, instance: dg.DagsterInstance, data_folder: Path
 ) -> None:
     claims = Claims.of_user(user.user_id)
@@ -151,10 +147,7 @@ def test_a_real_meeting_is_imported_stored_and_found(
     (request,) = tick(instance, "event_boundary_sensor")
     assert run(instance, request).success
     answer = phase_one(
-        installation.database,
-        installation.embedder,
-        installation.settings,
-        claims,
+        installation.acting_for(claims),
         Question("How much should the remote control cost to make, and what is its selling price?"),
     )
     assert {hit["source"]["external_id"] for hit in answer.hits} == {"ES2002a"}

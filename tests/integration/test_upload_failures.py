@@ -44,9 +44,7 @@ def open_failures(installation: Installation) -> list[Failure]:
         return list_failures(tx)
 
 
-def test_an_upload_that_cannot_be_read_is_a_failure_and_is_read_once_it_can_be(
-    installation: Installation, user: User
-) -> None:
+def test_unreadable_upload_is_replayed(installation: Installation, user: User) -> None:
     failure = fail_to_read(installation, user, "ferry.txt")
     assert (failure.source_kind, failure.file_name, failure.step) == ("upload", "ferry.txt", "read_uploads")
     assert (failure.trigger_id, failure.first_message, failure.attempts) == (None, None, 1)
@@ -62,7 +60,7 @@ def test_an_upload_that_cannot_be_read_is_a_failure_and_is_read_once_it_can_be(
 
 
 @pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")  # Dagster's own
-def test_the_launchpad_replays_it(
+def test_launchpad_replays_upload(
     installation: Installation, settings: Settings, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failure = fail_to_read(installation, user, "ferry.txt")
@@ -71,7 +69,7 @@ def test_the_launchpad_replays_it(
     assert state_of(installation, failure) == ("received", 0)
 
 
-def test_sending_it_again_replays_its_failure(installation: Installation, user: User) -> None:
+def test_resending_replays_failure(installation: Installation, user: User) -> None:
     failure = fail_to_read(installation, user, "ferry.txt")
     upload(installation, user, "the same.txt")
     assert state_of(installation, failure) == ("received", 0)
@@ -81,9 +79,9 @@ def test_sending_it_again_replays_its_failure(installation: Installation, user: 
     assert again.failure_id != failure.failure_id, "a failure of its own"
 
 
-def test_only_the_last_of_several_attempts_is_a_failure(installation: Installation, user: User) -> None:
+def test_last_attempt_becomes_failure(installation: Installation, user: User) -> None:
     """Bytes that cannot be fetched just now may be there later."""
-    installation.settings = installation.settings.model_copy(update={"max_attempts": 2, "retry_base_seconds": 1e-9})
+    installation.settings = installation.settings.changed(max_attempts=2, retry_base_seconds=1e-9)
     upload(installation, user, "ferry.txt")
     (key,) = installation.objects.keys("staging/")
     installation.objects.delete(key)
@@ -96,9 +94,7 @@ def test_only_the_last_of_several_attempts_is_a_failure(installation: Installati
     assert [read.error for read in installation.uploads.read_due(installation.text_extractor)] == [None]
 
 
-def test_the_command_line_lists_and_replays_both_kinds(
-    installation: Installation, settings: Settings, user: User
-) -> None:
+def test_cli_replays_both_kinds(installation: Installation, settings: Settings, user: User) -> None:
     (segment,) = fail(installation, user, "c1")
     unread = fail_to_read(installation, user, "ferry\x1b[31m.txt")
     shown = run_cli(settings, "failures")
@@ -112,7 +108,7 @@ def test_the_command_line_lists_and_replays_both_kinds(
     assert json.loads(run_cli(settings, "ingest", "--json").stdout)["stored"] == 2
 
 
-def test_the_api_shows_and_replays_only_ones_own(installation: Installation) -> None:
+def test_api_replays_own_failures(installation: Installation) -> None:
     bob, bobs_key = create_user(installation.database, "bob")
     eve, eves_key = create_user(installation.database, "eve")
     fail_to_read(installation, bob, "ferry.txt")

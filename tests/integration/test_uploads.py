@@ -66,19 +66,19 @@ def store(installation: Installation) -> list[str]:
 
 
 def found(installation: Installation, claims: Claims, query: str) -> Any:
-    return phase_one(installation.database, installation.embedder, installation.settings, claims, Question(query))
+    return phase_one(installation.acting_for(claims), Question(query))
 
 
 def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
     file_id = file_of_record(installation.database, claims, record_id)
-    return open_file(installation.database, installation.objects, installation.settings, claims, file_id, **how)
+    return open_file(installation.acting_for(claims), file_id, **how)
 
 
 def staged(installation: Installation) -> list[str]:
     return list(installation.objects.keys("staging/"))
 
 
-def test_a_pdf_is_read_stored_found_and_opened(installation: Installation, bob: Claims) -> None:
+def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims) -> None:
     upload_id = upload(installation, bob, "ferry times.pdf", FERRY)
     assert installation.uploads.status(bob, upload_id)["state"] == "received"
     assert len(store(installation)) == 1
@@ -97,11 +97,11 @@ def test_a_pdf_is_read_stored_found_and_opened(installation: Installation, bob: 
     text = opened(installation, bob, hit["record_id"], as_text=True)
     lines = [json.loads(line) for line in text.content.splitlines()]
     assert [line["external_id"] for line in lines] == ["file", "page-1", "page-2"]
-    page = open_message(installation.database, installation.objects, installation.settings, bob, file.file_id, 3)
+    page = open_message(installation.acting_for(bob), file.file_id, 3)
     assert page.text.strip() == "The ferry returns at dusk, if the captain is sober."
 
 
-def test_originals_are_kept_as_their_kind_asks(installation: Installation, bob: Claims) -> None:
+def test_originals_by_kind(installation: Installation, bob: Claims) -> None:
     """Text is gzip at rest with a working copy, what is compressed already is its own; both read back unchanged."""
     contents = {
         "notes.md": b"# Harbour\n\nThe harbour of Tresco was rebuilt in 1911.\n" * 200,
@@ -120,7 +120,7 @@ def test_originals_are_kept_as_their_kind_asks(installation: Installation, bob: 
     for name, upload_id in ids.items():
         status = installation.uploads.status(bob, upload_id)
         assert status["state"] == "stored", status
-        file = open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"])
+        file = open_file(installation.acting_for(bob), status["file_id"])
         assert file.content == contents[name]
         assert (file.media_type, file.size_bytes) == (status["media_type"], len(contents[name]))
         kinds[name] = manifest(installation, status["file_id"])
@@ -154,7 +154,7 @@ def manifest(installation: Installation, file_id: UUID) -> dict[str, Any]:
     return row
 
 
-def test_an_image_is_stored_with_what_is_known_of_it_and_says_so(installation: Installation, bob: Claims) -> None:
+def test_image_is_stored_with_metadata(installation: Installation, bob: Claims) -> None:
     upload(installation, bob, "Tresco harbour.txt", png_of(640, 480))
     store(installation)
     (hit,) = found(installation, bob, "Tresco harbour").hits
@@ -164,7 +164,7 @@ def test_an_image_is_stored_with_what_is_known_of_it_and_says_so(installation: I
     assert opened(installation, bob, hit["record_id"]).media_type == "image/png"
 
 
-def test_the_same_bytes_are_one_upload(installation: Installation, bob: Claims) -> None:
+def test_same_bytes_are_one_upload(installation: Installation, bob: Claims) -> None:
     first = installation.uploads.receive(bob, "a.pdf", [FERRY])
     again = installation.uploads.receive(bob, "b.pdf", [FERRY[:10], FERRY[10:]], external_id="other")
     assert (first.new, again.new) == (True, False)
@@ -179,7 +179,7 @@ def test_the_same_bytes_are_one_upload(installation: Installation, bob: Claims) 
         installation.uploads.status(ann, first.upload_id)
 
 
-def test_eight_at_once_are_one_upload(installation: Installation, bob: Claims) -> None:
+def test_concurrent_uploads_are_one(installation: Installation, bob: Claims) -> None:
     got: list[UUID] = []
     refused: list[TransientError] = []
 
@@ -200,7 +200,7 @@ def test_eight_at_once_are_one_upload(installation: Installation, bob: Claims) -
     assert len(store(installation)) == 1
 
 
-def test_what_cannot_be_taken_in_leaves_nothing(installation: Installation, bob: Claims) -> None:
+def test_rejected_upload_leaves_nothing(installation: Installation, bob: Claims) -> None:
     upload(installation, bob, "a.txt", b"one", external_id="x")
     with pytest.raises(ConflictError, match="another file has the external id 'x'"):
         upload(installation, bob, "b.txt", b"two", external_id="x")
@@ -208,7 +208,7 @@ def test_what_cannot_be_taken_in_leaves_nothing(installation: Installation, bob:
         upload(installation, bob, "c.txt", b"")
     with pytest.raises(InvalidInputError, match="at most 500 characters"):
         upload(installation, bob, "d.txt", b"four", title="t" * 501)
-    small = installation.settings.model_copy(update={"max_upload_bytes": 10})
+    small = installation.settings.changed(max_upload_bytes=10)
     installation.settings = small
     del installation.uploads
     with pytest.raises(InvalidInputError, match="more than 10 bytes: raise NEURIGRAPH_MAX_UPLOAD_BYTES"):
@@ -230,18 +230,15 @@ def test_what_cannot_be_taken_in_leaves_nothing(installation: Installation, bob:
         ("'; DROP TABLE neurigraph.uploads; --.txt", "'; DROP TABLE neurigraph.uploads; --.txt"),
     ],
 )
-def test_names_of_files(installation: Installation, bob: Claims, given: str, kept: str) -> None:
+def test_file_names(installation: Installation, bob: Claims, given: str, kept: str) -> None:
     upload_id = upload(installation, bob, given, b"The tide at Tresco turns at four.")
     assert installation.uploads.status(bob, upload_id)["file_name"] == kept
     assert len(store(installation)) == 1
     status = installation.uploads.status(bob, upload_id)
-    assert (
-        open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"]).file_name
-        == kept
-    )
+    assert open_file(installation.acting_for(bob), status["file_id"]).file_name == kept
 
 
-def test_a_hostile_file_fails_alone(installation: Installation, bob: Claims) -> None:
+def test_hostile_file_fails_alone(installation: Installation, bob: Claims) -> None:
     bad = upload(installation, bob, "bomb.docx", docx_of({"word/document.xml": b" " * MEGABYTE}, repeat=600))
     good = upload(installation, bob, "ferry.pdf", FERRY)
     broken = upload(installation, bob, "broken.pdf", b"%PDF-1.7 and no more")
@@ -264,9 +261,7 @@ def attempts(installation: Installation, upload_id: UUID) -> int:
     return made
 
 
-def test_a_process_that_is_killed_while_it_reads_is_followed_by_another(
-    settings: Settings, installation: Installation, bob: Claims
-) -> None:
+def test_killed_reader_is_replaced(settings: Settings, installation: Installation, bob: Claims) -> None:
     """Its claim runs out by itself; after the last attempt the upload has failed, and waits for a person."""
     endless = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
     upload_id = upload(installation, bob, "endless.pdf", endless)
@@ -279,7 +274,7 @@ def test_a_process_that_is_killed_while_it_reads_is_followed_by_another(
     process.wait()
     assert installation.uploads.read_due(installation.text_extractor) == []  # nobody else gets it yet
     assert installation.uploads.status(bob, upload_id)["state"] == "received"
-    installation.settings = settings.model_copy(update={"max_attempts": 1})
+    installation.settings = settings.changed(max_attempts=1)
     del installation.uploads
     deadline = time.monotonic() + 30
     while installation.uploads.status(bob, upload_id)["state"] == "received":
@@ -290,7 +285,7 @@ def test_a_process_that_is_killed_while_it_reads_is_followed_by_another(
     assert (status["state"], status["error"]) == ("failed", "the process that read it died")
 
 
-def test_the_command_line(tmp_path: Path, settings: Settings, installation: Installation) -> None:
+def test_upload_by_cli(tmp_path: Path, settings: Settings, installation: Installation) -> None:
     (tmp_path / "ferry times.pdf").write_bytes(FERRY)
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
 
@@ -317,7 +312,7 @@ def test_the_command_line(tmp_path: Path, settings: Settings, installation: Inst
     assert (tmp_path / "copy.pdf").read_bytes() == FERRY
 
 
-def test_lost_bytes_are_an_error_of_that_upload(installation: Installation, bob: Claims) -> None:
+def test_lost_bytes_fail_one_upload(installation: Installation, bob: Claims) -> None:
     upload_id = upload(installation, bob, "ferry.pdf", FERRY)
     installation.objects.delete(staged(installation)[0])
     (read,) = installation.uploads.read_due(installation.text_extractor)
@@ -327,21 +322,21 @@ def test_lost_bytes_are_an_error_of_that_upload(installation: Installation, bob:
     assert (status["state"], status["error"]) == ("received", read.error)  # tried again later
 
 
-def test_bytes_that_changed_while_they_waited_are_not_stored(installation: Installation, bob: Claims) -> None:
+def test_changed_bytes_are_not_stored(installation: Installation, bob: Claims) -> None:
     upload(installation, bob, "ferry.pdf", FERRY)
     installation.uploads.read_due(installation.text_extractor)
     installation.objects.put(staged(installation)[0], [FERRY.replace(b"Helvetica", b"Helvetico")])
     (result,) = run_due(installation.context, "tests")
     assert result.stored == ()
     ((failure, state),) = result.returned
-    assert "is not what was uploaded any more" in failure.error
+    assert "has changed since it was uploaded" in failure.error
     assert state == "pending"
     assert list(installation.objects.keys("durable/")) == []
 
 
-def test_a_long_document_is_several_segments(settings: Settings, installation: Installation, bob: Claims) -> None:
-    installation.settings = settings.model_copy(
-        update={"chunk_watch_tokens": 2_000, "chunk_target_tokens": 2_000, "chunk_limit_tokens": 3_500}
+def test_long_document_has_segments(settings: Settings, installation: Installation, bob: Claims) -> None:
+    installation.settings = settings.changed(
+        chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500
     )
     text = "".join(f"Entry {n}: the tide at Tresco stood at {n} feet.\n" for n in range(1_000)).encode()
     upload_id = upload(installation, bob, "tides.txt", text)
@@ -358,13 +353,10 @@ def test_a_long_document_is_several_segments(settings: Settings, installation: I
     assert {segment["trigger_type"] for segment in segments} == {"event_boundary"}
     status = installation.uploads.status(bob, upload_id)
     assert status["state"] == "stored"
-    assert (
-        open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"]).content
-        == text
-    )
+    assert open_file(installation.acting_for(bob), status["file_id"]).content == text
 
 
-def test_a_large_upload_needs_little_memory(installation: Installation, bob: Claims) -> None:
+def test_large_upload_memory(installation: Installation, bob: Claims) -> None:
     """600 MB through receiving, reading, storing and opening; the process grows by less than a tenth of it."""
     size = 600 * MEGABYTE
     block = b"\x00\x00\x00\x18ftypmp42" + os.urandom(MEGABYTE - 12)
@@ -381,7 +373,7 @@ def test_a_large_upload_needs_little_memory(installation: Installation, bob: Cla
     stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert (stored - before) * 1_024 < size // 2
     status = installation.uploads.status(bob, upload_id)
-    file = open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"])
+    file = open_file(installation.acting_for(bob), status["file_id"])
     digest = hashlib.sha256()
     for chunk in file.chunks():
         digest.update(chunk)
@@ -389,7 +381,7 @@ def test_a_large_upload_needs_little_memory(installation: Installation, bob: Cla
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - stored) * 1_024 < size // 10
 
 
-def test_abandoned_bytes_are_swept_and_waiting_ones_are_not(installation: Installation, bob: Claims) -> None:
+def test_abandoned_uploads_are_swept(installation: Installation, bob: Claims) -> None:
     old, young = f"staging/2020-01-01/{uuid4()}", f"staging/2199-01-01/{uuid4()}"
     installation.objects.put(old, [b"left"])
     installation.objects.put(young, [b"on its way"])
@@ -459,7 +451,7 @@ def test_upload_over_http(client: httpx.Client, installation: Installation) -> N
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "boundary"),
     ],
 )
-def test_forms_that_cannot_be_accepted(
+def test_invalid_forms(
     client: httpx.Client, installation: Installation, sent: dict[str, Any], status: int, detail: str
 ) -> None:
     headers = {**key_of(client, "bob"), **sent.pop("headers", {})}
@@ -470,13 +462,13 @@ def test_forms_that_cannot_be_accepted(
     assert staged(installation) == []
 
 
-def test_nobody_fills_the_disk_without_a_key(client: httpx.Client, installation: Installation) -> None:
+def test_upload_needs_a_key(client: httpx.Client, installation: Installation) -> None:
     assert client.post("/v1/files", files={"file": FERRY}).status_code == 401
     assert staged(installation) == []
 
 
-def test_too_large_for_the_service(settings: Settings, installation: Installation) -> None:
-    installation.settings = settings.model_copy(update={"max_upload_bytes": 100_000})
+def test_upload_size_limit(settings: Settings, installation: Installation) -> None:
+    installation.settings = settings.changed(max_upload_bytes=100_000)
     with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as client:
         bob = key_of(client, "bob")
         answer = client.post("/v1/files", files={"file": b"x" * 100_001}, headers=bob)
@@ -489,7 +481,7 @@ def test_too_large_for_the_service(settings: Settings, installation: Installatio
 # Drop places
 
 
-def test_a_drop_folder_is_watched_and_left_as_it_is(tmp_path: Path, installation: Installation, bob: Claims) -> None:
+def test_drop_folder_is_read_unchanged(tmp_path: Path, installation: Installation, bob: Claims) -> None:
     folder = tmp_path / "drop"
     (folder / "bob" / "2024").mkdir(parents=True)
     (folder / "nobody").mkdir()
@@ -502,20 +494,20 @@ def test_a_drop_folder_is_watched_and_left_as_it_is(tmp_path: Path, installation
     place = DropFolder(folder, settle_seconds=0)
     assert drops.waiting(installation.database, place, installation.uploads) == 2
 
-    taken = {one.file.name: one for one in drops.take_in(installation.database, place, installation.uploads)}
+    taken = {one.file.name: one for one in drops.ingest_drops(installation.database, place, installation.uploads)}
     assert set(taken) == {"2024/ferry.pdf", "empty.txt"}
     assert taken["empty.txt"].error == "the file is empty"
     assert taken["2024/ferry.pdf"].upload_id is not None
-    assert drops.take_in(installation.database, place, installation.uploads) == []
+    assert drops.ingest_drops(installation.database, place, installation.uploads) == []
     assert sorted(str(path) for path in folder.rglob("*")) == before
     assert len(store(installation)) == 1
-    assert installation.uploads.listed(bob)[0]["file_name"] == "ferry.pdf"
+    assert installation.uploads.list_uploads(bob)[0]["file_name"] == "ferry.pdf"
     (folder / "bob" / "2024" / "ferry.pdf").write_bytes(pdf_of("The ferry does not run any more."))
-    assert len(drops.take_in(installation.database, place, installation.uploads)) == 1
+    assert len(drops.ingest_drops(installation.database, place, installation.uploads)) == 1
     assert len(store(installation)) == 1
 
 
-def test_a_file_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+def test_unfinished_file_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "bob").mkdir()
     path = tmp_path / "bob" / "a.txt"
     path.write_bytes(b"half")
@@ -527,7 +519,7 @@ def test_a_file_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
         list(DropFolder(tmp_path / "absent", 0).files())
 
 
-def test_a_prefix_of_a_bucket_is_watched(installation: Installation, bob: Claims) -> None:
+def test_bucket_prefix_is_watched(installation: Installation, bob: Claims) -> None:
     with moto_server() as address:
         bucket = new_bucket(address)
         with s3_client(address) as client, opened_bucket(address, f"s3://{bucket}/in/") as watched:
@@ -536,9 +528,9 @@ def test_a_prefix_of_a_bucket_is_watched(installation: Installation, bob: Claims
             client.put_object(Bucket=bucket, Key="elsewhere/bob/y.txt", Body=b"not watched")
             client.put_object(Bucket=bucket, Key="in/bob/", Body=b"")
             place = DropS3(watched)
-            (taken,) = drops.take_in(installation.database, place, installation.uploads)
+            (taken,) = drops.ingest_drops(installation.database, place, installation.uploads)
             assert taken.file.name == "ferry times.pdf"
-            assert drops.take_in(installation.database, place, installation.uploads) == []
+            assert drops.ingest_drops(installation.database, place, installation.uploads) == []
             assert len(store(installation)) == 1
             (hit,) = found(installation, bob, "When does the ferry leave?").hits
             assert opened(installation, bob, hit["record_id"]).content == FERRY
@@ -563,7 +555,7 @@ def test_a_prefix_of_a_bucket_is_watched(installation: Installation, bob: Claims
 
 # Dagster asks Pydantic for a name that it has given up.
 @pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20")
-def test_the_sensor_asks_for_a_run_that_takes_in_and_reads(
+def test_sensor_requests_upload_run(
     tmp_path: Path, settings: Settings, installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "drop" / "bob"
@@ -584,7 +576,7 @@ def test_the_sensor_asks_for_a_run_that_takes_in_and_reads(
         run = upload_job.execute_in_process(instance=instance, resources=resources)
         assert run.success
         assert installation.uploads.status(bob, upload_id)["state"] == "extracted"
-        assert len(installation.uploads.listed(bob)) == 2
+        assert len(installation.uploads.list_uploads(bob)) == 2
         assert isinstance(tick(), dg.SkipReason)
         assert len(next(run_due(installation.context, "tests")).stored) == 2
         assert isinstance(tick(), dg.RunRequest)  # staged bytes can be cleared away

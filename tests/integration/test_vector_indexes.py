@@ -37,20 +37,20 @@ def graph(shared_installation: Installation) -> Graph:
 @pytest.fixture(scope="module")
 def settings(shared_installation: Installation) -> Settings:
     changed = {"vector_index_passages": 1_000, "answer_cache_entries": 0, "max_searched_passages": 100_000}
-    return shared_installation.settings.model_copy(update=changed)
+    return shared_installation.settings.changed(**changed)
 
 
 def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Answer:
     embedder = SyntheticEmbedder(graph.questions)
     question = Question(graph.questions[number].text, limit=10, message_limit=10, **more)
-    return phase_one(here.database, embedder, settings, graph.claims, question)
+    return phase_one(here.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
 
 
 def found(answer: Answer) -> set[tuple[str, int]]:
     return {(message["record_id"], message["seq"]) for message in answer.messages}
 
 
-def test_the_indexed_path_finds_what_the_exact_one_finds(
+def test_indexed_search_equals_exact_search(
     shared_installation: Installation, settings: Settings, graph: Graph
 ) -> None:
     here = shared_installation
@@ -78,9 +78,7 @@ def test_the_indexed_path_finds_what_the_exact_one_finds(
     assert ask(here, settings, graph, 0, occurred_before=datetime(2019, 1, 1, tzinfo=UTC)).messages == []
 
 
-def test_the_vectors_of_an_indexed_node_are_found_by_their_index(
-    shared_installation: Installation, settings: Settings, graph: Graph
-) -> None:
+def test_indexed_node_uses_its_index(shared_installation: Installation, settings: Settings, graph: Graph) -> None:
     build_vector_indexes(shared_installation.context.using(settings=settings))
     schema = rows(shared_installation, "SELECT schema_name FROM neurigraph.graph_index WHERE record_count > 50")[0]
     with psycopg.connect(shared_installation.administrator_url) as connection:
@@ -101,9 +99,7 @@ def test_the_vectors_of_an_indexed_node_are_found_by_their_index(
         assert "passages_lexemes_idx" in str(plan)
 
 
-def test_a_build_that_was_cut_off_is_made_good(
-    shared_installation: Installation, settings: Settings, graph: Graph
-) -> None:
+def test_interrupted_build_is_repaired(shared_installation: Installation, settings: Settings, graph: Graph) -> None:
     here = shared_installation
     build_vector_indexes(here.context.using(settings=settings))
     (node,) = rows(
@@ -131,29 +127,25 @@ def vector_index_names(here: Installation) -> set[str]:
     return {row["indexname"] for row in rows(here, query)}
 
 
-def test_another_kind_of_index_takes_the_place_of_the_one_before(
-    shared_installation: Installation, settings: Settings, graph: Graph
-) -> None:
+def test_index_kind_is_replaced(shared_installation: Installation, settings: Settings, graph: Graph) -> None:
     here = shared_installation
     build_vector_indexes(here.context.using(settings=settings))
     assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
-    build_vector_indexes(here.context.using(settings=settings.model_copy(update={"vector_index_method": "ivfflat"})))
+    build_vector_indexes(here.context.using(settings=settings.changed(vector_index_method="ivfflat")))
     assert vector_index_names(here) == {f"passages_{column}_ivfflat" for column in VECTORS}
     build_vector_indexes(here.context.using(settings=settings))
     assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
 
 
-def test_indexes_of_nodes_that_are_small_again_are_dropped(
-    shared_installation: Installation, settings: Settings, graph: Graph
-) -> None:
+def test_small_nodes_lose_indexes(shared_installation: Installation, settings: Settings, graph: Graph) -> None:
     here = shared_installation
     build_vector_indexes(here.context.using(settings=settings))
     query = "SELECT passages FROM neurigraph.node_statistics WHERE passages > 1000 ORDER BY passages"
     smaller, bigger = (row["passages"] for row in rows(here, query))
-    near = settings.model_copy(update={"vector_index_passages": bigger + 1})
+    near = settings.changed(vector_index_passages=bigger + 1)
     assert drop_vector_indexes(here.context.using(settings=near)) == [], "a little less is no reason"
     assert count_due(here.context.using(settings=near)) == 0
-    small = settings.model_copy(update={"vector_index_passages": 2 * bigger + 1})
+    small = settings.changed(vector_index_passages=2 * bigger + 1)
     assert count_due(here.context.using(settings=small)) == 2
     assert [node.passages for node in drop_vector_indexes(here.context.using(settings=small), limit=1)] == [smaller]
     assert [node.passages for node in drop_vector_indexes(here.context.using(settings=small))] == [bigger]
@@ -163,11 +155,11 @@ def test_indexes_of_nodes_that_are_small_again_are_dropped(
 
 
 @pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")
-def test_the_maintenance_asset_builds_and_drops_them(
+def test_maintenance_asset(
     shared_installation: Installation, settings: Settings, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = shared_installation
-    drop_vector_indexes(here.context.using(settings=settings.model_copy(update={"vector_index_passages": 1_000_000})))
+    drop_vector_indexes(here.context.using(settings=settings.changed(vector_index_passages=1_000_000)))
 
     def run(threshold: int) -> dict[str, Any]:
         describe(settings, monkeypatch, NEURIGRAPH_VECTOR_INDEX_PASSAGES=str(threshold))

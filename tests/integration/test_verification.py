@@ -45,7 +45,7 @@ def as_owner(file: StoredFile, statement: str, *values: object) -> None:
         connection.execute(sql.SQL(statement).format(schema=sql.Identifier(file.place.schema_name)), values)
 
 
-def test_what_is_whole_has_nothing_wrong_with_it(file: StoredFile) -> None:
+def test_intact_data_has_no_findings(file: StoredFile) -> None:
     for change in (lambda: None, lambda: put_to_sleep(file), lambda: file.open()):
         change()
         found = look(file)
@@ -68,7 +68,7 @@ OBJECTS: dict[str, tuple[Callable[[StoredFile], None], Fault, bool]] = {
 
 
 @pytest.mark.parametrize("case", OBJECTS)
-def test_an_object_that_does_not_fit_is_found_and_made_good(file: StoredFile, case: str) -> None:
+def test_wrong_object_is_repaired(file: StoredFile, case: str) -> None:
     spoil, fault, mendable = OBJECTS[case]
     text = file.open().content
     stored = b"".join(file.here.objects.get(file.key))
@@ -82,21 +82,21 @@ def test_an_object_that_does_not_fit_is_found_and_made_good(file: StoredFile, ca
     assert file.row["last_failure"] is None
 
 
-def test_what_only_has_to_be_there_is_not_read(file: StoredFile) -> None:
+def test_quick_check_reads_no_content(file: StoredFile) -> None:
     _spoil(file, file.key)
     assert faults(file, read=False) == []
     file.here.objects.delete(file.key)
     assert faults(file, read=False) == [(Fault.OBJECT, False)]
 
 
-def test_an_object_of_which_no_copy_is_left_stays_a_finding(file: StoredFile) -> None:
+def test_lost_object_stays_a_finding(file: StoredFile) -> None:
     put_to_sleep(file)
     _spoil(file, file.key)
     assert faults(file, repair=True) == faults(file) == [(Fault.OBJECT, False)]
     assert file.events == ["decompressed", "compressed", "failed"]
 
 
-def test_the_copy_of_a_file_that_sleeps_is_left_over(file: StoredFile) -> None:
+def test_dormant_working_copy_is_leftover(file: StoredFile) -> None:
     put_to_sleep(file)
     file.here.objects.put(file.copy, [b"left by a crash"])
     assert faults(file, repair=True) == [(Fault.LEFT_OVER_COPY, True)]
@@ -117,7 +117,7 @@ def test_the_copy_of_a_file_that_sleeps_is_left_over(file: StoredFile) -> None:
         ("UPDATE {schema}.metadata_records SET embedding_model = 'other'", Fault.COUNTER),
     ],
 )
-def test_rows_that_do_not_fit_are_found_and_left_for_a_person(file: StoredFile, statement: str, fault: Fault) -> None:
+def test_wrong_rows_are_reported(file: StoredFile, statement: str, fault: Fault) -> None:
     as_owner(file, statement)
     found = faults(file, repair=True)
     assert (fault.value, False) in found
@@ -132,7 +132,7 @@ def test_rows_that_do_not_fit_are_found_and_left_for_a_person(file: StoredFile, 
         ("UPDATE neurigraph.graph_index SET next_recompress_at = NULL WHERE node_id = %s", Fault.SHELL_STATE),
     ],
 )
-def test_a_shell_that_does_not_fit_is_made_good(file: StoredFile, statement: str, fault: Fault) -> None:
+def test_wrong_shell_is_repaired(file: StoredFile, statement: str, fault: Fault) -> None:
     put_to_sleep(file)
     file.open()
     before = file.node
@@ -143,7 +143,7 @@ def test_a_shell_that_does_not_fit_is_made_good(file: StoredFile, statement: str
     assert file.node == before
 
 
-def test_a_sample_is_read_and_a_bad_file_in_it_found(installation: Installation) -> None:
+def test_sample_finds_bad_file(installation: Installation) -> None:
     files = [store_file(installation, f"number {number}") for number in range(3)]
     assert verify_sample(installation.context, 2).files == 2
     _spoil(files[1], files[1].key)
@@ -151,7 +151,7 @@ def test_a_sample_is_read_and_a_bad_file_in_it_found(installation: Installation)
     assert (found.files, [finding.subject for finding in found.findings]) == (3, [files[1].file_id])
 
 
-def test_looking_on_while_files_change_their_states_finds_nothing(installation: Installation) -> None:
+def test_verify_during_transitions_finds_nothing(installation: Installation) -> None:
     file = store_file(installation)
     for _ in range(5):
         put_to_sleep(file)
@@ -163,11 +163,11 @@ def test_looking_on_while_files_change_their_states_finds_nothing(installation: 
 
 
 def audit(here: Installation, hours: float = 0.0, *, dry_run: bool = False) -> OrphanReport:
-    settings = here.settings.model_copy(update={"orphan_grace_hours": hours})
+    settings = here.settings.changed(orphan_grace_hours=hours)
     return audit_objects(here.context.using(settings=settings), dry_run=dry_run)
 
 
-def test_objects_that_nothing_names_are_removed_and_all_others_stay(installation: Installation) -> None:
+def test_orphans_are_removed(installation: Installation) -> None:
     here = installation
     files = [store_file(here, f"number {number}") for number in range(3)]
     put_to_sleep(files[0])
@@ -192,15 +192,15 @@ def test_objects_that_nothing_names_are_removed_and_all_others_stay(installation
         assert file.open().content
 
 
-def test_an_audit_is_bounded_and_goes_on_where_it_stopped(installation: Installation) -> None:
+def test_audit_is_bounded_and_resumes(installation: Installation) -> None:
     for _ in range(3):
         installation.objects.put(durable_key("bob", (), uuid4(), uuid4()), [b"x"])
-    settings = installation.settings.model_copy(update={"orphan_grace_hours": 0})
+    settings = installation.settings.changed(orphan_grace_hours=0)
     reports = [audit_objects(installation.context.using(settings=settings), limit=2) for _ in range(2)]
     assert [(report.removed, report.finished) for report in reports] == [(2, False), (1, True)]
 
 
-def test_an_object_about_to_be_named_is_not_removed(file: StoredFile) -> None:
+def test_new_object_is_not_removed(file: StoredFile) -> None:
     """Whatever the clocks say: an audit waits for a transaction that names an object, and looks again."""
     here, record_id = file.here, uuid4()
     key = durable_key(file.user.slug, ("Notes",), record_id, uuid4())
@@ -212,14 +212,14 @@ def test_an_object_about_to_be_named_is_not_removed(file: StoredFile) -> None:
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 other.execute(statements("lifecycle")["lock_objects"], {"record_id": record_id})
     assert key in audit(here).orphans
-    with pytest.raises(AbsentObjectError, match="written again"), here.database.pipeline() as tx:
+    with pytest.raises(AbsentObjectError, match="writes it again"), here.database.pipeline() as tx:
         guard_objects(tx, here.objects, record_id, [key])
 
 
 # What files occupy
 
 
-def test_a_report_adds_up(installation: Installation) -> None:
+def test_report_adds_up(installation: Installation) -> None:
     user = new_user(installation)
     texts = [f"#Notes/N{number} " + "many words " * 400 for number in range(2)]
     awake, asleep = (store_file(installation, text, user=user) for text in texts)

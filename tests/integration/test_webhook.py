@@ -23,7 +23,7 @@ from tests.support.webhook_receiver import Behaviour, WebhookReceiver
 BODY = {"event": "run_failed", "job": "ingestion_job"}
 
 
-def test_a_report_arrives_as_json(caplog: pytest.LogCaptureFixture) -> None:
+def test_report_arrives_as_json(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with WebhookReceiver() as receiver:
         Webhook(receiver.url, 5).post(BODY)
@@ -34,7 +34,7 @@ def test_a_report_arrives_as_json(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("fault", ["500", "hang_up"])
-def test_a_passing_fault_is_tried_again(fault: Behaviour) -> None:
+def test_transient_fault_is_retried(fault: Behaviour) -> None:
     with WebhookReceiver(fault, fault, "ok") as receiver:
         Webhook(receiver.url, 10).post(BODY)
     assert receiver.connections == ATTEMPTS
@@ -47,7 +47,7 @@ def test_attempts_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("fault", ["stall", "drip"])
-def test_no_answer_takes_longer_than_allowed(fault: Behaviour) -> None:
+def test_slow_response_times_out(fault: Behaviour) -> None:
     started = time.monotonic()
     with WebhookReceiver(fault) as receiver:
         with pytest.raises(TransientError, match="in time"):
@@ -56,34 +56,34 @@ def test_no_answer_takes_longer_than_allowed(fault: Behaviour) -> None:
     assert receiver.connections > 1
 
 
-def test_an_endless_answer_is_not_read() -> None:
+def test_endless_response_is_not_read() -> None:
     started = time.monotonic()
     with WebhookReceiver("huge") as receiver:
         Webhook(receiver.url, 5).post(BODY)
         assert time.monotonic() - started < 2
 
 
-def test_a_redirect_is_not_followed() -> None:
+def test_redirect_is_not_followed() -> None:
     with WebhookReceiver("302") as receiver, pytest.raises(ProviderError, match="302"):
         Webhook(receiver.url, 5).post(BODY)
     assert receiver.connections == 1
 
 
-def test_a_refusal_is_final() -> None:
+def test_refusal_is_final() -> None:
     with WebhookReceiver("400") as receiver, pytest.raises(ProviderError, match="400"):
         Webhook(receiver.url, 5).post(BODY)
     assert receiver.connections == 1
 
 
 @pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
-def test_proxies_of_the_environment_are_not_used(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_proxies_are_not_used(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with WebhookReceiver() as proxy, WebhookReceiver() as receiver:
         monkeypatch.setenv(variable, proxy.url)
         Webhook(receiver.url, 5).post(BODY)
     assert (proxy.connections, receiver.connections) == (0, 1)
 
 
-def test_nobody_listens() -> None:
+def test_closed_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(TransientError) as caught:

@@ -19,12 +19,12 @@ PROGRAM = Path(sys.executable).parent / "neurigraph"
 def environment(settings: Settings, **more: str) -> dict[str, str]:
     """Environment of a process that works on the same installation, whatever else is set here."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
-    assert settings.database_url is not None
+    assert settings.database.url is not None
     assert settings.secret is not None
     return {
         **kept,
         "NEURIGRAPH_HOME": str(settings.home),
-        "NEURIGRAPH_DATABASE_URL": settings.database_url.get_secret_value(),
+        "NEURIGRAPH_DATABASE_URL": settings.database.url.get_secret_value(),
         "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
         "NEURIGRAPH_EMBEDDER": "minilm",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neurigraph_pipelines.errors import TransientError
-from neurigraph_pipelines.graph.candidates import remember
+from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
@@ -41,7 +41,7 @@ class Source:
     report: Exported
 
     def ask(self, there: Installation, question: str) -> Answer:
-        return phase_one(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
+        return phase_one(there.acting_for(self.claims).using(embedder=WordEmbedder()), Question(question, explain=True))
 
 
 def export(here: Installation, user: User, target: Path) -> Exported:
@@ -68,10 +68,10 @@ def exported_user(here: Installation, folder: Path) -> Source:
     converse(here, claims, "#Family/Ana Ana sings.", hours=3)
     ingest(context.using(embedder=WordEmbedder(fault=TransientError("no network"))), user)
     file = store_file(here, "#Notes An old note. " * 60, user=(user, claims))
-    file.age(here.settings.dormancy_days + 1)
+    file.age(here.settings.lifecycle.dormancy_days + 1)
     sweep_dormant(here.context)
     converse(here, claims, "Not finished yet.", external_id="open", ended=False)
-    once = here.settings.model_copy(update={"max_attempts": 1})
+    once = here.settings.changed(max_attempts=1)
     converse(here, claims, "This is REFUSED.", external_id="refused")
     ingest(context.using(settings=once), user)
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."])
@@ -87,9 +87,9 @@ def exported_user(here: Installation, folder: Path) -> Source:
             [user.user_id],
         )
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
-        remember(tx, user.user_id, [candidate])
+        add_candidates(tx, user.user_id, [candidate])
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
-    phase_one(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
+    phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")

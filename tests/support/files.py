@@ -8,7 +8,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.object_keys import active_key
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
@@ -22,7 +22,7 @@ class StoredFile:
     here: Installation
     user: User
     claims: Claims
-    place: FilePlace
+    place: FileLocation
 
     @property
     def file_id(self) -> UUID:
@@ -92,7 +92,7 @@ class StoredFile:
 
     def open(self, wait: float = 0.0) -> OpenedFile:
         here = self.here
-        return open_file(here.database, here.objects, here.settings, self.claims, self.file_id, wait=wait)
+        return open_file(here.acting_for(self.claims), self.file_id, wait=wait)
 
 
 def store_file(here: Installation, *contents: str, user: tuple[User, Claims] | None = None) -> StoredFile:

@@ -92,9 +92,7 @@ class Graph:
 
     def find(self, word: str) -> dict[UUID, str]:
         """What a search for a word finds, and where."""
-        answer = phase_one(
-            self.here.database, WordEmbedder(), self.here.settings, self.claims, Question(word, limit=50)
-        )
+        answer = phase_one(self.here.acting_for(self.claims).using(embedder=WordEmbedder()), Question(word, limit=50))
         return {UUID(hit["record_id"]): hit["node_path"].partition("/")[2] for hit in answer.hits}
 
     def check(self) -> None:

@@ -144,7 +144,7 @@ def main() -> None:
     url, secret, objects, user_id, moment, occurrence = sys.argv[1:]
     moments = Moments(moment, int(occurrence))
     parts = SimpleNamespace(
-        settings=Settings.model_validate({}).model_copy(update={"claim_lease_seconds": LEASE_SECONDS}),
+        settings=Settings.model_validate({}).changed(claim_lease_seconds=LEASE_SECONDS),
         database=PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.delta_log"),
         objects=PausingStore(LocalObjectStore(Path(objects)), moments),
         language_model=PausingModel(moments),

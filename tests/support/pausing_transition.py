@@ -48,14 +48,14 @@ def main() -> None:
     moments = Moments(moment, int(occurrence))
     database = PausingDatabase(PostgresDatabase(url, Secret(secret)), moments, "neurigraph.compression_state_log")
     objects = PausingStore(LocalObjectStore(Path(folder)), moments)
-    settings = Settings.model_validate({}).model_copy(update={"rehydration_lease_seconds": LEASE_SECONDS})
+    settings = Settings.model_validate({}).changed(rehydration_lease_seconds=LEASE_SECONDS)
     user_id, file_id = UUID(user), UUID(file)
     claims = Claims.of_user(user_id)
     context = Context(SimpleNamespace(database=database, objects=objects, settings=settings), claims)
     if step == "compress":
         control.compress(context, file_id)
     elif step == "open":
-        open_file(database, objects, settings, claims, file_id)
+        open_file(context, file_id)
     elif step == "stuck":
         revert_stuck(database, user_id=user_id)
     else:

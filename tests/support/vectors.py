@@ -85,7 +85,7 @@ def store(installation: Installation, context: Context) -> list[Committed]:
 def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Answer:
     """A question of the user's, with all components of the scores."""
     question = Question(query, explain=True)
-    return phase_one(installation.database, embedder, installation.settings, Claims.of_user(user.user_id), question)
+    return phase_one(installation.acting_for(Claims.of_user(user.user_id)).using(embedder=embedder), question)
 
 
 def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:

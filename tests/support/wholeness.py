@@ -124,10 +124,10 @@ class Reader(threading.Thread):
 
     def _look(self, user: User) -> None:
         here, claims = self._installation, Claims.of_user(user.user_id)
-        answer = phase_one(here.database, here.embedder, here.settings, claims, Question(self._question))
+        answer = phase_one(here.acting_for(claims), Question(self._question))
         for hit in answer.hits:
             file_id = file_of_record(here.database, claims, hit["record_id"])
-            assert open_file(here.database, here.objects, here.settings, claims, file_id)
+            assert open_file(here.acting_for(claims), file_id)
         whole_records(here, user)
 
 

@@ -113,7 +113,7 @@ TREE = (
 )
 
 
-def test_a_few_nodes_are_all_searched_and_what_speaks_for_one_puts_it_first() -> None:
+def test_few_nodes_are_all_searched() -> None:
     shells = shells_of(TREE)
     assert sorted(places(shells, Said())) == [1, 2, 3], "a node without records has nothing to search"
     assert places(shells, Said("Has Dave called?"))[0] == 2
@@ -122,7 +122,7 @@ def test_a_few_nodes_are_all_searched_and_what_speaks_for_one_puts_it_first() ->
     assert places(shells, Said())[0] == 3, "of equals the one that holds most"
 
 
-def test_an_anchor_says_why_and_where() -> None:
+def test_anchor_has_reason_and_path() -> None:
     said = Said("Has Davey called?", content=[{1: 1}], words={1: 1.0}, route=[1, 0])
     family, dave, work = anchors(shells_of(TREE, [(3, 2)]), said)
     assert (dave.path, dave.version) == ("bob/Family/Dave", "7")
@@ -136,7 +136,7 @@ def test_an_anchor_says_why_and_where() -> None:
     assert first.score == pytest.approx(0.5)
 
 
-def test_edges_lead_to_and_from_what_is_named_and_not_from_how_a_name_begins() -> None:
+def test_edges_follow_full_names_only() -> None:
     nodes = shells_of(TREE, [(1, 2), (3, 1)])
     assert {a.path: a.reason for a in anchors(nodes, Said("family"))} == {
         "bob/Family": "name",
@@ -146,7 +146,7 @@ def test_edges_lead_to_and_from_what_is_named_and_not_from_how_a_name_begins() -
     assert sorted(a.score for a in anchors(nodes, Said(begins=["famil"]))) == [0, 0, 0.6]
 
 
-def test_what_is_rare_in_the_question_speaks_most() -> None:
+def test_rare_words_weigh_most() -> None:
     shells = shells_of(TREE)
     # The third word stands almost everywhere, and the database sends nobody's count of it.
     said = Said(content=[{1: 1, 40: 3}, {2: 1, 3: 3}], rarities=(3.0, 1.0, 0.1))
@@ -156,24 +156,24 @@ def test_what_is_rare_in_the_question_speaks_most() -> None:
     assert anchors(shells, twice)[0].score == pytest.approx((3 / 4 * 2 / 3 + 1 / 4 * 5 / 6) / 2)
 
 
-def test_what_came_since_the_shells_were_read_speaks_for_nobody() -> None:
+def test_newer_evidence_is_ignored() -> None:
     said = Said(content=[{17: 3}], words={18: 1.0})
     assert [anchor.score for anchor in anchors(shells_of(TREE), said)] == [0, 0, 0]
 
 
-def test_centroids_that_may_not_be_told_lead_nowhere() -> None:
+def test_hidden_centroids_are_ignored() -> None:
     blind = shells_of(TREE, are_told=False)
     assert [anchor.score for anchor in anchors(blind, Said(route=[0, 1]))] == [0, 0, 0]
 
 
-def test_only_what_lies_below_a_node() -> None:
+def test_anchors_below_a_node() -> None:
     shells = shells_of(TREE)
     below = Bounds(within=shells.number(node_id(1)), nodes=50, passages=5_000, records=10)
     assert sorted(places(shells, Said("work"), below)) == [1, 2]
     assert shells.number(node_id(17)) is None
 
 
-def test_many_nodes_are_searched_only_where_something_speaks_for_them() -> None:
+def test_many_nodes_need_evidence() -> None:
     shells = shells_of([Node("root", records=0), *(Node(f"n{i}", records=i) for i in range(1, 40))])
     some = Bounds(within=None, nodes=5, passages=5_000, records=4)
     assert places(shells, Said(content=[{7: 2, 9: 1}]), some) == [7, 9]
@@ -186,7 +186,7 @@ def test_many_nodes_are_searched_only_where_something_speaks_for_them() -> None:
     assert len(places(near, Said("the harbor", route=(0, 1)), some)) == 5
 
 
-def test_of_very_many_nodes_the_nearest_are_found_by_an_estimate() -> None:
+def test_very_many_nodes_use_estimates() -> None:
     random = np.random.default_rng(0)
     angles = random.uniform(0, np.pi / 2, 300)
     nodes = [Node(f"n{i}", centroid=(float(np.cos(a)), float(np.sin(a)))) for i, a in enumerate(angles)]
@@ -197,7 +197,7 @@ def test_of_very_many_nodes_the_nearest_are_found_by_an_estimate() -> None:
     assert len(nearest) == 5
 
 
-def test_of_what_does_not_fit_a_fifth_is_searched() -> None:
+def test_one_fifth_of_the_rest_is_searched() -> None:
     nodes = [Node("root", records=0), *(Node(f"n{i}", records=10, passages=100) for i in range(30))]
     bounds = Bounds(within=None, nodes=50, passages=1_500, records=10)
     assert len(places(shells_of(nodes, corpus=1_500), Said(), bounds)) == 15
@@ -208,7 +208,7 @@ def test_of_what_does_not_fit_a_fifth_is_searched() -> None:
     assert {anchor.version for anchor in anchors(indexed, Said(), bounds)} == {None}
 
 
-def test_no_node_is_no_anchor() -> None:
+def test_no_node_gives_no_anchor() -> None:
     assert anchors(shells_of(()), Said("work", content=[{4: 1}], route=[0, 1])) == []
 
 
@@ -228,7 +228,7 @@ def test_no_node_is_no_anchor() -> None:
     most=st.integers(1, 30),
     wanted=st.integers(1, 50),
 )
-def test_bounds_hold_and_never_cost_a_hit(nodes: list[Node], content: dict[int, int], most: int, wanted: int) -> None:
+def test_bounds_keep_all_hits(nodes: list[Node], content: dict[int, int], most: int, wanted: int) -> None:
     bounds = Bounds(within=None, nodes=most, passages=100, records=wanted)
     found = anchors(shells_of(nodes, corpus=50), Said(content=[content], route=[1, 1]), bounds)
     searched = [nodes[UUID(anchor.node_id).int - 1] for anchor in found]

@@ -18,7 +18,7 @@ def sample(*words: int) -> Sample:
     return Sample("sample", (NewConversation("talk", messages),), ())
 
 
-def test_recall_counts_evidence_at_each_depth_and_within_the_words() -> None:
+def test_recall_at_depth_and_words() -> None:
     given = sample(WORDS - 1, 1, 1, *[1] * 20)
     asked = LabelledQuestion("?", frozenset({"m1", "m2"}), "any")
     assert DEPTHS == (1, 5, 10, 20)
@@ -28,12 +28,12 @@ def test_recall_counts_evidence_at_each_depth_and_within_the_words() -> None:
     assert recalls([], asked, given) == (0.0,) * 5
 
 
-def test_fusion_prefers_what_both_rankings_like() -> None:
+def test_fusion_prefers_common_hits() -> None:
     fused = fuse_by_rank(lambda _: ["a", "b", "c", "d"], lambda _: ["d", "b", "a", "c"])
     assert fused("?") == ["a", "b", "d", "c"]
 
 
-def test_questions_come_with_evidence_that_is_there(data_folder: Path) -> None:
+def test_questions_have_existing_evidence(data_folder: Path) -> None:
     assert [(len(s.conversations), len(s.messages), len(s.questions)) for s in locomo()] == [
         (19, 419, 197),
         (29, 629, 260),
@@ -48,7 +48,7 @@ def test_questions_come_with_evidence_that_is_there(data_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("messages", [1, 3, 4, 9])
-def test_a_beginning_asks_only_what_it_can_answer(messages: int) -> None:
+def test_prefix_has_answerable_questions_only(messages: int) -> None:
     first, second = sample(1, 1, 1).conversations[0], sample(1, 1, 1, 1, 1, 1).conversations[0].messages[3:]
     questions = (
         LabelledQuestion("early", frozenset({"m0"}), "any"),

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.report import Section, markdown, number, percentile, replace_section, spread, table
 
 
-def test_a_section_replaces_only_itself() -> None:
+def test_section_replaces_itself() -> None:
     order = ["first", "second"]
     page = replace_section("", "second", "two", order)
     page = replace_section(page, "first", "one", order)
@@ -16,21 +16,21 @@ def test_a_section_replaces_only_itself() -> None:
     assert again.index("one") < again.index("new")
 
 
-def test_a_section_shows_method_tables_and_circumstances() -> None:
+def test_section_shows_method_tables_and_machine() -> None:
     text = markdown(Section("Speed", "How.", table(["a", "b"], [["1", "2"]])), "today, here")
     assert text == "## Speed\n\nHow.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n*today, here*"
 
 
 @pytest.mark.parametrize(("value", "shown"), [(1_234.5, "1,234"), (12.34, "12.3"), (1.234, "1.23"), (0.01234, "0.012")])
-def test_a_figure_has_three_digits(value: float, shown: str) -> None:
+def test_figures_have_three_digits(value: float, shown: str) -> None:
     assert number(value) == shown
 
 
-def test_a_spread_is_a_median_with_its_extremes() -> None:
+def test_spread_is_median_with_extremes() -> None:
     assert spread([3.0, 1.0, 2.0]) == "2.00 (1.00–3.00)"
     assert spread([2.0]) == "2.00"
 
 
 @pytest.mark.parametrize(("percent", "value"), [(50, 5.0), (95, 10.0), (100, 10.0), (10, 1.0), (0, 1.0)])
-def test_percentiles_are_values_that_were_measured(percent: float, value: float) -> None:
+def test_percentiles_are_measured_values(percent: float, value: float) -> None:
     assert percentile([float(n) for n in range(10, 0, -1)], percent) == value

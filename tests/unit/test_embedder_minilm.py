@@ -46,12 +46,12 @@ def lengths(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return norms
 
 
-def test_it_says_what_it_is(embedder: MiniLmEmbedder) -> None:
+def test_properties(embedder: MiniLmEmbedder) -> None:
     assert (embedder.model, embedder.dimensions, embedder.max_tokens) == ("minilm-l6-v2", 384, 256)
     assert embedder.prefix_trained is False
 
 
-def test_vectors_are_of_unit_length_and_do_not_depend_on_their_batch(embedder: MiniLmEmbedder) -> None:
+def test_vectors_are_independent_of_batch(embedder: MiniLmEmbedder) -> None:
     together = embedder.embed(SENTENCES)
     assert together.shape == (len(SENTENCES), 384)
     assert together.dtype == np.float32
@@ -70,14 +70,12 @@ def test_vectors_are_of_unit_length_and_do_not_depend_on_their_batch(embedder: M
         ("baking bread", SENTENCES[3], SENTENCES[0]),
     ],
 )
-def test_related_texts_are_nearer_than_unrelated(
-    embedder: MiniLmEmbedder, question: str, answer: str, other: str
-) -> None:
+def test_related_texts_are_nearer(embedder: MiniLmEmbedder, question: str, answer: str, other: str) -> None:
     asked, near, far = embedder.embed([question, answer, other], kind="query")
     assert asked @ near > asked @ far + 0.1
 
 
-def test_eight_bits_stay_close_to_the_exact_model(embedder: MiniLmEmbedder) -> None:
+def test_int8_is_close_to_float(embedder: MiniLmEmbedder) -> None:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
@@ -89,7 +87,7 @@ def test_eight_bits_stay_close_to_the_exact_model(embedder: MiniLmEmbedder) -> N
         assert vector @ reference > (0.99 if " " in sentence else 0.95)
 
 
-def test_no_texts_give_no_rows(embedder: MiniLmEmbedder) -> None:
+def test_no_texts(embedder: MiniLmEmbedder) -> None:
     assert embedder.embed([]).shape == (0, 384)
 
 
@@ -104,7 +102,7 @@ def test_every_text_has_a_unit_vector(embedder: MiniLmEmbedder, text: str) -> No
     assert vectors[1] @ embedder.embed(["a neighbour"])[0] > 0.99999
 
 
-def test_the_end_of_a_long_text_counts(embedder: MiniLmEmbedder) -> None:
+def test_end_of_long_text_counts(embedder: MiniLmEmbedder) -> None:
     filler = "The committee discussed the agenda and the minutes of the previous meeting at length. "
     plain, ending, topic = embedder.embed(
         [
@@ -116,7 +114,7 @@ def test_the_end_of_a_long_text_counts(embedder: MiniLmEmbedder) -> None:
     assert ending @ topic > plain @ topic + 0.25
 
 
-def test_what_lies_beyond_the_stated_windows_is_not_read(embedder: MiniLmEmbedder) -> None:
+def test_windows_are_bounded(embedder: MiniLmEmbedder) -> None:
     filler = "The committee discussed the agenda of the meeting. " * (MAX_WINDOWS * 40)
     one, two = embedder.embed([filler + "dogs", filler + "cats " * 500])
     assert np.array_equal(one, two)
@@ -129,7 +127,7 @@ def test_threads_share_one_embedder(cache_dir: Path) -> None:
     assert all(np.array_equal(results[0], other) for other in results)
 
 
-def test_processes_that_build_the_graph_at_once_all_succeed(tmp_path: Path) -> None:
+def test_concurrent_builds_succeed(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from resources.minilm.embedder import MiniLmEmbedder;"
         "print(MiniLmEmbedder(pathlib.Path(sys.argv[1])).embed(['text']).shape)"
@@ -147,7 +145,7 @@ def test_processes_that_build_the_graph_at_once_all_succeed(tmp_path: Path) -> N
     assert graph.suffix == ".onnx"
 
 
-def test_files_that_are_not_the_pinned_ones_are_refused(tmp_path: Path) -> None:
+def test_unpinned_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
     with pytest.raises(ConfigurationError, match="not the file this version was tested with"):
         read_weights(tmp_path)
@@ -155,7 +153,7 @@ def test_files_that_are_not_the_pinned_ones_are_refused(tmp_path: Path) -> None:
         read_weights(tmp_path / "absent")
 
 
-def test_importing_and_making_it_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_construction_loads_nothing_heavy(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from resources.minilm.embedder import MiniLmEmbedder;"
         "MiniLmEmbedder(pathlib.Path(sys.argv[1]));"

@@ -35,7 +35,7 @@ def text_of(found: Extraction) -> str:
     return "\n".join(part.text for part in found.parts)
 
 
-def test_a_pdf_becomes_its_pages(extractor: SubprocessExtractor) -> None:
+def test_pdf_becomes_pages(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([pdf_of("The ferry leaves at nine.", "The ferry returns at dusk.")], "pdf")
     assert [(part.place, part.text.strip()) for part in found.parts] == [
         ("page-1", "The ferry leaves at nine."),
@@ -45,16 +45,14 @@ def test_a_pdf_becomes_its_pages(extractor: SubprocessExtractor) -> None:
     assert found.unread is None
 
 
-def test_a_pdf_without_text_says_so(extractor: SubprocessExtractor) -> None:
+def test_pdf_without_text_is_reported(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([pdf_of("")], "pdf")
     assert found.parts == ()
     assert found.unread == "its pages contain no text, such as scanned pages"
 
 
 @pytest.mark.parametrize(("password", "reason"), [("secret", "it is protected by a password"), ("", None)])
-def test_an_encrypted_pdf_is_read_if_it_opens_without_a_password(
-    extractor: SubprocessExtractor, password: str, reason: str | None
-) -> None:
+def test_encrypted_pdf_without_password(extractor: SubprocessExtractor, password: str, reason: str | None) -> None:
     writer = PdfWriter(clone_from=io.BytesIO(pdf_of("Account 4711")))
     writer.encrypt(user_password=password, owner_password="owner", algorithm="AES-256")
     target = io.BytesIO()
@@ -64,7 +62,7 @@ def test_an_encrypted_pdf_is_read_if_it_opens_without_a_password(
     assert ("Account 4711" in text_of(found)) is (reason is None)
 
 
-def test_a_word_document_keeps_its_order(extractor: SubprocessExtractor) -> None:
+def test_docx_keeps_order(extractor: SubprocessExtractor) -> None:
     document = Document()
     document.add_heading("Plan")
     document.add_paragraph("Dave buys grout.")
@@ -77,7 +75,7 @@ def test_a_word_document_keeps_its_order(extractor: SubprocessExtractor) -> None
     assert text_of(found) == "Plan\nDave buys grout.\ntiles | 40\nThen we tile."
 
 
-def test_a_page_is_what_a_reader_sees(extractor: SubprocessExtractor) -> None:
+def test_html_shows_visible_text(extractor: SubprocessExtractor) -> None:
     page = b"""<!doctype html><html><head><title>Ferry  times</title><style>p {}</style></head>
     <body><script>steal()</script><h1>Ferry</h1><p>It leaves <b>at</b> nine.<ul><li>daily<li>not in <i>winter</i></ul>
     <template>no</template>M\xc3\xbcller</body></html>"""
@@ -86,12 +84,12 @@ def test_a_page_is_what_a_reader_sees(extractor: SubprocessExtractor) -> None:
     assert found.facts["title"] == "Ferry times"
 
 
-def test_rows_of_a_table_name_their_columns(extractor: SubprocessExtractor) -> None:
+def test_table_rows_name_columns(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([b"name;city\nAna;Lisbon\nBen;\n"], "csv")
     assert text_of(found).splitlines() == ["name: Ana; city: Lisbon", "name: Ben"]
 
 
-def test_code_keeps_its_form_and_its_line_numbers(extractor: SubprocessExtractor) -> None:
+def test_code_keeps_layout(extractor: SubprocessExtractor) -> None:
     lines = [f"    value_{n} = {n}  # keeps its indentation" for n in range(1, 401)]
     found = extractor.extract(["\r\n".join(lines).encode()], "text")
     assert text_of(found).splitlines() == lines
@@ -105,20 +103,20 @@ def test_encodings_of_text(extractor: SubprocessExtractor, encoding: str) -> Non
     assert text_of(extractor.extract(["Müller – größer".encode(encoding)], "text")) == "Müller – größer"
 
 
-def test_a_line_without_end_is_cut(extractor: SubprocessExtractor) -> None:
+def test_endless_line_is_cut(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([b"word " * 10_000], "text")
     assert "".join(part.text for part in found.parts) == "word " * 10_000
     assert all(len(part.text) <= 4_000 for part in found.parts)
     assert len({part.place for part in found.parts}) == len(found.parts)
 
 
-def test_an_image_tells_its_size(extractor: SubprocessExtractor) -> None:
+def test_image_has_size(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([png_of(1_024, 768)], "media")
     assert found.facts == {"size": "1,024 × 768 pixels"}
     assert found.unread == "no reader can extract text from it"
 
 
-def test_a_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
+def test_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
     for broken in (png_of(1, 1)[:12], b"\xff\xd8\xff\xe0\x00\x00" * 1_000, b"\xff\xd8\xff"):
         assert extractor.extract([broken], "media").unread is not None
 
@@ -132,12 +130,12 @@ def test_a_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
         ("docx", docx_of({"word/document.xml": b"<w:document"})),
     ],
 )
-def test_a_damaged_file_says_so(extractor: SubprocessExtractor, reader: str, content: bytes) -> None:
+def test_damaged_file_is_reported(extractor: SubprocessExtractor, reader: str, content: bytes) -> None:
     with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: it is damaged or of another type \("):
         extractor.extract([content], reader)
 
 
-def test_a_zip_bomb_is_refused_before_it_unpacks() -> None:
+def test_zip_bomb_is_refused() -> None:
     extractor = SubprocessExtractor(seconds=30, memory_bytes=1 << 28, text_bytes=5_000_000)
     bomb = docx_of({"word/document.xml": MEGABYTE * b" "}, repeat=600)
     assert len(bomb) < MEGABYTE
@@ -166,7 +164,7 @@ def test_time_is_limited() -> None:
     assert time.monotonic() - started < 15
 
 
-def test_a_reader_that_is_killed_is_an_error_of_its_file() -> None:
+def test_killed_reader_fails_its_file() -> None:
     extractor = SubprocessExtractor(seconds=20, memory_bytes=1 << 31, text_bytes=5_000_000)
 
     def kill() -> None:
@@ -203,7 +201,7 @@ def readers() -> list[Path]:
     return found
 
 
-def test_a_reader_does_not_outlive_its_file_and_knows_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_process_ends_and_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a file that took its reader over could see: the environment and the arguments of a running one."""
     monkeypatch.setenv("NEURIGRAPH_SECRET", "not for strangers")
     extractor = SubprocessExtractor(seconds=3, memory_bytes=1 << 31, text_bytes=5_000_000)
@@ -249,12 +247,12 @@ def test_a_reader_does_not_outlive_its_file_and_knows_no_secrets(monkeypatch: py
         (b"just words", "", "text/plain", "export"),
     ],
 )
-def test_files_are_known_by_their_content(head: bytes, name: str, expected: str, file_type: str) -> None:
+def test_file_type_by_content(head: bytes, name: str, expected: str, file_type: str) -> None:
     found = media_type_of(head, name)
     assert (found.name, found.file_type) == (expected, file_type)
 
 
-def test_office_files_are_told_from_zips() -> None:
+def test_office_files_differ_from_zips() -> None:
     document = io.BytesIO()
     Document().save(document)
     assert media_type_of(document.getvalue(), "x.bin").reader == "docx"
@@ -276,13 +274,13 @@ def test_office_files_are_told_from_zips() -> None:
         ("export.json", b'[{"mapping": {}}]', "chatgpt"),
     ],
 )
-def test_what_a_file_is_imported_as(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
+def test_import_kind(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     assert import_format(path) == expected
 
 
-def test_an_export_that_is_not_known_is_no_document_by_itself(tmp_path: Path) -> None:
+def test_unknown_export_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_bytes(b'{"unheard": "of"}')
     with pytest.raises(InvalidInputError, match="--format document"):

@@ -103,12 +103,12 @@ def test_nesting_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("value", [{1: "a"}, {"a": {1, 2}}, {"a": b"b"}, [10**5000], {"\x00": 1, "\ufffd": 2}])
-def test_what_json_cannot_say_is_refused(value: Any) -> None:
+def test_unrepresentable_json_is_refused(value: Any) -> None:
     with pytest.raises(InvalidInputError):
         clean_json(value, "repair")
 
 
-def test_a_message_is_put_into_the_form_that_is_stored() -> None:
+def test_message_is_normalised() -> None:
     message = NewMessage(
         Role.USER,
         "a\x00",

@@ -20,7 +20,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "locomo"
 # ChatGPT
 
 
-def test_chatgpt_follows_the_current_branch_and_drops_what_was_hidden(tmp_path: Path) -> None:
+def test_chatgpt_current_branch(tmp_path: Path) -> None:
     hidden = {"is_visually_hidden_from_conversation": True}
     nodes = [
         chatgpt_node("root", None, None),
@@ -98,7 +98,7 @@ def test_chatgpt_content_types(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("current", [None, "absent", 7])
-def test_chatgpt_without_a_current_node_takes_the_latest_leaf(current: Any, tmp_path: Path) -> None:
+def test_chatgpt_without_current_node(current: Any, tmp_path: Path) -> None:
     nodes = [
         chatgpt_node("q", "gone", "user", "q", time=START),
         chatgpt_node("early", "q", "assistant", "early", time=START + 1),
@@ -131,7 +131,7 @@ def test_chatgpt_survives_cycles_and_odd_nodes(tmp_path: Path) -> None:
     ]
 
 
-def test_a_grown_export_keeps_the_ids_of_what_was_there(tmp_path: Path) -> None:
+def test_grown_export_keeps_ids(tmp_path: Path) -> None:
     ids = []
     for turns in (4, 6):
         path = exports.write(tmp_path / "x.json", [exports.chatgpt_dialogue(1, turns)])

@@ -21,7 +21,7 @@ def turn(speaker: Any, content: Any) -> dict[str, Any]:
     return {"speaker": speaker, "content": content}
 
 
-def test_a_meeting_is_an_event_of_its_turns(tmp_path: Path) -> None:
+def test_meeting_becomes_event(tmp_path: Path) -> None:
     spoken = meeting(turn("Ann", "Shall we start? "), turn("Ben", " \n"), turn("李", "好的。"))
     path = exports.write(tmp_path / "Bed004.json", spoken)
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
@@ -38,21 +38,21 @@ def test_a_meeting_is_an_event_of_its_turns(tmp_path: Path) -> None:
     )
 
 
-def test_a_list_of_meetings_is_numbered_from_the_second_on(tmp_path: Path) -> None:
+def test_meeting_list_is_numbered(tmp_path: Path) -> None:
     listed = [meeting(turn("Ann", "one")), {"meeting_transcripts": "none"}, meeting(turn("Ann", "three"))]
     found, rejected = read(exports.write(tmp_path / "train.json", listed), "qmsum")
     assert [item.external_id for item in found] == ["train", "train:3"]
     assert rejected == [RejectedItem("train.json, conversation 2", "it has no list of meeting_transcripts")]
 
 
-def test_broken_turns_are_listed_and_the_others_keep_their_index(tmp_path: Path) -> None:
+def test_broken_turns_are_rejected(tmp_path: Path) -> None:
     broken = [turn("Ann", "first"), "a text", turn(None, "nobody"), turn("Ben", 7), turn("Ben", "last")]
     found, rejected = read(exports.write(tmp_path / "m.json", meeting(*broken)), "qmsum")
     assert [message.external_id for message in found[0].messages] == ["0", "4"]
     assert [item.where for item in rejected] == [f"m.json, conversation 1, turn {n}" for n in (1, 2, 3)]
 
 
-def test_the_real_meetings(data_folder: Path) -> None:
+def test_real_meetings(data_folder: Path) -> None:
     paths = sorted((data_folder / "qmsum").glob("*.json"))
     assert paths
     for path in paths:

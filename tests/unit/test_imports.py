@@ -73,7 +73,7 @@ def test_lines_and_text_are_recognised(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[]", b"[1, 2]", b'{"a": 1}', b"[[[", b" \n ", b"\x00\x01\x02binary", b"{"])
-def test_what_could_be_anything_is_refused_by_name(content: bytes, tmp_path: Path) -> None:
+def test_ambiguous_file_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(InvalidInputError, match="chatgpt, claude, locomo, qmsum, jsonl, text"):
         detect_format(tmp_path / "x")
@@ -115,7 +115,7 @@ def test_unknown_and_wrong_formats(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_truncation_anywhere_loses_nothing_before_it(name: str, tmp_path: Path) -> None:
+def test_truncation_keeps_earlier_items(name: str, tmp_path: Path) -> None:
     whole = json.dumps(SMALL[name])
     ends = [len(json.dumps(SMALL[name][:n])) - 1 for n in (1, 2, 3)]
     path = tmp_path / "cut.json"
@@ -131,7 +131,7 @@ def test_truncation_anywhere_loses_nothing_before_it(name: str, tmp_path: Path) 
         assert len(rejected) == (cut < len(whole))
 
 
-def test_truncated_lines_lose_only_the_last(tmp_path: Path) -> None:
+def test_truncated_jsonl_loses_last_line(tmp_path: Path) -> None:
     lines = [
         json.dumps({"external_id": f"e{n}", "messages": [{"role": "user", "content": "grün"}]}, ensure_ascii=False)
         for n in range(3)
@@ -170,7 +170,7 @@ def test_broken_items_are_rejected_alone(broken: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", [b'{"a": "}', b"{", b"[", b"}", b"]", b'"'])
-def test_a_fault_that_hides_the_rest_is_one_rejection(broken: bytes, tmp_path: Path) -> None:
+def test_unreadable_rest_is_one_rejection(broken: bytes, tmp_path: Path) -> None:
     first, second, third = (json.dumps(item).encode() for item in SMALL["chatgpt"])
     path = tmp_path / "x.json"
     path.write_bytes(b"[" + first + b", " + second + b", " + broken + b", " + third + b"]")
@@ -180,7 +180,7 @@ def test_a_fault_that_hides_the_rest_is_one_rejection(broken: bytes, tmp_path: P
     assert "at byte" in rejected[-1].reason
 
 
-def test_items_of_the_wrong_kind_are_rejected_alone(tmp_path: Path) -> None:
+def test_wrong_items_are_rejected_alone(tmp_path: Path) -> None:
     odd: list[Any] = [[], {}, {"mapping": 3}, {"mapping": {}}, {"mapping": {"a": None}}, "DEEP"]
     document = json.dumps([SMALL["chatgpt"][0], *odd, SMALL["chatgpt"][1]])
     (tmp_path / "x.json").write_text(document.replace('"DEEP"', "[" * 5_000 + "]" * 5_000))
@@ -193,7 +193,7 @@ def test_items_of_the_wrong_kind_are_rejected_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"mapping":'])
-def test_bottomless_nesting_ends_in_a_clear_error(name: str, opening: bytes, tmp_path: Path) -> None:
+def test_deep_nesting_is_refused(name: str, opening: bytes, tmp_path: Path) -> None:
     path = tmp_path / "deep.json"
     path.write_bytes(opening * 300_000)
     try:
@@ -228,7 +228,7 @@ json_values = st.recursive(
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=json_values, name=st.sampled_from(FORMATS))
-def test_hostile_json_never_breaks_a_reader(value: Any, name: str, tmp_path: Path) -> None:
+def test_hostile_json(value: Any, name: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     wrapped = {"chatgpt": "mapping", "claude": "chat_messages", "locomo": "conversation", "jsonl": "messages"}
     for document in (value, [value], [{wrapped.get(name, "x"): value}], {wrapped.get(name, "x"): value}):
@@ -243,7 +243,7 @@ def test_hostile_json_never_breaks_a_reader(value: Any, name: str, tmp_path: Pat
             assert all(message.occurred_at for message in conversation.messages)
 
 
-def test_progress_adds_up_to_the_size(tmp_path: Path) -> None:
+def test_progress_sums_to_size(tmp_path: Path) -> None:
     path = exports.write(tmp_path / "x.json", [exports.chatgpt_dialogue(n, words="w" * 9_000) for n in range(30)])
     packed = _zip(tmp_path / "x.zip", {"export/conversations.json": path.read_bytes()})
     for given_path in (path, packed):
@@ -262,7 +262,7 @@ def _zip(path: Path, members: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.parametrize("name", ["chatgpt", "claude"])
-def test_a_zip_is_read_as_it_arrives(name: str, tmp_path: Path) -> None:
+def test_zip_is_streamed(name: str, tmp_path: Path) -> None:
     document = json.dumps(SMALL[name]).encode()
     path = _zip(
         tmp_path / "export.zip",
@@ -279,7 +279,7 @@ def test_a_zip_is_read_as_it_arrives(name: str, tmp_path: Path) -> None:
     assert rejected == []
 
 
-def test_a_zip_with_several_files_of_conversations(tmp_path: Path) -> None:
+def test_zip_with_several_files(tmp_path: Path) -> None:
     parts = {f"conversations-{n:03}.json": json.dumps([item]).encode() for n, item in enumerate(SMALL["chatgpt"])}
     parts["conversations-001.json"] = b"[{"
     found, rejected = read(_zip(tmp_path / "x.zip", parts), "chatgpt")
@@ -309,7 +309,7 @@ def test_unusable_zips(tmp_path: Path) -> None:
             read_conversations(good, name)
 
 
-def test_a_zip_that_declares_less_than_it_holds_delivers_no_more(tmp_path: Path) -> None:
+def test_zip_with_wrong_size(tmp_path: Path) -> None:
     document = json.dumps([SMALL["chatgpt"][0]]).encode() + b" " * 200_000_000
     bomb = bytearray(_zip(tmp_path / "bomb.zip", {"conversations.json": document}).read_bytes())
     directory = bomb.rindex(b"PK\x01\x02")
@@ -322,7 +322,7 @@ def test_a_zip_that_declares_less_than_it_holds_delivers_no_more(tmp_path: Path)
     assert isinstance(items[-1], RejectedItem)
 
 
-def test_damage_inside_a_zip_keeps_what_comes_before(tmp_path: Path) -> None:
+def test_damaged_zip_keeps_earlier_items(tmp_path: Path) -> None:
     # Not drawn anew each time: some damage still unpacks into what looks like a conversation.
     conversations = [exports.chatgpt_dialogue(n, words=Random(n).randbytes(4_000).hex()) for n in range(50)]
     packed = bytearray(
@@ -351,7 +351,7 @@ print(count, peak() - before)
 
 
 @pytest.mark.parametrize("name", ["chatgpt", "jsonl"])
-def test_a_large_export_needs_little_memory(name: str, tmp_path: Path) -> None:
+def test_large_export_memory(name: str, tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("w", encoding="utf-8") as stream:
         if name == "chatgpt":
@@ -370,7 +370,7 @@ def test_a_large_export_needs_little_memory(name: str, tmp_path: Path) -> None:
     assert growth < 12  # megabytes; measured: 2 to 4
 
 
-def test_a_line_that_is_too_long_is_skipped() -> None:
+def test_overlong_line_is_skipped() -> None:
     short = b'{"external_id": "e", "messages": [{"role": "user", "content": "x"}]}\n'
     data: Any = io.BytesIO(b"x" * 1_000 + b"\n" + short)
     stream = io.BufferedReader(data)
@@ -381,7 +381,7 @@ def test_a_line_that_is_too_long_is_skipped() -> None:
     assert found.external_id == "e"
 
 
-def test_streams_hand_out_their_bytes(tmp_path: Path) -> None:
+def test_streams_yield_bytes(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\xef\xbb\xbfabc")
     part = source.parts_of(tmp_path / "x")[0]
     with part.open() as stream:

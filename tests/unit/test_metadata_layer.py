@@ -87,7 +87,7 @@ def layer() -> MetadataLayer:
     )
 
 
-def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> None:
+def test_passage_distances(layer: MetadataLayer) -> None:
     assert layer.external_ids.tolist() == ["f1", "f2", "s3", "s4", "s90"]
     assert layer.record.tolist() == [0, 0, 1, 1, 1]
     assert layer.numbers.tolist() == [layer.record.tolist(), layer.place.tolist(), layer.message.tolist()]
@@ -103,7 +103,7 @@ def test_passages_stand_as_far_apart_as_they_were_said(layer: MetadataLayer) -> 
     assert windows.tolist() == [[3 / 4, 0], [1 / 4, 0], [2 / 4, 0], [1, 0], [0, 0]]
 
 
-def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
+def test_lexemes_are_found(layer: MetadataLayer) -> None:
     asked = ("zebra", "boat", "oil", "far")
     found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.of(asked)}
     first, third, last = layer.place[[0, 2, 4]].tolist()
@@ -115,7 +115,7 @@ def test_lexemes_are_found_where_they_stand(layer: MetadataLayer) -> None:
     }
 
 
-def test_lexemes_that_were_stored_with_accents_are_found_without() -> None:
+def test_accented_lexemes_are_found() -> None:
     marks = MetadataLayer(
         NOTHING
         | {"records": record(FIRST), "titles": [""], "summaries": [""], "record_lexemes": ["óleo oleo"]}
@@ -129,7 +129,7 @@ def test_lexemes_that_were_stored_with_accents_are_found_without() -> None:
     assert found == [(1, [[marks.places, 1]])]
 
 
-def test_what_a_score_is_made_of_is_said_where_it_is_asked_for(layer: MetadataLayer) -> None:
+def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
     asked = RankingQuery({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
     empty = MetadataLayer(NOTHING)
     records, messages = rank([empty, layer], [0.0, 0.0], asked)
@@ -143,7 +143,7 @@ def test_what_a_score_is_made_of_is_said_where_it_is_asked_for(layer: MetadataLa
     assert all(not one.parts for one in records + messages)
 
 
-def test_a_segment_is_as_long_as_it_is_beside_those_that_have_a_part(layer: MetadataLayer) -> None:
+def test_segment_length_is_relative(layer: MetadataLayer) -> None:
     assert layer.lengths.tolist() == [4, 6]
     asked = RankingQuery(
         {"boat": 1.0}, mean_length=10.0, limit=10, message_limit=3, explain=True, include_superseded=True
@@ -159,7 +159,7 @@ def test_a_segment_is_as_long_as_it_is_beside_those_that_have_a_part(layer: Meta
     assert segments(replace(asked, source_kinds=("conversation",))) == pytest.approx({0: bm25(4, 1)})
 
 
-def test_what_is_said_of_records(layer: MetadataLayer) -> None:
+def test_record_presentation(layer: MetadataLayer) -> None:
     assert layer.record_ids == [str(FIRST), str(SECOND)]
     happened = datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC)
     assert layer.stored_record(0) == StoredRecord(
@@ -186,7 +186,7 @@ def test_a_record_happened_at_the_microsecond_that_is_stored(happened: datetime)
     assert MetadataLayer(row | texts | absent).stored_record(0).occurred_at == happened
 
 
-def test_a_node_without_anything_is_one() -> None:
+def test_empty_node() -> None:
     layer = MetadataLayer(NOTHING)
     assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
     assert layer.lexemes.of(["boat"]) == []

@@ -12,8 +12,8 @@ from neurigraph_pipelines.graph.naming import (
     MAX_IDENTIFIER_BYTES,
     MAX_NAME_LENGTH,
     display_name,
+    is_presentable,
     name_key,
-    presentable,
     schema_name,
     slug,
 )
@@ -36,16 +36,16 @@ tricky = st.lists(st.text("aAbé _-1", max_size=4), max_size=4).map(tuple)
         ("Da\u202eve", "Dave"),
     ],
 )
-def test_what_means_the_same_has_one_key(one: str, other: str) -> None:
+def test_equivalent_names_share_key(one: str, other: str) -> None:
     assert name_key(one) == name_key(other)
 
 
-def test_different_people_keep_different_keys() -> None:
+def test_different_people_have_different_keys() -> None:
     assert len({name_key(name) for name in ("Dave", "Dawe", "Zoë", "Zoe", "小明", "小红")}) == 6
 
 
 @given(anything)
-def test_keys_are_bounded_stable_and_free_of_control_characters(name: str) -> None:
+def test_keys_are_bounded_and_stable(name: str) -> None:
     key = name_key(name)
     assert len(key) <= MAX_NAME_LENGTH
     assert name_key(key) == key
@@ -69,12 +69,12 @@ def test_keys_are_bounded_stable_and_free_of_control_characters(name: str) -> No
     ],
 )
 def test_junk_is_no_name(name: str) -> None:
-    assert not presentable(name)
+    assert not is_presentable(name)
 
 
 @pytest.mark.parametrize("name", ["Dave", "O'Brien", "C#", "Zoë Müller-Lüdenscheidt", "小明", "Q3 2024 budget", "AT&T"])
-def test_names_are_names(name: str) -> None:
-    assert presentable(name)
+def test_valid_names(name: str) -> None:
+    assert is_presentable(name)
 
 
 @pytest.mark.parametrize(
@@ -127,17 +127,17 @@ def test_two_paths_never_share_a_schema(
         (("long " * 12, "one"), ("long " * 12, "two")),
     ],
 )
-def test_what_slugging_loses_comes_back_as_a_digest(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+def test_lossy_slug_has_digest(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     assert schema_name("bob", one) != schema_name("bob", other)
 
 
-def test_a_name_cannot_pose_as_another_ones_digest() -> None:
+def test_name_cannot_imitate_digest() -> None:
     victim = schema_name("bob", ("a b",))
     digest = victim.rsplit("_", 1)[1]
     assert schema_name("bob", ("a", "b", digest)) != victim
 
 
 @pytest.mark.parametrize("user", ["pg", "public", "neurigraph", "dagster", "information_schema", "7up", "PG"])
-def test_reserved_names_are_stepped_around(user: str) -> None:
+def test_reserved_names_are_avoided(user: str) -> None:
     assert schema_name(user, ()).startswith("u_")
     assert schema_name(user, ("catalog",)).startswith("u_")

@@ -46,13 +46,13 @@ def files(folder: Path) -> list[Path]:
 # What a store does
 
 
-def test_an_object_knows_when_it_was_written(store: ObjectStore, folder: Path) -> None:
+def test_object_has_write_time(store: ObjectStore, folder: Path) -> None:
     store.put("a/b", [b"x"])
     os.utime(folder / "a" / "b", (1_000_000_000, 1_000_000_000))
     assert store.modified_at("a/b") == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
 
 
-def test_a_reader_keeps_the_version_it_began_with(store: ObjectStore) -> None:
+def test_reader_keeps_its_version(store: ObjectStore) -> None:
     old, new = os.urandom(3_000_000), os.urandom(3_000_000)
     store.put("a", [old])
     pieces = store.get("a")
@@ -61,7 +61,7 @@ def test_a_reader_keeps_the_version_it_began_with(store: ObjectStore) -> None:
     assert first + b"".join(pieces) == old
 
 
-def test_an_absent_object_is_an_error_at_once(store: ObjectStore) -> None:
+def test_absent_object_is_an_error(store: ObjectStore) -> None:
     store.put("a/b", [b"x"])
     for key in ("nothing", "a", "a/c", "a/b/c", "a/b/c/d"):
         assert not store.exists(key)
@@ -77,7 +77,7 @@ def test_an_absent_object_is_an_error_at_once(store: ObjectStore) -> None:
     assert read(store, "a/b") == b"x"
 
 
-def test_a_store_that_was_never_written_is_empty_and_makes_nothing(store: ObjectStore, folder: Path) -> None:
+def test_new_store_is_empty(store: ObjectStore, folder: Path) -> None:
     assert list(store.keys()) == []
     assert not store.exists("a")
     store.delete("a")
@@ -94,7 +94,7 @@ def test_folders_and_files_are_private(store: ObjectStore, folder: Path) -> None
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
-def test_delete_prunes_the_folders_it_empties_and_no_others(store: ObjectStore, folder: Path) -> None:
+def test_delete_prunes_empty_folders(store: ObjectStore, folder: Path) -> None:
     store.put("a/b/c/d", [b"x"])
     store.put("a/e", [b"y"])
     store.delete("a/b/c/d")
@@ -106,7 +106,7 @@ def test_delete_prunes_the_folders_it_empties_and_no_others(store: ObjectStore, 
     assert folder.is_dir()
 
 
-def test_a_key_has_no_room_below_an_object_or_in_place_of_a_folder(store: ObjectStore, folder: Path) -> None:
+def test_key_conflicts_with_object_or_folder(store: ObjectStore, folder: Path) -> None:
     store.put("a/b", [b"x"])
     for key in ("a", "a/b/c"):
         with pytest.raises(StorageError, match="cannot be written"):
@@ -118,7 +118,7 @@ def test_a_key_has_no_room_below_an_object_or_in_place_of_a_folder(store: Object
 
 
 @given(st.dictionaries(valid_keys, st.binary(max_size=50), max_size=8), st.text(max_size=3))
-def test_keys_are_listed_in_order_and_by_any_prefix(objects: dict[str, bytes], extra: str) -> None:
+def test_keys_are_listed_in_order(objects: dict[str, bytes], extra: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         store = LocalObjectStore(Path(name))
         there: dict[str, bytes] = {}
@@ -138,7 +138,7 @@ def test_keys_are_listed_in_order_and_by_any_prefix(objects: dict[str, bytes], e
 
 
 @given(st.text(max_size=300))
-def test_a_key_is_refused_or_stays_below_the_folder(key: str) -> None:
+def test_keys_stay_below_folder(key: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         store = LocalObjectStore(Path(name) / "store")
         try:
@@ -154,7 +154,7 @@ def test_a_key_is_refused_or_stays_below_the_folder(key: str) -> None:
 # What lies in the folder
 
 
-def test_links_lead_nowhere(store: ObjectStore, folder: Path, tmp_path: Path) -> None:
+def test_links_are_not_followed(store: ObjectStore, folder: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_bytes(b"secret")
@@ -175,7 +175,7 @@ def test_links_lead_nowhere(store: ObjectStore, folder: Path, tmp_path: Path) ->
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"secret": b"secret"}
 
 
-def test_pipes_and_strange_names_do_not_count(store: ObjectStore, folder: Path) -> None:
+def test_pipes_and_odd_names_are_skipped(store: ObjectStore, folder: Path) -> None:
     store.put("a", [b"x"])
     os.mkfifo(folder / "pipe")
     (folder / os.fsdecode(b"\xff\xfe")).write_bytes(b"x")
@@ -188,7 +188,7 @@ def test_pipes_and_strange_names_do_not_count(store: ObjectStore, folder: Path) 
 # What goes wrong
 
 
-def test_a_source_that_fails_leaves_what_was_there(store: ObjectStore, folder: Path) -> None:
+def test_failing_source_keeps_old_object(store: ObjectStore, folder: Path) -> None:
     store.put("a", [b"first"])
 
     def failing() -> Iterator[bytes]:
@@ -213,7 +213,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_full_disk_is_a_clear_error_and_leaves_nothing(small_disk: Path) -> None:
+def test_full_disk_leaves_nothing(small_disk: Path) -> None:
     store = LocalObjectStore(small_disk)
     store.put("a", [b"first"])
     with pytest.raises(StorageError, match="No space left on device"):
@@ -226,7 +226,7 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing(small_disk: Path) -> No
     store.put("b/c", [bytes(500_000)])
 
 
-def test_a_read_only_disk_is_a_clear_error(small_disk: Path) -> None:
+def test_read_only_disk_is_reported(small_disk: Path) -> None:
     store = LocalObjectStore(small_disk)
     store.put("a/b", [b"first"])
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
@@ -238,7 +238,7 @@ def test_a_read_only_disk_is_a_clear_error(small_disk: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not hold root back")
-def test_a_folder_without_permission_is_a_clear_error(store: ObjectStore, folder: Path) -> None:
+def test_unreadable_folder_is_reported(store: ObjectStore, folder: Path) -> None:
     store.put("a/b", [b"first"])
     (folder / "a").chmod(0)
     try:
@@ -271,7 +271,7 @@ def writer(folder: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_a_killed_put_leaves_nothing_to_see_and_is_swept_up(store: ObjectStore, folder: Path) -> None:
+def test_killed_put_is_swept(store: ObjectStore, folder: Path) -> None:
     killed = writer(folder)
     assert list(store.keys()) == []
     assert not store.exists("a/b")
@@ -284,7 +284,7 @@ def test_a_killed_put_leaves_nothing_to_see_and_is_swept_up(store: ObjectStore, 
     assert files(folder) == [folder / "c"]
 
 
-def test_the_sweep_spares_a_put_of_another_process(store: ObjectStore, folder: Path) -> None:
+def test_sweep_spares_running_put(store: ObjectStore, folder: Path) -> None:
     busy = writer(folder)
     store.put("c", [b"x"])
     busy.communicate(b"the rest", timeout=30)
@@ -292,7 +292,7 @@ def test_the_sweep_spares_a_put_of_another_process(store: ObjectStore, folder: P
     assert store.get_range("a/b", 1_000_000, 8) == b"the rest"
 
 
-def test_puts_and_deletes_beside_each_other_lose_nothing(folder: Path) -> None:
+def test_concurrent_puts_and_deletes(folder: Path) -> None:
     """Each thread puts and deletes in folders that the others prune all the time."""
     put_and_delete_at_once([LocalObjectStore(folder) for _ in range(4)], turns=60)
     assert [path.name for path in folder.iterdir()] == [".partial"]

@@ -24,14 +24,14 @@ def said(*texts: str) -> list[Evidence]:
     return [Evidence(text, "Bob", AT) for text in texts]
 
 
-def test_the_sentence_that_answers_comes_first_with_who_said_it_and_when() -> None:
+def test_answer_sentence_comes_first() -> None:
     evidence = said("How is the weather?", "Who fell into the lake?", "It rained. Dave fell into the lake on Tuesday.")
     first, *_ = MODEL.answer("Who fell into the lake?", AT, evidence)
     assert first.text == "Bob, 4 May 2025: It rained. Dave fell into the lake on Tuesday."
     assert first.evidence == (3,)
 
 
-def test_who_speaks_is_part_of_what_is_said() -> None:
+def test_speaker_is_part_of_text() -> None:
     evidence = [
         Evidence("Ana did some research, I think.", "Bob", AT),
         Evidence("I am researching hospitals.", "Ana", AT),
@@ -41,13 +41,13 @@ def test_who_speaks_is_part_of_what_is_said() -> None:
     assert MODEL.answer("What does Ana say of the boat and the mast in spring?", AT, evidence) == []
 
 
-def test_of_a_long_message_the_sentence_alone_is_quoted() -> None:
+def test_long_message_quotes_one_sentence() -> None:
     filler = "Nothing of note was said in this sentence at all. " * 20
     (statement,) = MODEL.answer("Where is the treasure?", AT, said(f"{filler}The treasure is in the well. {filler}"))
     assert statement.text == "Bob, 4 May 2025: The treasure is in the well."
 
 
-def test_what_says_nothing_of_the_question_is_no_answer() -> None:
+def test_unrelated_text_is_no_answer() -> None:
     evidence = said("The desk needs oil.", "It ships on Friday.")
     assert MODEL.answer("What is the capital of Mongolia?", AT, evidence) == []
     assert MODEL.answer("What?", AT, evidence) == []
@@ -55,7 +55,7 @@ def test_what_says_nothing_of_the_question_is_no_answer() -> None:
     assert MODEL.answer("desk", AT, said("", "🦊", "\n")) == []
 
 
-def test_meaning_finds_what_words_do_not_and_its_absence_costs_no_answer() -> None:
+def test_meaning_finds_other_words() -> None:
     evidence = said("The desk needs three coats of oil.")
     for embedder in (WordEmbedder(), WordEmbedder(fault=ProviderError("down"))):
         model = OfflineLanguageModel(embedder)
@@ -65,7 +65,7 @@ def test_meaning_finds_what_words_do_not_and_its_absence_costs_no_answer() -> No
 
 @settings(max_examples=50)
 @given(st.text(max_size=80), st.lists(st.text(max_size=200), max_size=12))
-def test_any_question_of_any_texts(question: str, texts: list[str]) -> None:
+def test_any_question_and_texts(question: str, texts: list[str]) -> None:
     statements = MODEL.answer(question, AT, said(*texts))
     assert len(statements) <= MAX_STATEMENTS
     for statement in statements:
@@ -88,7 +88,7 @@ def test_a_short_text_stays_whole() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 3, 500, 999])
-def test_an_excerpt_is_around_what_was_asked_for(place: int) -> None:
+def test_excerpt_surrounds_match(place: int) -> None:
     sentences = ["Nothing of note was said in this sentence."] * 1_000
     sentences[place] = "The treasure lies under the tree."
     found = excerpt(" ".join(sentences), asked("Where is the treasure?"), LEXER, 300)
@@ -99,9 +99,9 @@ def test_an_excerpt_is_around_what_was_asked_for(place: int) -> None:
 
 
 @given(st.text(max_size=2_000), st.text(max_size=50), st.integers(1, 200))
-def test_an_excerpt_is_never_longer_than_it_may_be(text: str, question: str, characters: int) -> None:
+def test_excerpt_is_bounded(text: str, question: str, characters: int) -> None:
     assert len(excerpt(text, asked(question), LEXER, characters)) <= max(len(text), characters + 2 * len(LEFT_OUT))
 
 
-def test_a_wall_without_sentences_is_cut() -> None:
+def test_text_without_sentences_is_cut() -> None:
     assert len(excerpt("x" * 1_000_000, asked("x"), LEXER, 100)) == 101

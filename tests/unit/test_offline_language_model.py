@@ -88,7 +88,7 @@ def chat(
     return Segment(ref, messages)
 
 
-def test_it_is_a_language_model() -> None:
+def test_implements_port() -> None:
     model: LanguageModel = MODEL
     assert (model.name, model.concurrency) == ("offline", 1)
 
@@ -124,7 +124,7 @@ def test_it_is_a_language_model() -> None:
         ("in a couple of months", ["2023-07"]),
     ],
 )
-def test_dates_are_resolved_against_the_message(text: str, expected: list[str]) -> None:
+def test_relative_dates(text: str, expected: list[str]) -> None:
     assert resolve_dates(text, MONDAY) == expected
 
 
@@ -141,7 +141,7 @@ def test_dates_are_resolved_against_the_message(text: str, expected: list[str]) 
         "",
     ],
 )
-def test_words_that_only_look_like_dates_are_none(text: str) -> None:
+def test_date_lookalikes_are_ignored(text: str) -> None:
     assert resolve_dates(text, MONDAY) == []
 
 
@@ -169,7 +169,7 @@ REVIEW = chat(
 )
 
 
-def test_a_summary_holds_decisions_numbers_and_who_said_them() -> None:
+def test_summary_holds_decisions_and_numbers() -> None:
     summary = MODEL.summarize(REVIEW, 60)
     assert summary.text.startswith("8 May 2023. User: ")
     for detail in ("$40,000", "June 14", "5%", "by Friday"):
@@ -181,13 +181,13 @@ def test_a_summary_holds_decisions_numbers_and_who_said_them() -> None:
 
 
 @pytest.mark.parametrize("words", [20, 60, 200, 5_000])
-def test_a_summary_keeps_to_its_length(words: int) -> None:
+def test_summary_length(words: int) -> None:
     turns = [("Ann", f"Report {i} says that machine {i} in hall {i % 7} needs part number {i}.") for i in range(400)]
     length = len(MODEL.summarize(chat(*turns), words).text.split())
     assert 0.6 * min(words, 180) <= length <= min(words, 180) + 8
 
 
-def test_a_given_title_stays_and_a_long_one_is_cut() -> None:
+def test_given_title_is_kept() -> None:
     assert MODEL.summarize(chat(("user", "Wow"), title=" Weekly   sync "), 50).title == "Weekly sync"
     assert len(MODEL.summarize(chat(("user", "Wow"), title="long title " * 50), 50).title) <= 81
 
@@ -207,7 +207,7 @@ def test_a_given_title_stays_and_a_long_one_is_cut() -> None:
         "我们明天去北京开会。",
     ],
 )
-def test_whatever_was_said_there_is_a_summary_and_a_title(content: str) -> None:
+def test_any_text_has_summary_and_title(content: str) -> None:
     summary = MODEL.summarize(chat(("user", content)), 200)
     assert summary.text.strip()
     assert 0 < len(summary.title) <= 81
@@ -292,11 +292,11 @@ def test_stated_relations_are_read(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "text", ["my sister Wow", "my boss Monday", "my friend and I", "my sister is Great", "my wife Ok"]
 )
-def test_no_relation_to_an_ordinary_word(text: str) -> None:
+def test_ordinary_words_are_no_relatives(text: str) -> None:
     assert MODEL.extract_keywords(chat(("user", text))).relationships == ()
 
 
-def test_in_company_a_relation_belongs_to_who_says_so() -> None:
+def test_relation_belongs_to_speaker() -> None:
     found = MODEL.extract_keywords(chat(("Ann", "My sister Eva is here."), ("Ben", "Say hello to Eva, Ann.")))
     assert found.relationships == ("Ann's sister: Eva",)
 
@@ -317,7 +317,7 @@ def test_in_company_a_relation_belongs_to_who_says_so() -> None:
         ("user", None),
     ],
 )
-def test_a_role_is_no_person(author: str, name: str | None) -> None:
+def test_role_is_no_person(author: str, name: str | None) -> None:
     assert person_of_author(author) == name
 
 
@@ -362,7 +362,7 @@ def file_all(segments: Sequence[Segment]) -> tuple[list[list[Filing]], dict[tupl
     return filed, nodes
 
 
-def test_dave_is_one_person_in_three_topics() -> None:
+def test_person_in_three_topics() -> None:
     filed, nodes = file_all([LAUNCH, ANNIVERSARY, FISHING])
     (launch,), (anniversary,), (fishing,) = filed
     assert launch.path == ("Business", "Dave")
@@ -405,7 +405,7 @@ def test_small_talk_demands_no_topic(text: str) -> None:
     assert placement.steps == ()
 
 
-def test_a_project_is_found_again_by_its_short_name() -> None:
+def test_project_by_short_name() -> None:
     first = chat(("user", "Project Atlas needs a vendor contract. The deadline for Project Atlas is Friday."))
     again = chat(("user", "How is Atlas doing? I think the Atlas garden is late."), at=MONDAY + timedelta(days=1))
     filed, nodes = file_all([first, again])
@@ -413,7 +413,7 @@ def test_a_project_is_found_again_by_its_short_name() -> None:
     assert [filings[0].path for filings in filed] == [("Business", "Project Atlas")] * 2
 
 
-def test_a_title_says_what_a_conversation_is_about() -> None:
+def test_title_names_subject() -> None:
     turns = (("user", "Seven days of rain. The best was 97 centimetres."), ("assistant", "And the price?"))
     (placement,) = MODEL.place(chat(*turns, title="Fishing with Dave at Lake Orrin"), Outline())
     assert [step.name for step in placement.steps] == ["Hobbies", "Dave"]
@@ -425,7 +425,7 @@ def test_relations_through_a_relative_are_read() -> None:
     assert "brother-in-law: Dave" in found.relationships
 
 
-def test_a_topic_of_the_users_own_is_used() -> None:
+def test_existing_topic_is_used() -> None:
     own = Outline((OutlineNode(("Beekeeping",), ConceptKind.TOPIC, keywords=("hive", "honey", "queen bee")),))
     (placement,) = MODEL.place(
         chat(("user", "The hive swarmed, the queen bee is gone. Any honey left in the hive?")), own
@@ -448,7 +448,7 @@ def test_hostile_names_become_no_nodes(text: str) -> None:
         assert re.fullmatch(r"[A-Za-z' .-]{2,40}", step.name)
 
 
-def test_the_accounts_own_user_is_no_node() -> None:
+def test_own_user_is_no_node() -> None:
     by_slug = chat(("Bob", "My doctor says my knee needs surgery."), ("Ann", "Oh no, poor knee, Bob! Bob, rest."))
     by_role = chat(("Rob", "My doctor says my knee needs surgery."), ("assistant", "Rob, rest."), slug="x1")
     for segment, own in ((by_slug, "Bob"), (by_role, "Rob")):
@@ -506,7 +506,7 @@ def test_locomo_becomes_a_sensible_tree() -> None:
 
 
 @needs_data
-def test_one_by_one_gives_the_same_tree_as_one_batch() -> None:
+def test_batch_equals_one_by_one() -> None:
     segments = locomo("conv-26")
     together, _ = file_all(segments)
     known: list[OutlineNode] = []
@@ -530,7 +530,7 @@ def test_one_by_one_gives_the_same_tree_as_one_batch() -> None:
         ("education_1", "Education"),
     ],
 )
-def test_qmsum_meetings_are_filed_by_topic_and_under_no_speaker(name: str, topic: str) -> None:
+def test_qmsum_meetings_are_filed_by_topic(name: str, topic: str) -> None:
     turns = json.loads((DATA / "qmsum" / f"{name}.json").read_text())["meeting_transcripts"]
     segment = chat(*((turn["speaker"], turn["content"]) for turn in turns))
     (filings,), nodes = file_all([segment])

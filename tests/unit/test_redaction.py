@@ -36,7 +36,7 @@ SECRETS = (
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("around", ["{}", "The key is {}, keep it.", '{{"api_key":"{}"}}', "key={}\nnext line", "({})"])
-def test_keys_and_tokens_are_found_wherever_they_stand(secret: str, around: str) -> None:
+def test_keys_and_tokens_are_found(secret: str, around: str) -> None:
     text, counts = ALL.redact(around.format(secret))
     assert secret not in text
     assert text == around.format("[key]")
@@ -61,7 +61,7 @@ def test_keys_and_tokens_are_found_wherever_they_stand(secret: str, around: str)
         ("a@b.co " * 3, "[email] " * 3, {"email": 3}),
     ],
 )
-def test_what_is_found_gives_way_to_a_word(text: str, left: str, found: dict[str, int]) -> None:
+def test_match_is_replaced_by_label(text: str, left: str, found: dict[str, int]) -> None:
     assert ALL.redact(text) == (left, found)
 
 
@@ -77,11 +77,11 @@ def test_what_is_found_gives_way_to_a_word(text: str, left: str, found: dict[str
         "NUL \0, a surrogate \ud800, emoji 🚲🚲, and ۱۲۳۴ ۵۶۷۸.",
     ],
 )
-def test_what_only_looks_alike_stays(text: str) -> None:
+def test_lookalikes_stay(text: str) -> None:
     assert ALL.redact(text) == (text, {})
 
 
-def test_only_what_is_wished_is_taken_out() -> None:
+def test_only_chosen_kinds_are_redacted() -> None:
     text = "bob@example.com +44 20 7946 0958"
     assert PatternRedactor(["phone"]).redact(text) == ("bob@example.com [phone]", {"phone": 1})
     assert PatternRedactor(["email"]).redact(text) == ("[email] +44 20 7946 0958", {"email": 1})
@@ -98,7 +98,7 @@ PIECES = st.sampled_from([*SECRETS, *FRAGMENTS, "\n", "-----BEGIN PRIVATE KEY---
 
 
 @given(st.lists(PIECES | st.text(max_size=4), max_size=12).map("".join))
-def test_nothing_is_found_in_what_was_redacted(text: str) -> None:
+def test_redaction_is_idempotent(text: str) -> None:
     once, _ = ALL.redact(text)
     assert ALL.redact(once) == (once, {})
 
@@ -119,13 +119,13 @@ def test_nothing_is_found_in_what_was_redacted(text: str) -> None:
         "+1 ",
     ],
 )
-def test_hostile_text_takes_time_in_proportion_to_its_length(unit: str) -> None:
+def test_hostile_text_is_linear(unit: str) -> None:
     """Half a megabyte of each; anything worse than linear would take hours."""
     text, _ = ALL.redact(unit * (500_000 // len(unit)))
     assert text
 
 
-def test_all_texts_of_a_message_are_redacted_and_ids_are_not() -> None:
+def test_texts_are_redacted_and_ids_kept() -> None:
     message = NewMessage(
         Role.ASSISTANT,
         "Mail bob@example.com.",
@@ -145,14 +145,14 @@ def test_all_texts_of_a_message_are_redacted_and_ids_are_not() -> None:
     assert redact_message(ALL, redacted) == (redacted, {})
 
 
-def test_the_setting_is_a_list_of_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Settings().redact == ()
+def test_setting_lists_known_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings().ingestion.redact == ()
     monkeypatch.setenv("NEURIGRAPH_REDACT", "email, key")
-    assert Settings().redact == ("email", "key")
+    assert Settings().ingestion.redact == ("email", "key")
     monkeypatch.setenv("NEURIGRAPH_REDACT", "email,colour")
-    with pytest.raises(ValidationError, match="redact"):
+    with pytest.raises(ValidationError, match=r"NEURIGRAPH_REDACT\b"):
         Settings()
     monkeypatch.setenv("NEURIGRAPH_REDACT", "phone")
     monkeypatch.setenv("NEURIGRAPH_REDACT_PHONE_REGION", "somewhere")
-    with pytest.raises(ValidationError, match="redact_phone_region"):
+    with pytest.raises(ValidationError, match="NEURIGRAPH_REDACT_PHONE_REGION"):
         Settings()

@@ -18,7 +18,7 @@ def told(code: str, status: int, message: str = "Words.", key: str | None = "a/b
     ("code", "status"),
     [("SlowDown", 503), ("InternalError", 500), ("TooManyRequests", 429), ("RequestTimeout", 400), ("BadDigest", 400)],
 )
-def test_what_may_pass_is_worth_another_attempt(code: str, status: int) -> None:
+def test_transient_errors(code: str, status: int) -> None:
     assert type(told(code, status)) is TransientError
 
 
@@ -38,14 +38,14 @@ def test_what_may_pass_is_worth_another_attempt(code: str, status: int) -> None:
         ("SomethingNew", 400, "docs/object-storage.md"),
     ],
 )
-def test_what_will_not_pass_says_what_to_change(code: str, status: int, remedy: str) -> None:
+def test_permanent_errors_name_remedy(code: str, status: int, remedy: str) -> None:
     error = told(code, status)
     assert type(error) is StorageError
     assert str(error).startswith(f"s3://b/p/ answered {code} ({status}): Words: ")
     assert remedy in str(error)
 
 
-def test_what_is_not_there_is_told_apart() -> None:
+def test_missing_objects_are_distinguished() -> None:
     assert type(told("NoSuchKey", 404)) is AbsentObjectError
     assert type(told("404", 404)) is AbsentObjectError
     assert type(told("404", 404, key=None)) is StorageError
@@ -53,7 +53,7 @@ def test_what_is_not_there_is_told_apart() -> None:
     assert type(told("NoSuchUpload", 404)) is UploadGoneError
 
 
-def test_a_servers_words_are_one_short_line() -> None:
+def test_server_message_is_one_line() -> None:
     error = str(told("Strange\ncode", 400, "line\r\nafter line " * 1_000))
     assert "\n" not in error
     assert len(error) < 400

@@ -26,7 +26,7 @@ def conversations() -> dict[str, NewConversation]:
     return by_id
 
 
-def test_conversations_are_as_the_readme_says(conversations: dict[str, NewConversation]) -> None:
+def test_conversations_match_readme(conversations: dict[str, NewConversation]) -> None:
     sizes = sorted(len(conversation.messages) for conversation in conversations.values())
     assert len(sizes) == 16
     assert sum(sizes) == 295
@@ -42,7 +42,7 @@ def test_conversations_are_as_the_readme_says(conversations: dict[str, NewConver
             assert message.author == ("Bob" if message.role is Role.USER else None)
 
 
-def test_dave_is_in_three_parts_of_bobs_life(conversations: dict[str, NewConversation]) -> None:
+def test_dave_is_in_three_topics(conversations: dict[str, NewConversation]) -> None:
     with_dave = {
         key for key, item in conversations.items() if any("Dave" in message.content for message in item.messages)
     }
@@ -83,7 +83,7 @@ def test_hard_questions_point_at_messages_or_at_none(conversations: dict[str, Ne
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_example_of_the_documentation_can_be_imported(name: str, tmp_path: Path) -> None:
+def test_documented_example_can_be_imported(name: str, tmp_path: Path) -> None:
     section = DOCUMENTATION.read_text(encoding="utf-8").split(f"\n## {name}\n")[1]
     example = section.split("```")[1].partition("\n")[2]
     path = tmp_path / "example.txt"

@@ -81,12 +81,12 @@ def never(_one: Part, _other: Part) -> bool:
     return False
 
 
-def test_a_clear_change_of_topic_is_cut_at_the_message_that_makes_it() -> None:
+def test_topic_change_is_cut() -> None:
     assert ranges(conversation(LAUNCH + FISHING)) == [("Business", 1, 6), ("Hobbies", 7, 12)]
     assert ranges(conversation(FISHING + LAUNCH, first=40)) == [("Hobbies", 40, 45), ("Business", 46, 51)]
 
 
-def test_small_talk_between_two_topics_goes_with_one_of_them() -> None:
+def test_small_talk_joins_a_topic() -> None:
     chatter = [("user", "Thanks, that helps!"), ("assistant", "You are welcome, any time.")]
     (_, _, end), (_, begin, last) = ranges(conversation(LAUNCH + chatter + FISHING))
     assert (begin, last) == (end + 1, 14)
@@ -94,17 +94,17 @@ def test_small_talk_between_two_topics_goes_with_one_of_them() -> None:
 
 
 @pytest.mark.parametrize("aside", [1, 2])
-def test_an_aside_is_no_part(aside: int) -> None:
+def test_aside_is_no_part(aside: int) -> None:
     turns = LAUNCH + FISHING[:aside] + LAUNCH
     assert ranges(conversation(turns)) == [("Business", 1, len(turns))]
 
 
-def test_a_long_talk_about_one_thing_stays_whole() -> None:
+def test_single_topic_stays_whole() -> None:
     turns = [(who, f"{text} That is week {week}.") for week in range(40) for who, text in LAUNCH]
     assert ranges(conversation(turns)) == [("Business", 1, 240)]
 
 
-def test_no_part_begins_with_an_answer_or_a_tools_result() -> None:
+def test_parts_begin_with_a_question() -> None:
     late = [("user", "And another thing, please."), ("tool", "calendar: nothing"), ("assistant", FISHING[0][1])]
     turns = LAUNCH + late + FISHING
     segment = conversation(turns)
@@ -113,7 +113,7 @@ def test_no_part_begins_with_an_answer_or_a_tools_result() -> None:
     assert segment.messages[begin - 1].role is Role.USER
 
 
-def test_two_people_in_a_row_are_two_parts_of_one_topic() -> None:
+def test_two_people_are_two_parts() -> None:
     review = "{0} is my employee and {0} had a good quarter; the performance review of {0} is on Friday, with a raise."
     turns = [
         (who, text.format(name))
@@ -128,7 +128,7 @@ def test_two_people_in_a_row_are_two_parts_of_one_topic() -> None:
     ]
 
 
-def test_parts_know_people_by_the_name_that_the_whole_gives_them() -> None:
+def test_parts_share_names_of_people() -> None:
     first = [("user", "My coworker Anna Smith said the client signs. Anna Smith wrote the contract."), *LAUNCH]
     second = [*FISHING, ("user", "My coworker Anna caught a trout while fishing, and Anna told me about the lake.")]
     business, hobbies = MODEL.place(conversation(first + second), Outline())
@@ -137,7 +137,7 @@ def test_parts_know_people_by_the_name_that_the_whole_gives_them() -> None:
     assert "Anna Smith" in {relation.other for relation in hobbies.relations}
 
 
-def test_parts_have_titles_summaries_and_keywords_of_their_own() -> None:
+def test_parts_have_own_descriptions() -> None:
     segment = conversation(LAUNCH + FISHING, title="Monday with Bob")
     parts = [segment.within(first, last) for _, first, last in ranges(segment)]
     summaries = [MODEL.summarize(part, 120) for part in parts]
@@ -150,7 +150,7 @@ def test_parts_have_titles_summaries_and_keywords_of_their_own() -> None:
     assert MODEL.summarize(segment, 120).title == "Monday with Bob"
 
 
-def test_a_part_that_says_nothing_bears_the_title_and_its_place() -> None:
+def test_empty_part_has_title_and_position() -> None:
     segment = conversation([*LAUNCH, ("user", "ok"), ("assistant", "ok")], title="Monday with Bob")
     assert MODEL.summarize(segment.within(7, 8), 60).title == "Monday with Bob (from message 7)"
 
@@ -173,7 +173,7 @@ class Close:
         return np.full((len(texts), 4), 0.5, np.float32)
 
 
-def test_what_is_close_in_meaning_is_not_cut_and_a_silent_embedder_does_not_matter() -> None:
+def test_similar_meaning_is_not_cut() -> None:
     segment = conversation(LAUNCH + FISHING)
     assert len(ranges(segment, OfflineLanguageModel(Close(reachable=True)))) == 1
     assert ranges(segment, OfflineLanguageModel(Close(reachable=False))) == ranges(segment)
@@ -186,9 +186,7 @@ roles = st.lists(st.sampled_from(["user", "assistant", "tool", "system"]), min_s
 
 
 @given(speaking=roles, spoken=evidence, cut=st.booleans())
-def test_parts_tile_whatever_they_are_cut_from(
-    *, speaking: list[str], spoken: dict[int, dict[str, float]], cut: bool
-) -> None:
+def test_parts_tile_segment(*, speaking: list[str], spoken: dict[int, dict[str, float]], cut: bool) -> None:
     segment = conversation(
         [(who, "a few plain words that are said here and there, again and again " * 3) for who in speaking]
     )
@@ -209,7 +207,7 @@ words = st.sampled_from(
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "Ann", "tool"]), words), min_size=1, max_size=40))
-def test_filings_tile_whatever_is_said(turns: list[tuple[str, str]]) -> None:
+def test_placements_tile_any_text(turns: list[tuple[str, str]]) -> None:
     segment = conversation(turns, first=5)
     filings = file_segment(segment, MODEL.place(segment, Outline()), Outline(), 0.75)
     covered = [seq for filing in filings for seq in range(filing.first_message, filing.last_message + 1)]
@@ -217,7 +215,7 @@ def test_filings_tile_whatever_is_said(turns: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.slow
-def test_half_a_million_tokens_are_cut_in_linear_time() -> None:
+def test_segmentation_is_linear() -> None:
     def seconds(repeats: int) -> float:
         half = [(who, f"{text} {text} Number {i}.") for i in range(repeats) for who, text in LAUNCH]
         other = [(who, f"{text} {text} Number {i}.") for i in range(repeats) for who, text in FISHING]

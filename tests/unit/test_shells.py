@@ -48,25 +48,25 @@ def row_of(
     }
 
 
-def test_an_edge_is_one_from_both_of_its_ends() -> None:
+def test_edge_is_seen_from_both_ends() -> None:
     shells = Shells(row_of(edges=[(1, 2), (3, 1)]))
     assert [shells.neighbours(number) for number in range(5)] == [[], [2, 3], [1], [1], []]
 
 
-def test_two_steps_and_no_third() -> None:
+def test_neighbours_within_two_edges() -> None:
     chain = Shells(row_of(edges=[(0, 1), (2, 1), (2, 3), (4, 3)]))
     assert [chain.around([0], steps) for steps in range(5)] == [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}]
     assert chain.around([4, 0], 1) == {0, 1, 3, 4}
     assert chain.around([], 2) == set()
 
 
-def test_a_cycle_ends() -> None:
+def test_cycles_end() -> None:
     cycle = Shells(row_of(edges=[(0, 1), (1, 2), (2, 0), (1, 0), (3, 3)]))
     assert cycle.around([0], 9) == {0, 1, 2}
     assert cycle.around([3], 2) == {3}
 
 
-def test_an_edge_to_a_node_that_is_not_told_of_is_none() -> None:
+def test_edge_to_hidden_node_is_omitted() -> None:
     shells = Shells(row_of(edges=[(1, 17), (17, 2), (3, 4)]))
     assert shells.around(range(3), 2) == {0, 1, 2}
     assert shells.neighbours(3) == [4]
@@ -81,7 +81,7 @@ def test_any_edges(edges: list[tuple[int, int]]) -> None:
         assert sorted(shells.neighbours(number)) == sorted(beside)
 
 
-def test_names_are_taken_over_where_they_are_the_same() -> None:
+def test_unchanged_names_are_reused() -> None:
     before = Shells(row_of())
     assert before.names.named("bob and Davy, the tall one", []) == {2: EXACT}, "nobody calls a root by its name"
     same = Shells(row_of(edges=[(1, 2)], version="2"), before)
@@ -95,13 +95,13 @@ def test_names_are_taken_over_where_they_are_the_same() -> None:
     assert fewer.names.named("Peter, Davy, Rome and Family", []) == {1: EXACT}
 
 
-def test_an_alias_that_moves_to_another_node_leads_there() -> None:
+def test_moved_alias() -> None:
     before = Shells(row_of())
     nodes = [*FEW[:2], ("Dave", "the tall one"), ("Work", "Davy"), FEW[4]]
     assert Shells(row_of(nodes), before).names.named("Davy", []) == {3: EXACT}
 
 
-def test_where_a_node_stands() -> None:
+def test_node_paths() -> None:
     shells = Shells(row_of(parents=[0, 0, 1, 3, 2]))
     assert len(shells) == len(FEW)
     assert [shells.path(number) for number in range(5)] == [
@@ -119,14 +119,14 @@ def test_where_a_node_stands() -> None:
     assert (shells.corpus_passages, shells.corpus_lexemes, shells.model) == (7, 70, "words")
 
 
-def test_likeness_of_centroids() -> None:
+def test_centroid_similarity() -> None:
     shells = Shells(row_of())
     like = shells.cosines(np.array([0.0, 3.0, 0.0], np.float32), 50)
     assert like == pytest.approx([number / np.hypot(1, number) for number in range(5)], abs=1e-3)
     assert np.isnan(shells.cosines(np.zeros(3, np.float32), 50)).all()
 
 
-def test_a_graph_without_nodes() -> None:
+def test_empty_graph() -> None:
     empty = Shells(dict.fromkeys(row_of()) | {"corpus_passages": 0, "corpus_lexemes": 0})
     assert len(empty) == 0
     assert empty.around([], 2) == set()
@@ -135,7 +135,7 @@ def test_a_graph_without_nodes() -> None:
     assert (empty.size, empty.speakers, empty.model) == (0, [], None)
 
 
-def test_what_takes_more_room_says_so() -> None:
+def test_size_estimate_grows() -> None:
     few, many = Shells(row_of()), Shells(row_of(FEW * 100))
     assert few.size > len(FEW) * 1_000
     assert many.size == 100 * few.size

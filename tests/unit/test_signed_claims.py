@@ -13,7 +13,7 @@ from neurigraph_pipelines.model import Claims
 KEEPS = 10
 
 
-def test_claims_are_signed_for_five_minutes_and_not_anew_for_every_question() -> None:
+def test_signatures_are_cached_for_five_minutes() -> None:
     secret, claims = Secret("one secret"), Claims("somebody", "persona", uuid4())
     signed = set()
     started = int(time.time())
@@ -31,7 +31,7 @@ def test_claims_are_signed_for_five_minutes_and_not_anew_for_every_question() ->
     }
 
 
-def test_nobody_is_given_the_signature_of_another() -> None:
+def test_signatures_are_per_claims() -> None:
     one, other = Secret("one secret"), Secret("another secret")
     claims = Claims("somebody", "persona", uuid4())
     others = [replace(claims, sub="else"), replace(claims, role="user"), replace(claims, user_id=uuid4())]
@@ -42,7 +42,7 @@ def test_nobody_is_given_the_signature_of_another() -> None:
             assert json.loads(one.sign(each)[0])["sub"] == each.sub
 
 
-def test_more_askers_than_are_kept_are_all_signed_for() -> None:
+def test_cache_overflow_still_signs() -> None:
     secret = Secret("one secret")
     askers = [Claims(f"asker {number}", "third_party", uuid4()) for number in range(1_500)]
     assert len({secret.sign(claims)[1] for claims in askers}) == len(askers)

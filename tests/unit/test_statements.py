@@ -28,7 +28,7 @@ def sql_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("concern", CONCERNS)
-def test_every_query_of_a_file_is_found_and_whole(concern: str) -> None:
+def test_all_queries_are_parsed(concern: str) -> None:
     text = (SQL_ROOT / "queries" / f"{concern}.sql").read_text()
     queries = statements(concern)
     assert list(queries) == re.findall(r"-- name: (\S+)", text)
@@ -48,7 +48,7 @@ def test_placeholders_are_named(concern: str) -> None:
         assert not re.search(r"%(?!\(\w+\)s|%)", body), f"{name} has a placeholder that is not %(name)s"
 
 
-def test_every_query_is_used_and_every_use_has_a_query() -> None:
+def test_queries_match_their_uses() -> None:
     sources = "\n".join(
         path.read_text() for root in (PACKAGE, PACKAGE.parent / "resources") for path in root.rglob("*.py")
     )
@@ -58,13 +58,13 @@ def test_every_query_is_used_and_every_use_has_a_query() -> None:
     assert existing - used == set()
 
 
-def test_two_queries_of_one_name_are_refused(sql_root: Path) -> None:
+def test_duplicate_names_are_refused(sql_root: Path) -> None:
     (sql_root / "queries" / "twice.sql").write_text("-- name: one\nSELECT 1;\n\n-- name: one\nSELECT 2;\n")
     with pytest.raises(ValueError, match="one name to two queries"):
         Statements("twice")
 
 
-def test_a_comment_before_the_first_name_is_no_query(sql_root: Path) -> None:
+def test_leading_comment_is_no_query(sql_root: Path) -> None:
     (sql_root / "queries" / "some.sql").write_text("-- What this file is for.\n\n-- name: one\n-- Why.\nSELECT 1;\n")
     queries = Statements("some")
     assert dict(queries.items()).keys() == {"one"}
@@ -98,6 +98,6 @@ def test_misnumbered_migrations_are_refused(sql_root: Path, names: list[str], co
         numbered("shared")
 
 
-def test_a_checksum_says_whether_a_file_was_changed() -> None:
+def test_checksum_detects_changes() -> None:
     assert Migration("one", "SELECT 1", 1).checksum == Migration("two", "SELECT 1", 2).checksum
     assert Migration("one", "SELECT 1", 1).checksum != Migration("one", "SELECT 1 ", 1).checksum

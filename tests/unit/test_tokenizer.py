@@ -160,22 +160,22 @@ def exact() -> TiktokenCounter:
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_the_estimate_is_within_15_percent(name: str) -> None:
+def test_estimate_is_within_15_percent(name: str) -> None:
     text, tokens = REFERENCES[name]
     assert Estimate().count(text) == pytest.approx(tokens, rel=0.15)
 
 
-def test_the_estimate_over_everything_is_within_5_percent() -> None:
+def test_total_estimate_is_within_5_percent() -> None:
     estimated = sum(Estimate().count(text) for text, _ in REFERENCES.values())
     assert estimated == pytest.approx(sum(tokens for _, tokens in REFERENCES.values()), rel=0.05)
 
 
-def test_the_estimate_adds_up_over_a_long_text() -> None:
+def test_estimate_is_additive() -> None:
     assert Estimate().count(ENGLISH * 3_000) == pytest.approx(Estimate().count(ENGLISH) * 3_000, rel=0.02)
 
 
 @pytest.mark.parametrize("unit", HOSTILE, ids=ascii)
-def test_two_megabytes_of_anything_are_estimated_in_linear_time(unit: str) -> None:
+def test_estimate_is_linear(unit: str) -> None:
     text = unit * (2_000_000 // len(unit))
     started = time.perf_counter()
     tokens = Estimate().count(text)
@@ -190,12 +190,12 @@ def test_any_text_has_an_estimate(text: str) -> None:
     assert tokens <= 4 * len(text)
 
 
-def test_the_estimate_says_what_it_is() -> None:
+def test_estimate_is_labelled() -> None:
     assert (Estimate().name, Estimate().exact) == ("estimate", False)
 
 
 @given(st.text(alphabet="ab \n\t中", max_size=60).map(lambda text: text * 4_000))
-def test_pieces_are_bounded_and_make_up_the_text(text: str) -> None:
+def test_pieces_are_bounded_and_complete(text: str) -> None:
     pieces = list(_pieces(text))
     assert "".join(pieces) == text
     assert all(len(piece) <= _PIECE_CHARACTERS for piece in pieces)
@@ -207,7 +207,7 @@ def test_pieces_begin_with_the_space_before_a_word() -> None:
     assert all(after.startswith(" ") and not before[-1].isspace() for before, after in pairwise(pieces))
 
 
-def test_without_the_encoding_the_estimate_takes_over_at_once(tmp_path: Path) -> None:
+def test_missing_encoding_uses_estimate(tmp_path: Path) -> None:
     token_counter("o200k_base", tmp_path, download=False)  # pays for imports
     started = time.perf_counter()
     counter = token_counter("o200k_base", tmp_path / "absent", download=False)
@@ -216,7 +216,7 @@ def test_without_the_encoding_the_estimate_takes_over_at_once(tmp_path: Path) ->
     assert counter.count("hello") > 0
 
 
-def test_a_damaged_encoding_is_not_used_and_not_removed(tmp_path: Path) -> None:
+def test_damaged_encoding_is_ignored(tmp_path: Path) -> None:
     file = tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790"
     file.write_bytes(b"IQ== 0\n")
     assert token_counter("o200k_base", tmp_path, download=False).exact is False
@@ -226,25 +226,25 @@ def test_a_damaged_encoding_is_not_used_and_not_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "nonsense", "", "../../etc/passwd"])
-def test_an_unknown_encoding_is_a_setting_to_change(tmp_path: Path, name: str) -> None:
+def test_unknown_encoding_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match="Unknown token encoding"):
         token_counter(name, tmp_path, download=False)
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_every_encoding_is_described_without_reading_it(tmp_path: Path, name: str) -> None:
+def test_encodings_are_described(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{name} is missing"):
         TiktokenCounter(name, tmp_path)
 
 
-def test_counting_leaves_the_environment_alone(tmp_path: Path) -> None:
+def test_environment_is_unchanged(tmp_path: Path) -> None:
     before = dict(os.environ)
     token_counter("cl100k_base", tmp_path, download=False).count("text")
     assert dict(os.environ) == before
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_the_reference_counts_are_tiktokens(exact: TiktokenCounter, name: str) -> None:
+def test_reference_counts_equal_tiktoken(exact: TiktokenCounter, name: str) -> None:
     text, tokens = REFERENCES[name]
     assert exact.count(text) == tokens
     assert (exact.name, exact.exact) == ("tiktoken:o200k_base", True)
@@ -257,7 +257,7 @@ def test_special_tokens_are_ordinary_text(exact: TiktokenCounter) -> None:
 
 
 @pytest.mark.parametrize("unit", HOSTILE, ids=ascii)
-def test_two_megabytes_of_anything_are_counted(exact: TiktokenCounter, unit: str) -> None:
+def test_two_megabytes_are_counted(exact: TiktokenCounter, unit: str) -> None:
     started = time.perf_counter()
     assert exact.count(unit * (2_000_000 // len(unit))) > 0
     assert time.perf_counter() - started < 6.0

@@ -88,13 +88,13 @@ def segments(draw: st.DrawFn) -> Segment:
 
 
 @given(segments())
-def test_messages_are_read_back_as_they_were_but_for_their_tokens(segment: Segment) -> None:
+def test_messages_round_trip(segment: Segment) -> None:
     read = tuple(read_messages(write(segment).text))
     assert read == tuple(replace(message, token_count=0) for message in segment.messages)
 
 
 @given(segments(), st.integers(1, 400))
-def test_every_line_gives_back_its_message(segment: Segment, member_bytes: int) -> None:
+def test_lines_round_trip(segment: Segment, member_bytes: int) -> None:
     lines = write(segment, member_bytes=member_bytes).text.split(b"\n")
     assert lines.pop() == b""
     assert len(lines) == len(segment.messages)
@@ -112,7 +112,7 @@ def test_every_line_gives_back_its_message(segment: Segment, member_bytes: int) 
 
 
 @given(segments(), st.integers(1, 60))
-def test_every_passage_is_its_bytes_and_all_of_them_the_message(segment: Segment, passage_tokens: int) -> None:
+def test_passages_make_up_the_message(segment: Segment, passage_tokens: int) -> None:
     written = write(segment, passage_tokens)
     text = written.text
     joined: dict[int, str] = {}
@@ -124,7 +124,7 @@ def test_every_passage_is_its_bytes_and_all_of_them_the_message(segment: Segment
 
 
 @given(segments(), st.integers(1, 400), st.data())
-def test_any_range_is_found_in_few_members(segment: Segment, member_bytes: int, data: st.DataObject) -> None:
+def test_ranges_span_few_members(segment: Segment, member_bytes: int, data: st.DataObject) -> None:
     written = write(segment, member_bytes=member_bytes)
     stored, layout, text = b"".join(written.members), written.layout, written.text
     offset = data.draw(st.integers(0, len(text) - 1))
@@ -145,7 +145,7 @@ def test_any_range_is_found_in_few_members(segment: Segment, member_bytes: int, 
 
 
 @given(segments())
-def test_the_layout_says_where_members_lie(segment: Segment) -> None:
+def test_layout_locates_members(segment: Segment) -> None:
     written = write(segment)
     layout = written.layout
     assert layout.text_bytes == len(written.text)
@@ -173,7 +173,7 @@ def test_gunzip_reads_it() -> None:
     assert [json.loads(line)["content"] for line in found.stdout.splitlines()] == contents
 
 
-def test_a_short_message_is_one_passage_and_a_long_one_several_of_bounded_length() -> None:
+def test_passages_are_bounded() -> None:
     long = "This sentence has nine tokens or so in it. " * 50
     written = write(Segment(REF, (message(1, "Short."), message(2, long))), passage_tokens=40)
     assert [p.text for p in written.passages if p.message.seq == 1] == ["Short."]
@@ -184,7 +184,7 @@ def test_a_short_message_is_one_passage_and_a_long_one_several_of_bounded_length
 
 
 @pytest.mark.parametrize("unit", ["a", "漢", ".", "\n", '"', "\\", "🦊"])
-def test_a_message_without_sentences_is_cut_all_the_same(unit: str) -> None:
+def test_message_without_sentences_is_cut(unit: str) -> None:
     content = unit * 200_000
     written = write(Segment(REF, (message(1, content),)), passage_tokens=200, member_bytes=32_768)
     assert len(written.passages) > 1
@@ -194,7 +194,7 @@ def test_a_message_without_sentences_is_cut_all_the_same(unit: str) -> None:
 
 
 @pytest.mark.parametrize("kept", [-1, 20])
-def test_a_damaged_member_is_not_read(kept: int) -> None:
+def test_damaged_member_is_refused(kept: int) -> None:
     written = write(Segment(REF, (message(1, "some text that is long enough to be damaged in the middle"),)))
     with pytest.raises(zlib.error):
         read_text([written.members[0][:kept] + b"\xff"])

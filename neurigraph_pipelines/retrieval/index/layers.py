@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from neurigraph_pipelines.retrieval.index.wire_format import (
     decode_numbers,
     decode_vectors,
     find_rows,
+    format_id,
     format_ids,
 )
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
@@ -282,9 +282,9 @@ class MetadataLayer:
             # Exact to the microsecond: in the years that can be stored a float is off by less than half of one.
             datetime.fromtimestamp(float(self.occurred[record]), UTC),
             str(self.source_kinds[record]),
-            str(UUID(bytes=columns["source"][record].tobytes())),
+            format_id(columns["source"][record].tobytes()),
             columns["source_names"][record],
-            str(UUID(bytes=columns["file"][record].tobytes())) if self._has_file[record] else None,
+            format_id(columns["file"][record].tobytes()) if self._has_file[record] else None,
             columns["file_states"][record],
         )
 

@@ -1,7 +1,7 @@
-"""Where a text names days, months, seasons and other whole days: ``8 May``, ``last week``, ``two weekends ago``.
+"""Expressions for whole days in a text, such as ``8 May``, ``last week`` or ``two weekends ago``.
 
-Finds the words and works out the days; prepositions and pairs (``since``, ``between … and``) are for
-``time_phrases``. English by fixed rules, explicit dates of other languages through dateparser.
+Finds the words and computes the days. ``time_phrases`` reads prepositions and pairs (``since``, ``between … and``).
+English by fixed rules, explicit dates of other languages through dateparser.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from neurigraph_pipelines.text.calendar_words import (
 )
 
 MAX_EXPRESSIONS = 16
-"""Places in one text at which days are looked for."""
+"""Most expressions that are read in one text."""
 
 ONE_DAY = timedelta(days=1)
 _FIXED_DAYS = {
@@ -65,7 +65,7 @@ class Days:
     """Whole days, both included.
 
     Attributes:
-        loose: The words mean a time only behind a preposition: ``may``, ``2023``.
+        loose: The words name a time only after a preposition, such as ``may`` or ``2023``.
         yearless: They fit every year.
     """
 
@@ -76,7 +76,7 @@ class Days:
     yearless: bool = False
 
     def part(self, word: str) -> Days:
-        """Its beginning, middle or end, a third each."""
+        """Return the first, middle or last third."""
         third = (self.last - self.first + ONE_DAY) // 3
         if word in ("early", "beginning", "start"):
             return replace(self, last=self.first + third, certain=False)
@@ -87,7 +87,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Where days are named in a text; ``days`` gives them, the latest that began by a given day."""
+    """An expression for days in a text; ``days`` returns the latest that have begun by a given day."""
 
     start: int
     end: int
@@ -95,11 +95,11 @@ class Expression:
 
 
 _Resolver = Callable[[re.Match[str], date, date], Days]
-"""Of a match, today and the day by which an open choice must have begun."""
+"""Takes a match, today, and the day by which the days must have begun if several years fit."""
 
 
 def expressions(text: str, today: date) -> list[Expression]:
-    """Days named in a text, in order; of words that two rules take, the earlier rule's."""
+    """Return the expressions of a text in order; where two rules match, the earlier rule wins."""
     taken: list[Expression] = []
     for pattern, resolver in _RULES:
         for match in pattern.finditer(text):
@@ -139,7 +139,7 @@ def _day_of_month(match: re.Match[str], _today: date, by: date) -> Days:
     month, day = month_number(match["month"]), int(match["day"])
     if match["year"]:
         return _day(date(int(match["year"]), month, day))
-    for year in range(by.year, by.year - 9, -1):  # 29 February is there every eighth year at least
+    for year in range(by.year, by.year - 9, -1):  # there is a 29 February at least every eighth year
         try:
             found = date(year, month, day)
         except ValueError:
@@ -227,7 +227,7 @@ def _holiday_in(year: int, name: str) -> date:
 
 
 def _easter(year: int) -> date:
-    """Of the western churches (Meeus, Astronomical Algorithms, 1991, chapter 8)."""
+    """Return Easter Sunday of the western churches (Meeus, Astronomical Algorithms, 1991, chapter 8)."""
     century, of_century = divmod(year, 100)
     golden = year % 19
     corrected = (century - (century + 8) // 25 + 1) // 3
@@ -256,7 +256,7 @@ def _before_last(match: re.Match[str], today: date, _by: date) -> Days:
 
 
 def _unit_ago(unit: str, count: int, today: date) -> Days:
-    """The day, weekend, week (from Monday), fortnight, month or year that lies ``count`` of them back."""
+    """Return the day, weekend, week (from Monday), fortnight, month or year that many units ago."""
     if unit.startswith("fortnight"):
         return _unit_ago("week", 2 * count, today)
     if unit.startswith("day"):
@@ -274,7 +274,7 @@ def _unit_ago(unit: str, count: int, today: date) -> Days:
 
 
 def _rolling(match: re.Match[str], today: date, _by: date) -> Days:
-    """``the past three weeks``: that long, up to today."""
+    """Return that many units up to today, as in ``the past three weeks``."""
     count = count_of(match["count"]) if match["count"] else 1
     vague = (match["count"] or "").lower() in _VAGUE
     unit = match["unit"].lower()
@@ -325,7 +325,7 @@ def _year_of(year: int) -> Days:
 
 
 def _rules() -> Iterator[tuple[re.Pattern[str], _Resolver]]:
-    """Longer and surer forms first: words that one rule took are closed to the next."""
+    """Yield the rules, longer and surer forms first: words that one rule matches are closed to the next."""
 
     def rule(pattern: str, resolver: _Resolver) -> tuple[re.Pattern[str], _Resolver]:
         return re.compile(pattern, re.IGNORECASE), resolver

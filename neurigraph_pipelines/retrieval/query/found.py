@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.retrieval.index.layers import StoredRecord
-from neurigraph_pipelines.retrieval.query.context import SearchContext
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
@@ -82,7 +82,7 @@ def found_messages(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked]) -> lis
     return found
 
 
-def as_of_moment(context: SearchContext, parsed: ParsedQuestion, records: list[FoundRecord]) -> list[FoundRecord]:
+def as_of_moment(context: Context, parsed: ParsedQuestion, records: list[FoundRecord]) -> list[FoundRecord]:
     """Give records the titles and summaries of the moment asked about, and say which are superseded, if asked for."""
     question = parsed.question
     if question.at is None and not question.include_superseded:

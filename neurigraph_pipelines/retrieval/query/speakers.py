@@ -1,6 +1,6 @@
-"""Who a question is about, among those who speak in the memories: by their names, or by "I" and "you".
+"""The speakers whom a question is about: those whom it names, or the user and the assistant by "I" and "you".
 
-Pure functions of text. That what such a person said counts more is the search's affair.
+Pure functions of text. The ranking boosts what those speakers said.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ _ASKING = re.compile(
 
 
 def speakers_named(query: str, speakers: Iterable[str], lexer: Lexer) -> dict[str, frozenset[str]]:
-    """The speakers whose name has a word that stands in the question, each with those words.
+    """Return the speakers whose name shares a word with the question, each with the shared words.
 
     Args:
-        query: What is asked.
         speakers: Names in lower case.
-        lexer: Its stop words name nobody: ``will`` is rarely Will.
+        lexer: Its stop words are not taken for names: ``will`` is rarely Will.
     """
     asked = {word for word in _words(query) if not lexer.is_stop_word(word)}
     named = {speaker: asked.intersection(_words(speaker)) for speaker in speakers}
@@ -37,9 +36,10 @@ def speakers_named(query: str, speakers: Iterable[str], lexer: Lexer) -> dict[st
 
 
 def without_names(query: str, words: Iterable[str]) -> str:
-    """The question without some words, each with its ``'s``; the whole question where nothing would be left.
+    """Return the question without some words and their ``'s``; the whole question if nothing would be left.
 
-    All that somebody said begins with their name when it is embedded, and would be near to a question that has it.
+    Each message is embedded with its speaker's name in front, so all of a speaker's messages are near to a question
+    that holds the name.
     """
     names = frozenset(words)
     if not names:
@@ -49,14 +49,14 @@ def without_names(query: str, words: Iterable[str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """As names are compared: without case and accents, which people leave out."""
+    """Return the words of a text without case and accents, which people leave out of names."""
     return _WORD.findall(without_marks(fold(text)))
 
 
 def role_asked(query: str) -> Role | None:
-    """Whose words a question to an assistant is about: the user's for "my", the assistant's for "your".
+    """Return the role that a question to an assistant is about: the user for "my", the assistant for "your".
 
-    Of both the first counts, once phrases such as "can you remind me" are left aside.
+    If it has both, the first counts; phrases such as "can you remind me" are ignored.
     """
     text = _ASKING.sub(" ", query)
     user, assistant = _OF_USER.search(text), _OF_ASSISTANT.search(text)

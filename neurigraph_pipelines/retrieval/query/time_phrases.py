@@ -1,13 +1,13 @@
-"""Phrases of a question that name a time, as stretches of time: ``last May``, ``between March and June``.
+"""Periods that a question names, such as ``last May`` or ``between March and June``.
 
-Pure functions of the words and of the moment at which they are asked; its zone says where days begin. English by
-fixed rules, explicit dates of other languages through dateparser. What was said about a time is often said at another
-one, so whoever ranks may prefer these stretches and must not exclude by them.
+Pure functions of the words and of the moment at which they are asked; days begin in its zone. English by fixed rules,
+explicit dates of other languages through dateparser. What was said about a time is often said at another one, so a
+ranking may prefer these periods and must not exclude by them.
 
-Questions look back: a day or month without a year is the latest that has begun, and those of the years before it, for
-memories may be old. ``before the move`` needs the time of something remembered: ``event_phrases`` finds the words, and
-``period_around`` makes the stretch of them once somebody has looked up the time. What dates people speak of in a
-conversation is for ``resources.offline.dates``.
+Questions look back: a day or month without a year is the latest that has begun, and those of the years before it,
+since memories may be old. ``before the move`` needs the time of a memory: ``event_phrases`` finds the words, and
+``period_around`` gives the period once the time is known. Dates within conversations are found by
+``resources.offline.dates``.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from neurigraph_pipelines.retrieval.query.day_expressions import ONE_DAY, Expres
 from neurigraph_pipelines.text.calendar_words import COUNT, count_of
 
 MAX_PHRASES = 8
-"""Phrases of one question that are looked at; more are no question about a time."""
+"""Most phrases of one question that are read; with more it is not a question about a time."""
 
 YEARS_BACK = 5
-"""Years in which words that fit every year are taken to mean a time."""
+"""How many years words without a year may mean."""
 
 MAX_EVENT_WORDS = 6
-"""Words after the article by which an event is looked up."""
+"""Most words after the article by which an event is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventPhrase:
-    """Words that place a question before or after something that happened.
+    """Words that place a question before or after an event.
 
     Attributes:
         relation: ``before`` or ``after``.
-        event: What happened, such as ``the wedding``.
+        event: The event, such as ``the wedding``.
         words: The whole phrase, such as ``after the wedding``.
-        apart: How far from the event that begins and ends, nearest first; None where it has no end.
+        apart: The distance from the event to the nearer and to the farther end of the period; None if it is open.
     """
 
     relation: str
@@ -52,14 +52,14 @@ class EventPhrase:
 
 
 def time_phrases(text: str, now: datetime) -> list[Period]:
-    """The stretches of time that a question names, in order.
+    """Return the periods that a question names, in order.
 
     Args:
-        text: A question; a few thousand characters.
+        text: A question of at most a few thousand characters.
         now: When it is asked, with a zone: days begin there.
 
     Returns:
-        Stretches of at most ``MAX_PHRASES`` phrases, in the zone of ``now``, none empty.
+        The periods of at most ``MAX_PHRASES`` phrases, in the zone of ``now``, none empty.
     """
     today = now.date()
     found = expressions(text, today)
@@ -79,9 +79,9 @@ def time_phrases(text: str, now: datetime) -> list[Period]:
 
 
 def event_phrases(text: str) -> list[EventPhrase]:
-    """Phrases such as ``before the move`` whose time only the memory knows, in order.
+    """Return phrases such as ``before the move`` whose time only the memories know, in order.
 
-    ``during the walk`` is none: its words find what was said of the walk better than a time that is a guess.
+    ``during the walk`` is not one: its words find messages about the walk better than a guessed time does.
     """
     found = []
     for match in islice(_EVENT.finditer(text), MAX_PHRASES):
@@ -97,7 +97,7 @@ def event_phrases(text: str) -> list[EventPhrase]:
 
 
 def period_around(phrase: EventPhrase, happened_at: datetime) -> Period:
-    """The stretch that an event phrase means, now that its time is known; the day of the event belongs to it."""
+    """Return the period of an event phrase whose time is known; it includes the day of the event."""
     day = datetime.combine(happened_at.date(), time.min, happened_at.tzinfo)
     if phrase.apart is not None:
         return Period(*_beside(day, day + ONE_DAY, phrase.relation, phrase.apart), phrase.words)
@@ -107,7 +107,7 @@ def period_around(phrase: EventPhrase, happened_at: datetime) -> Period:
 
 
 def _apart(match: re.Match[str]) -> tuple[timedelta, timedelta] | None:
-    """``two weeks`` before or after something begins one of them away and ends two of them away, or the other way."""
+    """Return the distances of a phrase such as ``two weeks before``: one week and two weeks."""
     if match["unit"] is None:
         return None
     unit = timedelta(days={"d": 1, "w": 7, "m": 30, "y": 365}[match["unit"][0].lower()])
@@ -119,7 +119,7 @@ _Moment = TypeVar("_Moment", date, datetime)
 
 
 def _beside(start: _Moment, end: _Moment, relation: str, apart: tuple[timedelta, timedelta]) -> tuple[_Moment, _Moment]:
-    """The stretch that lies at a distance before or after one."""
+    """Return the period at these distances before or after another."""
     near, far = apart
     return (start - far, start - near) if relation == "before" else (end + near, end + far)
 
@@ -131,7 +131,7 @@ def _years_before(day: date, years: int) -> date:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """The first day and the day after the last, either open, and the words that say so."""
+    """The first day and the day after the last, either may be open, and the words that name them."""
 
     days: tuple[date | None, date | None]
     words: str
@@ -140,11 +140,11 @@ class _Bounds:
 
 
 _Reading = Callable[[date], _Bounds | None]
-"""What words mean where an open choice must have begun by a given day."""
+"""Returns the days of a phrase; if several years fit, those of the latest that has begun by a given day."""
 
 
 def _in_all_years(reading: _Reading, now: datetime) -> Iterator[Period]:
-    """What words mean today and, where they fit every year, would have meant in the years before."""
+    """Yield the period of a phrase and, if it fits every year, those of the years before."""
     today = now.date()
     for years in range(YEARS_BACK):
         try:
@@ -160,7 +160,7 @@ def _in_all_years(reading: _Reading, now: datetime) -> Iterator[Period]:
 
 
 def _pair(text: str, here: Expression, following: Expression | None, by: date) -> _Bounds | None:
-    """``between March and June``, ``from 3 May to 8 May``."""
+    """Read a pair such as ``between March and June`` or ``from 3 May to 8 May``."""
     before = _PAIR_OPENS.search(text, max(0, here.start - 20), here.start)
     if following is None or before is None or not _PAIR_JOINS.fullmatch(text, here.end, following.start):
         return None
@@ -177,7 +177,7 @@ def _pair(text: str, here: Expression, following: Expression | None, by: date) -
 
 
 def _single(text: str, here: Expression, by: date) -> _Bounds | None:
-    """``since Christmas``, ``in early 2022``, ``yesterday``."""
+    """Read a single expression such as ``since Christmas``, ``in early 2022`` or ``yesterday``."""
     days = here.days(by)
     before = _OPERATOR.search(text, max(0, here.start - 60), here.start)
     if before is None:

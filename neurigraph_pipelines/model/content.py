@@ -1,0 +1,74 @@
+"""What is made of a segment or read from a question: summaries, keywords, periods, evidence and statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Title and summary of a segment."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """Structured keywords, each field stored in a column of its own.
+
+    Attributes:
+        entities: People, organisations, products, places.
+        topics: Concept tags.
+        dates: ISO dates or periods (``2023-05-07``, ``2023-05``, ``2022``), relative phrases already resolved.
+        relationships: Descriptors such as ``coworker: Dave``.
+    """
+
+    entities: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    relationships: tuple[str, ...] = ()
+
+
+KEYWORD_COLUMNS = {kind.name: f"kw_{kind.name}" for kind in fields(Keywords)}
+"""The column of a record for each field of ``Keywords``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A period of time that a question mentions.
+
+    Attributes:
+        start: Its first moment; None if open.
+        end: The first moment after it; None if open.
+        words: The words of the question, such as ``last May``.
+        certain: Whether the words have only one reading; otherwise this is the most likely one.
+    """
+
+    start: datetime | None
+    end: datetime | None
+    words: str = ""
+    certain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A message or an excerpt of one, from which a question may be answered.
+
+    Attributes:
+        title: Title of its memory.
+    """
+
+    text: str
+    speaker: str
+    occurred_at: datetime
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A part of an answer, with the numbers (from 1) of its evidence."""
+
+    text: str
+    evidence: tuple[int, ...]

@@ -1,0 +1,48 @@
+"""Stored objects, and files that are read for their text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """One object of an object store; ``sha256`` is of the bytes at rest, in hex."""
+
+    key: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedPart:
+    """A part of a file's text, such as a page; ``place`` locates it (``page-3``)."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The text and facts read from a file.
+
+    Attributes:
+        parts: Its text in order; empty if the file has no text or no reader supports it.
+        facts: Other findings by name, such as ``pages`` or ``size``.
+        unread: Why there is no text, in one clause; None if there is text.
+    """
+
+    parts: tuple[ExtractedPart, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+    unread: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedFile:
+    """A file in a drop place: the slug of its user, its name below that folder, and its version."""
+
+    user_slug: str
+    name: str
+    version: str
+    modified_at: datetime

@@ -1,0 +1,114 @@
+"""Kinds, states and roles, with the labels of the Postgres enums of the same name; and limits of the schema."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+MAX_LAYER_DEPTH = 5
+"""Deepest layer of a node below the user root, which is layer 0."""
+
+RECORD_DIMENSIONS = 1536
+"""Width of a record's embedding column; shorter vectors are padded with zeros."""
+
+PASSAGE_DIMENSIONS = 512
+"""Width of a passage's half-precision embedding columns."""
+
+
+class NodeType(StrEnum):
+    """Kind of a node for access control."""
+
+    CONCEPT = "concept"
+    PERSONA = "persona"
+
+
+class SubjectType(StrEnum):
+    """Kind of a subject that can be granted a node of another user's graph."""
+
+    PERSONA = "persona"
+    THIRD_PARTY = "third_party"
+
+
+class GrantType(StrEnum):
+    """What a grant of a node allows."""
+
+    READ = "read"
+    READ_WRITE = "read_write"
+
+
+class ConceptKind(StrEnum):
+    """What a concept node represents."""
+
+    USER = "user"
+    TOPIC = "topic"
+    PERSON = "person"
+    PROJECT = "project"
+    ORGANIZATION = "organization"
+    PLACE = "place"
+    THING = "thing"
+
+
+class TriggerType(StrEnum):
+    """Why a segment is stored."""
+
+    CONVERSATION_END = "conversation_end"
+    CHUNK_THRESHOLD = "chunk_threshold"
+    EVENT_BOUNDARY = "event_boundary"
+
+
+class SourceKind(StrEnum):
+    """Where a segment comes from."""
+
+    CONVERSATION = "conversation"
+    EVENT = "event"
+    UPLOAD = "upload"
+
+
+class Privacy(StrEnum):
+    """Whether subjects that are granted the nodes of a source may see it, or only the owner of the graph."""
+
+    SHARED = "shared"
+    PRIVATE = "private"
+
+
+class EventKind(StrEnum):
+    """Kind of an event, which has a start and an end in the world."""
+
+    MEETING = "meeting"
+    CALL = "call"
+    WORK_SESSION = "work_session"
+    MILESTONE = "milestone"
+
+
+class ContentType(StrEnum):
+    """What a memory was made from."""
+
+    CONVERSATION = "conversation"
+    EVENT = "event"
+    FILE_UPLOAD = "file_upload"
+    OTHER = "other"
+
+
+class CompressionState(StrEnum):
+    """State of a file, or of a node's file layer."""
+
+    ACTIVE = "active"
+    DORMANT = "dormant"
+    REHYDRATING = "rehydrating"
+
+
+class CompressionCause(StrEnum):
+    """Why a file changed its state."""
+
+    SCHEDULER = "scheduler"
+    RETRIEVAL = "retrieval"
+    TTL_EXPIRY = "ttl_expiry"
+    MANUAL = "manual"
+
+
+class Role(StrEnum):
+    """Author role of a message, as in chat APIs."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"

@@ -1,0 +1,137 @@
+"""Messages, segments and the results of an import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.model.kinds import EventKind, Role, SourceKind, TriggerType
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message to add to the inbox. While it is not ``complete``, it is still being streamed."""
+
+    role: Role
+    content: str
+    author: str | None = None
+    external_id: str | None = None
+    occurred_at: datetime | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NewConversation:
+    """A whole conversation as an importer reads it, or, with an ``event_kind``, a whole event.
+
+    ``ended_at`` is None while it may continue.
+    """
+
+    external_id: str
+    messages: tuple[NewMessage, ...]
+    title: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    event_kind: EventKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as the inbox holds it. ``seq`` counts from 1 within its conversation or event."""
+
+    seq: int
+    role: Role
+    content: str
+    token_count: int
+    occurred_at: datetime
+    author: str | None = None
+    external_id: str | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def speaker(self) -> str:
+        """The author if known, else the role."""
+        return self.author or self.role.value
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRef:
+    """One row of ``storage_triggers``: a segment to store, without its text. A persona may have submitted it."""
+
+    trigger_id: UUID
+    user_id: UUID
+    user_slug: str
+    source_kind: SourceKind
+    source_id: UUID
+    source_external_id: str | None
+    title: str | None
+    trigger_type: TriggerType
+    first_message: int
+    last_message: int
+    token_count: int
+    attempts: int
+    persona_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment with its messages, in order of ``seq``."""
+
+    ref: SegmentRef
+    messages: tuple[Message, ...]
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When the segment happened: the time of its first message."""
+        return self.messages[0].occurred_at
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """Named authors in order of first appearance (roles are not names)."""
+        return tuple(dict.fromkeys(m.author for m in self.messages if m.author))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether this is only a part of the segment of ``ref``."""
+        return self.messages[0].seq > self.ref.first_message or self.messages[-1].seq < self.ref.last_message
+
+    def within(self, first: int, last: int) -> Segment:
+        """Return the part with message numbers ``first`` to ``last``, both included."""
+        return Segment(self.ref, tuple(m for m in self.messages if first <= m.seq <= last))
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFailure:
+    """Why one item of a batch failed a step; the other items continue."""
+
+    trigger_id: UUID
+    step: str
+    error: str
+    transient: bool
+    retry_after: float | None = None
+
+
+@dataclass(slots=True)
+class RejectedItem:
+    """An item of an import that was rejected, and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """The result of an import."""
+
+    conversations_added: int = 0
+    conversations_seen: int = 0
+    messages_added: int = 0
+    messages_known: int = 0
+    messages_repaired: int = 0
+    redacted: dict[str, int] = field(default_factory=dict)
+    tokens_added: int = 0
+    bytes_read: int = 0
+    rejected: list[RejectedItem] = field(default_factory=list)

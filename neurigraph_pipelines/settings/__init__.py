@@ -1,0 +1,188 @@
+"""All settings in groups, with default, unit and reason; ``docs/settings.md`` is generated from here.
+
+The only package that reads the environment, and only when ``Settings()`` is called. What a setting does is explained
+in the code that uses it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, SecretStr, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from neurigraph_pipelines.settings.faces import ApiSettings, FailureWebhookSettings, JwtSettings, UiSettings
+from neurigraph_pipelines.settings.group import PREFIX, variable_of
+from neurigraph_pipelines.settings.pipeline import IngestionSettings, LifecycleSettings, UploadSettings
+from neurigraph_pipelines.settings.providers import ModelCallSettings, ModelSettings, RerankerSettings, TokenSettings
+from neurigraph_pipelines.settings.retrieval import AskSettings, RetrievalSettings
+from neurigraph_pipelines.settings.storage import DatabaseSettings, ObjectSettings, S3Settings
+
+__all__ = ["Language", "Setting", "Settings", "list_settings"]
+
+Language = Literal[
+    "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek",
+    "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "portuguese",
+    "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish",
+]  # fmt: skip
+"""Languages that both PyStemmer and every Postgres from version 15 can stem."""
+
+
+def _default_home() -> Path:
+    """``$XDG_DATA_HOME/neurigraph``, or ``~/.local/share/neurigraph``."""
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "neurigraph"
+
+
+class Settings(BaseSettings):
+    """Settings of one installation, read from ``NEURIGRAPH_*`` variables and a ``.env`` file.
+
+    Keyword arguments may name a setting as its variable does, in lower case and without ``NEURIGRAPH_``.
+    """
+
+    model_config = SettingsConfigDict(
+        alias_generator=variable_of,
+        populate_by_name=True,
+        env_file=".env",
+        env_file_encoding="utf-8",
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,  # it may be a secret
+    )
+
+    home: Path = Field(
+        default_factory=_default_home,
+        description="Folder for everything on this machine: the embedded server, objects, logs, the secret.",
+    )
+    secret: SecretStr | None = Field(
+        default=None,
+        description="Signs claims and derives the passwords of the database roles. "
+        "Unset: generated once and stored in the home folder, readable by its owner only.",
+    )
+    admin_key: SecretStr | None = Field(
+        default=None,
+        description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
+    )
+    opaque_schema_names: bool = Field(
+        default=False,
+        description="Whether the schemas of new users' nodes get meaningless names: every role of a database sees its "
+        "catalog (docs/access.md).",
+    )
+    language: Language = Field(
+        default="english",
+        description="Language of stemming and stop words, one that Snowball and Postgres know, such as `german`; "
+        "the error for an unknown one lists them.",
+    )
+    database: DatabaseSettings = DatabaseSettings()
+    jwt: JwtSettings = JwtSettings()
+    models: ModelSettings = ModelSettings()
+    model_calls: ModelCallSettings = ModelCallSettings()
+    tokens: TokenSettings = TokenSettings()
+    ingestion: IngestionSettings = IngestionSettings()
+    uploads: UploadSettings = UploadSettings()
+    objects: ObjectSettings = ObjectSettings()
+    s3: S3Settings = S3Settings()
+    lifecycle: LifecycleSettings = LifecycleSettings()
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    reranker: RerankerSettings = RerankerSettings()
+    ask: AskSettings = AskSettings()
+    failure_webhook: FailureWebhookSettings = FailureWebhookSettings()
+    api: ApiSettings = ApiSettings()
+    ui: UiSettings = UiSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - named by pydantic-settings
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read each variable by its full name, whichever group it is in."""
+        return init_settings, _ByVariable(settings_cls, env_settings), _ByVariable(settings_cls, dotenv_settings)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _grouped(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Move each value that is given by the name of its variable into its group."""
+        known, nested = _settings_by_name(), dict[str, Any]()
+        for name, value in values.items():  # later values come from sources of higher priority
+            if isinstance(value, BaseModel | dict):
+                for field, one in dict(value).items():
+                    setting = known.get(f"{name}.{field}")
+                    nested.setdefault(name, {})[setting.variable if setting else field] = one
+            elif setting := known.get(name):
+                (nested.setdefault(setting.group, {}) if setting.group else nested)[setting.variable] = value
+        return nested
+
+    def changed(self, **values: object) -> Settings:
+        """Return these settings with other values, each given by the name of its variable, and not validated."""
+        update: dict[str, Any] = {}
+        for name, value in values.items():
+            setting = _settings_by_name()[name]
+            if setting.group is None:
+                update[setting.name] = value
+            else:
+                group = update.get(setting.group, getattr(self, setting.group))
+                update[setting.group] = group.model_copy(update={setting.name: value})
+        return self.model_copy(update=update)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its environment variable, its place in ``Settings``, and what pydantic knows of it."""
+
+    variable: str
+    group: str | None
+    name: str
+    field: FieldInfo
+
+
+def list_settings() -> Iterator[Setting]:
+    """Return all settings, group after group."""
+    for name, field in Settings.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            for inner, inner_field in kind.model_fields.items():
+                yield Setting(str(inner_field.validation_alias), name, inner, inner_field)
+        else:
+            yield Setting(str(field.validation_alias), None, name, field)
+
+
+@cache
+def _settings_by_name() -> dict[str, Setting]:
+    """Return all settings by variable, by variable in lower case without ``NEURIGRAPH_``, and by ``group.name``."""
+    found: dict[str, Setting] = {}
+    for setting in list_settings():
+        for name in (
+            setting.variable,
+            setting.variable.removeprefix(PREFIX).lower(),
+            f"{setting.group}.{setting.name}",
+        ):
+            found[name] = setting
+    return found
+
+
+class _ByVariable(PydanticBaseSettingsSource):
+    """The values of another source, by variable: pydantic-settings would look for groups in the names."""
+
+    def __init__(self, settings_cls: type[BaseSettings], source: PydanticBaseSettingsSource) -> None:
+        super().__init__(settings_cls)
+        assert isinstance(source, EnvSettingsSource)
+        self._values = source.env_vars
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Return nothing: values are read together."""
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the value of each variable that is set; the keys of ``env_vars`` are in lower case."""
+        found = {setting.variable: self._values.get(setting.variable.lower()) for setting in list_settings()}
+        return {variable: value for variable, value in found.items() if value is not None}

@@ -1,0 +1,102 @@
+"""Settings of the HTTP API, of access tokens, of the Dagster UI and of failure reports."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field, SecretStr, model_validator
+
+from neurigraph_pipelines.settings.group import group
+
+
+class JwtSettings(BaseModel):
+    """Tokens of another service, accepted in place of API keys (docs/access.md)."""
+
+    model_config = group("JWT_")
+
+    audience: str | None = Field(
+        default=None,
+        min_length=1,
+        description="`aud` of the tokens that are accepted in place of API keys (docs/access.md).",
+    )
+    issuer: str | None = Field(default=None, min_length=1, description="`iss` of these tokens.")
+    secret: SecretStr | None = Field(
+        default=None,
+        min_length=32,
+        description="Secret shared with an issuer that signs by HS256; at least 32 characters. Unset: HS256 tokens "
+        "are rejected.",
+    )
+    jwks_url: str | None = Field(
+        default=None,
+        description="Address (https) of the key set of an issuer that signs by RS256. Unset: RS256 tokens are "
+        "rejected.",
+    )
+    jwks_seconds: float = Field(
+        default=300.0,
+        gt=0,
+        description="Seconds for which a fetched key set is cached; a withdrawn key stays valid as long.",
+    )
+    leeway_seconds: float = Field(
+        default=10.0, ge=0, le=300, description="Allowed difference between the issuer's clock and ours, in seconds."
+    )
+    most_seconds: float = Field(
+        default=86_400.0,
+        gt=0,
+        description="Longest remaining lifetime of an accepted token, in seconds: tokens cannot be revoked.",
+    )
+
+    @model_validator(mode="after")
+    def _meant_for_this_service(self) -> JwtSettings:
+        if (self.secret or self.jwks_url) and not (self.audience and self.issuer):
+            raise ValueError(
+                "set NEURIGRAPH_JWT_AUDIENCE and NEURIGRAPH_JWT_ISSUER: "
+                "without them a token signed for another service would be accepted"
+            )
+        return self
+
+
+class ApiSettings(BaseModel):
+    """The HTTP API."""
+
+    model_config = group("API_")
+
+    host: str = Field(default="127.0.0.1", description="Address that the HTTP API listens on.")
+    port: int = Field(default=8400, ge=0, le=65535, description="Port of the HTTP API.")
+    requests_per_minute: float = Field(
+        default=6_000.0,
+        gt=0,
+        description="HTTP requests of one key in a minute; after a pause as many may come at once. "
+        "Each process counts separately: divide the limit among them.",
+    )
+    concurrent_requests: int = Field(default=200, ge=1, description="HTTP requests that a process handles at one time.")
+    connections: int = Field(default=500, ge=1, description="Connections to one process of the HTTP API.")
+    client_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds for a client to send the head of a request, to begin its body, or to read some of an "
+        "answer.",
+    )
+
+
+class UiSettings(BaseModel):
+    """The Dagster UI."""
+
+    model_config = group("UI_")
+
+    host: str = Field(default="127.0.0.1", description="Address that the Dagster UI listens on.")
+    port: int = Field(default=3000, ge=0, le=65535, description="Port of the Dagster UI.")
+
+
+class FailureWebhookSettings(BaseModel):
+    """Reports of failed runs."""
+
+    model_config = group("FAILURE_WEBHOOK_")
+
+    url: SecretStr | None = Field(
+        default=None,
+        description="Address to which a failed run is reported by HTTP POST (docs/failures.md). Unset: only logged.",
+    )
+    timeout_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        le=11.0,
+        description="Seconds that one report may take, retries included; a sensor tick of a minute sends five.",
+    )

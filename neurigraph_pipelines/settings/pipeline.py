@@ -1,0 +1,139 @@
+"""Settings of the jobs: ingestion, uploads and the lifecycle of files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic_settings import NoDecode
+
+from neurigraph_pipelines.settings.group import group
+
+
+class IngestionSettings(BaseModel):
+    """How messages become segments, and segments become records."""
+
+    model_config = group()
+
+    chunk_watch_tokens: int = Field(
+        default=480_000, ge=1, description="Unstored tokens from which a clean break is sought."
+    )
+    chunk_target_tokens: int = Field(default=500_000, ge=1, description="Preferred length of a chunk in tokens.")
+    chunk_limit_tokens: int = Field(default=620_000, ge=1, description="Longest chunk in tokens.")
+    batch_max_segments: int = Field(
+        default=100, ge=1, description="Most segments in one run; a run costs one to two seconds."
+    )
+    batch_max_tokens: int = Field(
+        default=1_000_000, ge=1, description="Most tokens in one run, unless a single segment has more."
+    )
+    batches_in_flight: int = Field(
+        default=4,
+        ge=1,
+        description="Batches that a sensor leases at one time; more would only wait in Dagster's queue.",
+    )
+    claim_lease_seconds: int = Field(
+        default=900, ge=5, description="Seconds without progress after which the lease on a segment expires."
+    )
+    max_attempts: int = Field(default=5, ge=1, description="Attempts before a segment becomes a pipeline failure.")
+    retry_base_seconds: float = Field(
+        default=30.0, gt=0, description="Wait before the second attempt; doubles with each attempt, with jitter."
+    )
+    inbox_retention_days: float = Field(
+        default=0.0, ge=0, description="Days that message bodies stay in the inbox after their segment was stored."
+    )
+    unstorable_text: Literal["repair", "reject"] = Field(
+        default="repair",
+        description="NUL bytes and lone surrogates, which no database stores: replace them by U+FFFD, or reject the "
+        "message.",
+    )
+    max_message_bytes: int = Field(
+        default=4_000_000, ge=1_000, description="Longest message that is accepted, in bytes of UTF-8."
+    )
+    redact: Annotated[tuple[Literal["email", "phone", "card", "key"], ...], NoDecode] = Field(
+        default=(),
+        description="What is removed from messages and titles before anything is stored, such as "
+        "`email,phone,card,key` (docs/redaction.md). Empty: nothing.",
+    )
+    redact_phone_region: str | None = Field(
+        default=None,
+        pattern=r"^[A-Z]{2}$",
+        description="Country whose telephone numbers are recognised without their country code, such as `US`. "
+        "Unset: only numbers that begin with `+`.",
+    )
+    node_creation_confidence: float = Field(
+        default=0.75, ge=0, le=1, description="Confidence from which a proposed node is created."
+    )
+    summary_words: int = Field(default=200, ge=20, description="Target length of a summary in words.")
+    passages: bool = Field(default=True, description="Whether single messages are indexed beside their summary.")
+    passage_max_tokens: int = Field(
+        default=200, ge=20, description="Tokens from which one message is split into several passages."
+    )
+
+    @field_validator("redact", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(filter(None, (kind.strip() for kind in value.split(",")))) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _thresholds_in_order(self) -> IngestionSettings:
+        if not self.chunk_watch_tokens <= self.chunk_target_tokens <= self.chunk_limit_tokens:
+            raise ValueError(
+                "NEURIGRAPH_CHUNK_WATCH_TOKENS <= NEURIGRAPH_CHUNK_TARGET_TOKENS <= NEURIGRAPH_CHUNK_LIMIT_TOKENS "
+                "must hold"
+            )
+        return self
+
+
+class UploadSettings(BaseModel):
+    """Uploaded files, and files from the drop place."""
+
+    model_config = group()
+
+    max_upload_bytes: int = Field(default=1_073_741_824, ge=1, description="Largest file that is accepted, in bytes.")
+    extraction_seconds: float = Field(
+        default=60.0, gt=0, description="Longest time for reading the text of one file, in seconds."
+    )
+    extraction_memory_bytes: int = Field(
+        default=1_073_741_824, ge=268_435_456, description="Address space of the process that reads one file."
+    )
+    extraction_text_bytes: int = Field(
+        default=20_000_000, ge=1_000, description="Most text that is read from one file, in bytes of UTF-8."
+    )
+    drop_url: str | None = Field(
+        default=None,
+        description="Place to watch for files: a folder, or `s3://bucket/prefix`, with a folder for each user's slug "
+        "in it. Files are taken in and left where they are. Unset: nothing is watched.",
+    )
+    drop_settle_seconds: float = Field(
+        default=5.0,
+        ge=0,
+        description="Seconds without a change after which a file in a drop folder counts as complete.",
+    )
+
+
+class LifecycleSettings(BaseModel):
+    """When files become dormant, and how long nodes stay warm."""
+
+    model_config = group()
+
+    dormancy_days: float = Field(
+        default=30.0, gt=0, description="Days without access after which a file is compressed."
+    )
+    recompress_ttl_minutes: float = Field(
+        default=15.0, gt=0, description="Minutes after which a file opened for a question is compressed again."
+    )
+    rehydration_lease_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds without a sign of life after which the lease on a file being decompressed expires.",
+    )
+    orphan_grace_hours: float = Field(
+        default=24.0, ge=0, description="Hours for which an object that no record names is left alone."
+    )
+    warming_ttl_minutes: float = Field(default=30.0, gt=0, description="Minutes that a warmed node stays staged.")
+    warming_nodes: int = Field(
+        default=30,
+        ge=0,
+        le=200,
+        description="Staged nodes loaded into memory after an answer over HTTP. 0: none.",
+    )

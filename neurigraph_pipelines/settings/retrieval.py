@@ -1,0 +1,75 @@
+"""Settings of search and of answering."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.settings.group import group
+
+
+def _eighth_of_memory() -> int:
+    """An eighth of the memory of the machine or of its container."""
+    limits = []
+    with suppress(OSError, ValueError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            limits.append(int(Path("/sys/fs/cgroup", limit).read_text(encoding="ascii")))
+    return min(limits, default=4_000_000_000) // 8_000_000
+
+
+class RetrievalSettings(BaseModel):
+    """What a search reads, and what it caches."""
+
+    model_config = group()
+
+    max_anchors: int = Field(
+        default=50,
+        ge=1,
+        le=500,
+        description="Most nodes searched for one question; reading a node that is not in memory costs 3 ms and more.",
+    )
+    vector_index_passages: int = Field(
+        default=50_000,
+        ge=100,
+        description="Passages from which a node's vectors are indexed and a question reads candidates, about 100 ms. "
+        "A smaller node is ranked completely in memory, about 0.1 µs a passage. Its first question reads it, about "
+        "15 µs a passage; after a write, 4 µs.",
+    )
+    vector_index_method: Literal["hnsw", "ivfflat"] = Field(
+        default="hnsw", description="Kind of index: hnsw finds more, ivfflat builds faster and takes less room."
+    )
+    answer_cache_entries: int = Field(
+        default=256,
+        ge=0,
+        description="Answers that a process caches until what they depend on changes, a minute at most. 0: none.",
+    )
+    layer_cache_mb: int = Field(
+        default_factory=_eighth_of_memory,
+        ge=0,
+        description="Megabytes of metadata layers that a process caches, about 4 kB a passage. A layer outside the "
+        "cache is read for each question. 0: no cache.",
+    )
+    max_searched_passages: int = Field(
+        default=5_000,
+        ge=100,
+        description="Passages up to which a whole graph is searched, about 0.5 µs each in memory. In a larger graph "
+        "a fifth as many are compared, in the most promising nodes.",
+    )
+
+
+class AskSettings(BaseModel):
+    """What one answer may rest on."""
+
+    model_config = group("ASK_")
+
+    passages: int = Field(default=12, ge=1, le=100, description="Most messages that an answer rests on.")
+    files: int = Field(default=5, ge=1, le=50, description="Most files opened for one answer.")
+    tokens: int = Field(
+        default=6_000, ge=100, description="Most tokens of messages that the language model reads for one answer."
+    )

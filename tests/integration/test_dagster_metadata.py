@@ -1,0 +1,100 @@
+"""Dagster, which forgets nothing, is told ids, counts and times: no word that anybody said, and no name."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import dagster as dg
+import pytest
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.definitions import defs
+from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.lifecycle.object_keys import durable_key
+from neurigraph_pipelines.wiring import Installation
+from tests.support.command_line import describe
+from tests.support.memories import converse, new_user, plain_context, rows
+from tests.support.traces_of_words import found_in_database
+
+
+class PlainInstallation(InstallationResource):
+    """The installation with the plain models, which file, and fail, where a message says."""
+
+    @property
+    def context(self) -> Context:
+        return plain_context(self.opened)
+
+
+@pytest.fixture
+def here(installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
+    """An installation that the environment describes, with a drop place."""
+    (tmp_path / "drops").mkdir()
+    describe(installation.settings, monkeypatch, NEURIGRAPH_DROP_PLACE=str(tmp_path / "drops"))
+    return installation
+
+
+@pytest.fixture
+def instance(here: Installation, tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """A Dagster instance that keeps its runs and events in the schema beside ours, as in an installation."""
+    here.migrate()  # a copied database does not say where Dagster's tables belong
+    (tmp_path / "dagster").mkdir()
+    storage = {"storage": {"postgres": {"postgres_url": here.dagster_url}}, "telemetry": {"enabled": False}}
+    with dg.DagsterInstance.local_temp(str(tmp_path / "dagster"), overrides=storage) as made:
+        yield made
+
+
+def in_files(folder: Path, word: str) -> list[Path]:
+    """Files below a folder that hold a word, or bear it."""
+    wanted = word.lower()
+    return [
+        path
+        for path in folder.rglob("*")
+        if wanted in path.name.lower() or (path.is_file() and wanted.encode() in path.read_bytes().lower())
+    ]
+
+
+def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    words = [f"mark{uuid4().hex[:12]}" for _ in range(6)]
+    slug, said, node, title, file, dropped = words
+    user, claims = new_user(here, slug)
+    converse(here, claims, f"#{node}/Dave {said.title()} says hello.", "@Ana:sister", external_id=title)
+    converse(here, claims, f"REFUSED {said}", external_id=f"{title} refused")
+    converse(here, claims, f"POISON {said}", external_id=f"{title} poisoned")
+    here.uploads.receive(claims, f"{file}.pdf", [b"%PDF-1.7 " + said.encode()])
+    here.uploads.receive(claims, f"{file}.txt", [said.encode()])
+    place = tmp_path / "drops" / slug
+    place.mkdir()
+    (place / f"{dropped}.txt").write_text("")
+    detect(here.context)
+    batch = triggers.lease_due(here.context, "tests")
+    assert batch is not None
+    assert ingestion_job.execute_in_process(
+        run_config=run_config(batch.batch_id),
+        instance=instance,
+        resources={"installation": PlainInstallation(), "io_manager": dg.mem_io_manager},
+    ).success
+    here.objects.put(durable_key(slug, [node], uuid4(), uuid4()), [b"left by a crash"])
+    (path,) = (here.home / "objects").glob(f"durable/{slug}/*/*/*.gz")
+    path.unlink()  # what is damaged is told of, too
+    with here.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.graph_index SET last_accessed_at = now() - interval '1 year'")
+    for job in sorted(job.name for job in defs.get_repository_def().get_all_jobs()):
+        if job in ("ingestion_job", "__ASSET_JOB"):
+            continue
+        found = defs.get_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
+        assert found.success or job == "storage_audit_job", job
+
+    assert len(rows(here, "SELECT FROM neurigraph.record_index WHERE user_id = %s", user.user_id)) == 1
+    assert len(instance.get_runs()) > 8
+    assert {word: [table for table in found_in_database(here, word) if "dagster." in table] for word in words} == {
+        word: [] for word in words
+    }
+    shutil.rmtree(tmp_path / "drops")
+    kept = instance.storage_directory()
+    assert {word: in_files(Path(kept), word) for word in words} == {word: [] for word in words}

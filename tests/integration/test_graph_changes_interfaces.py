@@ -1,0 +1,180 @@
+"""Graphs changed on the command line and over HTTP; and who may not change them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from string import Template
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.errors import ConflictError, ForbiddenError, NotFoundError
+from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
+from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
+from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
+from neurigraph_pipelines.sharing import Subject, add_node, grant
+from neurigraph_pipelines.wiring import Installation
+from tests.integration.test_api import assert_problem
+from tests.support.api_server import serving
+from tests.support.command_line import describe
+from tests.support.graphs import Graph, new_graph
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def graph(shared_installation: Installation) -> Graph:
+    return new_graph(shared_installation)
+
+
+@pytest.fixture(scope="module")
+def base(shared_installation: Installation) -> Iterator[str]:
+    with serving(shared_installation) as address:
+        yield address
+
+
+@pytest.fixture
+def client(base: str, graph: Graph) -> Iterator[httpx.Client]:
+    """Speaks for the owner of the graph."""
+    key = issue_api_key(graph.here.database, graph.user.user_id, "tests")
+    with httpx.Client(base_url=f"{base}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60.0) as made:
+        yield made
+
+
+@pytest.fixture
+def ask(graph: Graph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Runs a command as the graph's owner, with ``--json``; gives the one value that it printed."""
+    describe(graph.here.settings, monkeypatch)
+
+    def run(*arguments: object, code: int = 0) -> Any:
+        assert entry.run([*map(str, arguments), "--user", graph.user.slug, "--json"]) == code
+        out, err = capsys.readouterr()
+        return json.loads(out or err)
+
+    return run
+
+
+def test_graph_changes_over_http(client: httpx.Client, graph: Graph) -> None:
+    walnut, boat = graph.remember("#Family/Dave The walnut tree fell.", "#Work The Boat leaks.")
+    dave, work = graph.node("Family/Dave"), graph.node("Work")
+    slug = graph.user.slug
+
+    def changed(method: str, path: str, **body: object) -> dict[str, Any]:
+        answer = client.request(method, path, json=body)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    assert changed("POST", f"/records/{walnut}/move", node_id=str(work), dry_run=True)["records"] == 1
+    assert graph.records[walnut] == "Family/Dave"
+    assert changed("POST", f"/records/{walnut}/move", node_id=str(work))["node_path"] == f"{slug}/Work"
+    assert changed("PATCH", f"/nodes/{work}", name="Office")["node_path"] == f"{slug}/Office"
+    assert changed("PATCH", f"/nodes/{dave}", parent_node_id=str(work))["nodes_moved"] == 1
+    split = changed("POST", f"/nodes/{work}/split", name="Boats", keyword="boat", beside=True)
+    assert (split["records"], split["node_path"]) == (1, f"{slug}/Boats")
+    assert client.get(f"/nodes/{split['node_id']}").json()["record_count"] == 1
+    merged = changed("POST", f"/nodes/{split['node_id']}/merge", into_node_id=str(dave))
+    assert merged["nodes_removed"] == 1
+    gone, absent = (client.get(f"/nodes/{node_id}") for node_id in (split["node_id"], uuid4()))
+    assert (gone.status_code, gone.content) == (404, absent.content)
+    assert graph.records == {walnut: "Office", boat: "Office/Dave"}
+    graph.check()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("PATCH", "/nodes/$root", {"name": "Me"}, 409),
+        ("PATCH", "/nodes/$dave", {"name": " "}, 422),
+        ("PATCH", "/nodes/$dave", {}, 422),
+        ("PATCH", "/nodes/$dave", {"name": "David", "parent_node_id": "$root"}, 422),
+        ("PATCH", "/nodes/$absent", {"name": "David"}, 404),
+        ("PATCH", "/nodes/$family", {"parent_node_id": "$dave"}, 409),
+        ("POST", "/nodes/$dave/merge", {"into_node_id": "$absent"}, 404),
+        ("POST", "/nodes/$family/merge", {"into_node_id": "$dave"}, 409),
+        ("POST", "/nodes/$dave/split", {"name": "x"}, 422),
+        ("POST", "/nodes/$dave/split", {"name": "x", "kind": "user", "keyword": "testing"}, 422),
+        ("POST", "/nodes/$dave/split", {"name": "x", "keyword": "no such'; --"}, 422),
+        ("POST", "/nodes/$dave/split", {"name": "x", "record_ids": ["$absent"]}, 404),
+        ("POST", "/nodes/$dave/split", {"name": "x", "record_ids": []}, 422),
+        ("POST", "/records/$absent/move", {"node_id": "$dave"}, 404),
+        ("POST", "/records/$record/move", {"node_id": "$absent"}, 404),
+        ("POST", "/records/$record/move", {"node_id": "not an id"}, 422),
+    ],
+)
+def test_impossible_changes_are_problems(
+    client: httpx.Client, graph: Graph, method: str, path: str, body: dict[str, object], status: int
+) -> None:
+    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
+    places = {
+        "root": graph.user.root_node_id,
+        "family": graph.node("Family"),
+        "dave": graph.node("Family/Dave"),
+        "absent": uuid4(),
+        "record": record,
+    }
+    sent = Template(json.dumps(body)).substitute(places)
+    answer = client.request(
+        method, Template(path).substitute(places), content=sent, headers={"Content-Type": "application/json"}
+    )
+    assert_problem(answer, status)
+    graph.check()
+
+
+def test_graph_changes_by_cli(ask: Ask, graph: Graph) -> None:
+    walnut, boat = graph.remember("#Family/Dave The walnut tree fell.", "#Work The Boat leaks.")
+    assert ask("move", walnut, boat, "--to", "Work", "--dry-run")["records"] == 1
+    assert ask("move", walnut, boat, "--to", "Work") == ask("move", walnut, "--to", "Work") | {"records": 1}
+    assert ask("rename", "Work", "Either/Or")["node_path"].endswith("/Either/Or")
+    assert ask("move-node", "Family/Dave", "--under", "either/or")["nodes_moved"] == 1
+    assert ask("split", "Either/Or", "Boats", "--record", boat, "--beside")["records"] == 1
+    assert ask("merge", "Boats", "--into", "Family", "--dry-run")["nodes_removed"] == 1
+    assert ask("merge", "Boats", "--into", "Family")["records"] == 1
+    assert graph.records == {walnut: "Either/Or", boat: "Family"}
+    assert ask("merge", "Boats", "--into", "Family", code=3)["error"] == "NotFoundError"
+    assert ask("rename", "Family", "either/or", code=1)["error"] == "ConflictError"
+    assert ask("move", "nonsense", "--to", "Family", code=2)["error"] == "InvalidInputError"
+    assert ask("split", "Family", "All", code=2)["error"] == "InvalidInputError"
+    graph.check()
+
+
+# Who may not
+
+
+def test_only_owner_changes_graph(graph: Graph) -> None:
+    here, owner = graph.here, graph.claims
+    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
+    graph.remember("#Work Numbers of May.")
+    persona_id = add_node(here.database, owner, graph.node("Work"), "Helper", node_type=NodeType.PERSONA)
+    persona = Claims(str(persona_id), "persona", graph.user.user_id)
+    helper = Subject(SubjectType.PERSONA, str(persona_id))
+    family, dave, work = graph.node("Family"), graph.node("Family/Dave"), graph.node("Work")
+    changes: list[Callable[[], object]] = [
+        lambda: rename_node(here.database, persona, dave, "David"),
+        lambda: move_node(here.database, persona, dave, work),
+        lambda: merge_nodes(here.database, persona, dave, work),
+        lambda: split_node(here.database, persona, dave, "Trees", RecordFilter([record])),
+        lambda: move_records(here.database, persona, [record], work),
+    ]
+    for change in changes:
+        with pytest.raises(NotFoundError):
+            change()
+    for node_id in (dave, work):
+        grant(here.database, owner, helper, node_id)
+    for change in changes:
+        with pytest.raises(ForbiddenError):
+            change()
+    grant(here.database, owner, helper, dave, GrantType.READ_WRITE)
+    with pytest.raises(ForbiddenError):
+        changes[-1]()
+    grant(here.database, owner, helper, work, GrantType.READ_WRITE)
+    move_records(here.database, persona, [record], work)
+    assert graph.records[record] == "Work"
+    with pytest.raises(ConflictError, match="persona"):
+        merge_nodes(here.database, owner, persona_id, family)
+    assert merge_nodes(here.database, owner, dave, family, dry_run=True).grants_ended == 2
+    graph.check()

@@ -1,0 +1,426 @@
+"""How a graph grows: segments that become several memories, doubts that add up, names that are learned, shells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, add_candidates, candidates_of, promote_candidates
+from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
+from neurigraph_pipelines.graph.shell import MAX_ALIASES, MAX_NODE_KEYWORDS, Addition, update_shells
+from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.importing import import_file
+from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Summarized
+from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    RECORD_DIMENSIONS,
+    Claims,
+    ConceptKind,
+    Keywords,
+    NodeCandidate,
+    NodeProposal,
+    Outline,
+    Placement,
+    PlannedAlias,
+    PlannedEdge,
+    PlannedNode,
+    Relation,
+    Segment,
+)
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.wiring import Installation
+from resources.offline.language_model import OfflineLanguageModel
+from tests.unit.test_segmentation import FISHING, LAUNCH
+
+START = datetime(2025, 3, 3, 9, tzinfo=UTC)
+Turns = Sequence[tuple[str, str]]
+
+
+@pytest.fixture
+def bob(installation: Installation) -> Claims:
+    return Claims.of_user(create_user(installation.database, "bob")[0].user_id)
+
+
+class Placing(OfflineLanguageModel):
+    """Places as it is told; everything else is the offline model's."""
+
+    def __init__(self, place: Callable[[Segment], list[Placement]], concurrency: int = 1) -> None:
+        super().__init__(None)
+        self.concurrency = concurrency
+        self._told = place
+
+    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
+        return self._told(segment)
+
+
+def tell(installation: Installation, claims: Claims, folder: Path, talks: dict[str, Turns], day: int = 0) -> None:
+    """Import conversations that have ended, a day apart."""
+    lines = []
+    for number, (name, turns) in enumerate(talks.items(), start=day):
+        at = START + timedelta(days=number)
+        messages = [
+            {
+                "role": who,
+                "content": text,
+                "external_id": f"{name}-{i}",
+                "occurred_at": (at + timedelta(minutes=i)).isoformat(),
+            }
+            for i, (who, text) in enumerate(turns)
+        ]
+        times = {"started_at": at.isoformat(), "ended_at": (at + timedelta(hours=1)).isoformat()}
+        lines.append(json.dumps({"external_id": name, "messages": messages, **times}))
+    path = folder / "talks.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    report = import_file(installation.acting_for(claims), path, "jsonl")
+    assert not report.rejected
+
+
+def store(installation: Installation, context: Context | None = None) -> list[BatchResult]:
+    results = list(batch.run_due(context or installation.context, "test"))
+    assert not [returned for result in results for returned in result.returned]
+    return results
+
+
+def outline_of(installation: Installation, claims: Claims) -> Outline:
+    with installation.database.pipeline() as tx:
+        return navigation.outline(tx, claims.user_id, installation.embedder.model)
+
+
+def links(installation: Installation, claims: Claims) -> set[str]:
+    def below(node: navigation.TreeNode, path: str) -> set[str]:
+        own = {f"{path} {link}" for link in node.links}
+        return own.union(*(below(child, f"{path}/{child.name}".strip("/")) for child in node.children))
+
+    with installation.database.agent(claims) as tx:
+        return below(navigation.tree(tx, claims.user_id), "")
+
+
+def records(installation: Installation, claims: Claims) -> list[dict[str, Any]]:
+    """All records of a user with their nodes, in order of message."""
+    found = []
+    with installation.database.agent(claims) as tx:
+        rows = tx.execute("SELECT node_id, schema_name FROM neurigraph.graph_index WHERE record_count > 0").fetchall()
+        for row in rows:
+            node = navigation.shell(tx, row["node_id"])
+            found += [{**record, "path": node["node_path"]} for record in navigation.records(tx, row["node_id"])]
+    return sorted(found, key=lambda record: str(record["occurred_at"]))
+
+
+# One segment, several memories
+
+
+def test_topic_change_gives_two_memories(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
+    store(installation)
+    first, second = records(installation, bob)
+    assert first["path"].startswith("bob/Business")
+    assert second["path"].startswith("bob/Hobbies")
+    assert first["title"] != second["title"]
+    answer = phase_one(installation.acting_for(bob), Question("spinner bait"))
+    assert answer.hits[0]["record_id"] == str(second["record_id"])
+    assert answer.messages[0]["external_id"] == "monday-8"
+    every = phase_one(installation.acting_for(bob), Question("launch fishing trout Dave"))
+    assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
+
+
+def attempt(installation: Installation) -> Assigned:
+    detect(installation.context)
+    claimed = triggers.lease_due(installation.context, "test")
+    assert claimed is not None
+    return batch.assign_nodes(installation.context, claimed.batch_id)
+
+
+def test_failed_part_leaves_no_trace(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    context, settings = installation.context, installation.settings
+    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
+    assigned = attempt(installation)
+    assert [plan.part for plan in assigned.plans] == [0, 1]
+    summarized = batch.summarize(context.using(settings=settings), assigned)
+    described = batch.extract_keywords(context.using(settings=settings), assigned)
+    embedded = batch.embed(context.using(settings=settings), assigned, summarized)
+    kept = {assigned.plans[0].record_id: summarized.summaries[assigned.plans[0].record_id]}
+    result = batch.commit(context.using(settings=settings), assigned, Summarized(kept), described, embedded)
+    assert [(failure.transient, state) for failure, state in result.returned] == [(True, "pending")]
+    assert records(installation, bob) == []
+    assert outline_of(installation, bob) == Outline()
+    assert list(installation.objects.keys()) == []
+
+    tell(installation, bob, tmp_path, {"tuesday": FISHING + LAUNCH}, day=1)
+    store(installation)  # the graph grows while the failed segment waits
+    with installation.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now() WHERE state = 'pending'")
+    (again,) = store(installation)
+    assert [record.record_id for record in again.stored] == [plan.record_id for plan in assigned.plans]
+    assert len(records(installation, bob)) == 4
+    assert len({record["record_id"] for record in records(installation, bob)}) == 4
+
+
+def test_repeated_commit_stores_once(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    context, settings = installation.context, installation.settings
+    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
+    assigned = attempt(installation)
+    summarized = batch.summarize(context.using(settings=settings), assigned)
+    described = batch.extract_keywords(context.using(settings=settings), assigned)
+    embedded = batch.embed(context.using(settings=settings), assigned, summarized)
+    first = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
+    before = records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())
+    assert len(first.stored) == 2
+    second = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
+    assert (second.stored, second.returned) == ((), ())
+    assert (records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())) == before
+
+
+# Nodes that the evidence of several segments makes
+
+
+def about(*relations: Relation, steps: tuple[str, ...] = ("Business",), aliases: tuple[str, ...] = ()) -> Placement:
+    return Placement(tuple(NodeProposal(name, ConceptKind.TOPIC, 0.9) for name in steps), 1, 99, relations)
+
+
+MARTA = Relation("Marta", "coworker", 0.8, of_user=True, kind=ConceptKind.PERSON)
+SMALL: Turns = [("user", "Marta at the office wrote the contract."), ("assistant", "Good to know, and noted.")]
+
+
+def test_recurring_person_gets_node_and_relations(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    context = installation.context.using(language_model=Placing(lambda _: [about(MARTA)]))
+    for day in (0, 1):
+        tell(installation, bob, tmp_path, {f"day {day}": SMALL}, day)
+        store(installation, context)
+        graph = outline_of(installation, bob)
+        assert [node.path for node in graph.nodes] == [("Business",)]
+    (candidate,) = graph.candidates
+    assert (candidate.name, candidate.parent, candidate.segments) == ("Marta", ("Business",), 2)
+    assert candidate.confidence == pytest.approx(1 - 0.6**2)
+
+    tell(installation, bob, tmp_path, {"day 2": SMALL}, 2)
+    store(installation, context)
+    graph = outline_of(installation, bob)
+    assert [node.path for node in graph.nodes] == [("Business",), ("Business", "Marta")]
+    assert graph.candidates == ()
+    assert links(installation, bob) == {"Business coworker → Business/Marta"}
+    with installation.database.pipeline() as tx:
+        payloads = tx.execute("SELECT delta_payload FROM neurigraph.delta_log ORDER BY created_at").fetchall()
+    assert "Marta was met in 3 conversations and has a node now" in payloads[-1]["delta_payload"]["notes"][0]
+
+
+def test_relation_to_candidate_becomes_edge(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    def place(segment: Segment) -> list[Placement]:
+        if segment.ref.source_external_id == "first":
+            return [about(replace(MARTA, label="climbing partner"), steps=("Hobbies",))]
+        steps = (NodeProposal("Business", ConceptKind.TOPIC, 0.9), NodeProposal("Marta", ConceptKind.PERSON, 0.9))
+        return [Placement(steps, 1, 99)]
+
+    context = installation.context.using(language_model=Placing(place))
+    tell(installation, bob, tmp_path, {"first": SMALL})
+    store(installation, context)
+    assert links(installation, bob) == set()
+    tell(installation, bob, tmp_path, {"second": SMALL}, 1)
+    store(installation, context)
+    assert links(installation, bob) == {"Hobbies climbing partner → Business/Marta"}
+    assert outline_of(installation, bob).candidates == ()
+
+
+def test_concurrent_commits_count_once(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    mention = replace(MARTA, label="mentions", strength=0.3)
+    context = installation.context.using(language_model=Placing(lambda _: [about(mention)]))
+    settings = installation.settings.changed(batch_max_segments=1)
+    tell(installation, bob, tmp_path, {f"talk {i}": SMALL for i in range(6)})
+    context = context.using(settings=settings)
+    detect(context)
+    claimed = [triggers.lease_due(context, "test") for _ in range(6)]
+    with ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(lambda one: batch.run_batch(context, one.batch_id), filter(None, claimed)))
+    assert [len(result.stored) for result in results] == [1] * 6
+    (candidate,) = outline_of(installation, bob).candidates
+    assert candidate.segments == 6
+    assert candidate.confidence == pytest.approx(1 - 0.85**6)
+
+
+def test_depth_limit_is_noted(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    steps = tuple(f"Level {i}" for i in range(1, MAX_LAYER_DEPTH + 2))
+    context = installation.context.using(language_model=Placing(lambda _: [about(steps=steps)]))
+    tell(installation, bob, tmp_path, {"deep": SMALL})
+    store(installation, context)
+    assert records(installation, bob)[0]["path"] == "/".join(("bob", *steps[:MAX_LAYER_DEPTH]))
+    with installation.database.agent(bob) as tx:
+        (row,) = tx.execute("SELECT delta_payload FROM neurigraph.delta_log").fetchall()
+    assert row["delta_payload"]["notes"] == [
+        "Depth limit 5 met: Level 6 is filed at Level 1 / Level 2 / Level 3 / Level 4 / Level 5."
+    ]
+
+
+def candidate_of(name: str, *, edges: int = 0, parent: tuple[str, ...] = ("Business",)) -> NodeCandidate:
+    waiting = tuple(PlannedEdge(("Business",), (*parent, name), f"label {i}") for i in range(edges))
+    return NodeCandidate(name, ConceptKind.PERSON, parent, 0.3, edges=waiting)
+
+
+def test_candidates_are_bounded(installation: Installation, bob: Claims) -> None:
+    hostile = ["'; DROP TABLE users; --", "名" * 120, "🎣 Ann", "a" * 120]
+    deep = tuple("層" * 120 for _ in range(MAX_LAYER_DEPTH))
+    with installation.database.pipeline() as tx:
+        add_candidates(tx, bob.user_id, [candidate_of(name, parent=deep) for name in hostile])
+        for round_ in range(5):
+            one = candidate_of("Marta", edges=8)
+            edges = tuple(replace(edge, relation=f"{edge.relation} {round_}") for edge in one.edges)
+            add_candidates(tx, bob.user_id, [replace(one, edges=edges)])
+    with installation.database.pipeline() as tx:
+        found = candidates_of(tx, bob.user_id)
+        assert {one.name for one in found} == {*hostile, "Marta"}
+        assert found[0].segments == 5
+        waiting = promote_candidates(tx, bob.user_id, [PlannedNode(("Family", "MARTA"), ConceptKind.PERSON, 1.0)])
+        assert len(waiting) == MAX_WAITING_EDGES
+        assert {edge.to_path for edge in waiting} == {("Family", "MARTA")}
+        assert promote_candidates(tx, bob.user_id, [PlannedNode(("Family", "Marta"), ConceptKind.PERSON, 1.0)]) == []
+
+
+def test_candidates_are_private(installation: Installation, bob: Claims) -> None:
+    eve = Claims.of_user(create_user(installation.database, "eve")[0].user_id)
+    with installation.database.pipeline() as tx:
+        add_candidates(tx, bob.user_id, [candidate_of("Marta")])
+    counts = []
+    for claims in (bob, eve, None):
+        with installation.database.agent(claims) as tx:
+            counts.append(len(tx.execute("SELECT FROM neurigraph.node_candidates").fetchall()))
+    assert counts == [1, 0, 0]
+
+
+# Other names
+
+
+def test_stated_alias_is_learned(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    sister = [
+        ("user", "My sister Annabel has her wedding anniversary in May, and Annabel wants the whole family there."),
+        ("assistant", "A family photo album would be a lovely gift for your sister."),
+    ]
+    tell(installation, bob, tmp_path, {"first": sister * 2})
+    store(installation)
+    named = [*sister, ("user", "My sister Annabel is in town. The children call her Annie."), sister[1]]
+    tell(installation, bob, tmp_path, {"second": named}, 1)
+    store(installation)
+    (annabel,) = (node for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON)
+    assert annabel.path == ("Family", "Annabel")
+    assert annabel.aliases == ("Annie",)
+    answer = phase_one(installation.acting_for(bob), Question("And Annie?"))
+    assert (answer.anchors[0]["node_path"], answer.anchors[0]["reason"]) == ("bob/Family/Annabel", "name")
+    tell(installation, bob, tmp_path, {"third": [(who, text.replace("Annabel", "Annie")) for who, text in sister]}, 2)
+    store(installation)
+    persons = [node.path for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON]
+    assert persons == [("Family", "Annabel")]
+
+
+def provision(installation: Installation, claims: Claims, *nodes: PlannedNode) -> None:
+    with installation.database.pipeline() as tx:
+        for node in nodes:
+            resolve_path(tx, claims.user_id, "bob", node.path, nodes)
+
+
+def test_taken_alias_is_not_learned(installation: Installation, bob: Claims) -> None:
+    persons = [
+        PlannedNode((name,), ConceptKind.PERSON, 1.0, aliases=also)
+        for name, also in (("Dave", ("Davy",)), ("David", ()))
+    ]
+    provision(installation, bob, *persons)
+    many = [PlannedAlias(("David",), f"Name {i}") for i in range(50)]
+    taken = [PlannedAlias(("David",), name) for name in ("dave", "Davy", "DAVID")]
+    with installation.database.pipeline() as tx:
+        update_shells(tx, bob.user_id, "bob", [], [*taken, *many, PlannedAlias(("Nobody",), "Ghost")])
+    nodes = {node.path[0]: node.aliases for node in outline_of(installation, bob).nodes}
+    assert nodes["Dave"] == ("Davy",)
+    assert len(nodes["David"]) == MAX_ALIASES
+    assert not {"dave", "Davy", "DAVID"} & set(nodes["David"])
+
+
+# Shells
+
+
+def grow(installation: Installation, claims: Claims, path: tuple[str, ...], gained: Sequence[Keywords]) -> None:
+    vector = np.zeros(RECORD_DIMENSIONS, np.float32)
+    vector[0] = 1
+    with installation.database.pipeline() as tx:
+        node = resolve_path(tx, claims.user_id, "bob", path)
+        for keywords in gained:
+            update_shells(tx, claims.user_id, "bob", [Addition(node, keywords, vector)], [])
+
+
+def test_node_keywords_are_frequent_and_recent(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    context = installation.context.using(language_model=Placing(lambda _: [about()]))
+    tell(installation, bob, tmp_path, {"one": SMALL})
+    store(installation, context)  # a record that the summary can date
+    once = [Keywords(topics=("Launch", f"once {i}")) for i in range(100)]
+    grow(installation, bob, ("Business",), [Keywords(topics=("first love",))] * 3 + once)
+    (node,) = outline_of(installation, bob).nodes
+    assert node.record_count == 104
+    assert len(node.keywords) == MAX_NODE_KEYWORDS
+    assert node.keywords[0] == "Launch"
+    assert "once 99" in node.keywords
+    assert "once 5" not in node.keywords
+    grow(installation, bob, ("Business",), [Keywords(topics=("launch",), entities=("Harrow",))] * 70)
+    (node,) = outline_of(installation, bob).nodes
+    assert node.keywords[:2] == ("Launch", "Harrow")
+    assert node.centroid is not None
+    assert node.centroid[0] > 0.9
+
+
+def test_node_summary_follows_growth(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    steps = (
+        NodeProposal("Business", ConceptKind.TOPIC, 0.9, "Work: the job and its people."),
+        NodeProposal("Dave", ConceptKind.PERSON, 0.9, "Dave: a person."),
+    )
+    context = installation.context.using(language_model=Placing(lambda _: [Placement(steps, 1, 99)]))
+    talk = [("user", "My employee Dave built the boiler. Dave wants a new boiler bonus."), ("assistant", "Noted.")]
+    tell(installation, bob, tmp_path, {f"talk {i}": talk for i in range(3)})
+    store(installation, context)
+    business, dave = outline_of(installation, bob).nodes
+    assert business.summary == "Work: the job and its people."
+    assert dave.summary.startswith("Dave: employee. 3 memories from March 2025, mostly about ")
+    assert "boiler" in dave.summary
+    assert "employee" in dave.keywords
+    tell(installation, bob, tmp_path, {f"more {i}": talk for i in range(5)}, day=40)
+    store(installation, context)
+    _, dave = outline_of(installation, bob).nodes
+    assert "8 memories from March to April 2025" in dave.summary
+    assert dave.summary.count("memories") == 1
+    grow(installation, bob, ("Business", "Dave"), [Keywords(topics=("x" * 120,), relationships=("a: b: Dave",))] * 200)
+    _, dave = outline_of(installation, bob).nodes
+    assert len(dave.summary) < 1_200
+
+
+def test_samples_give_same_graph_in_any_batches(installation: Installation, bob: Claims) -> None:
+    samples = Path(__file__).parents[2] / "samples" / "bob.jsonl"
+    trees = []
+    for slug, segments in (("together", 100), ("apart", 4)):
+        claims = Claims.of_user(create_user(installation.database, slug)[0].user_id)
+        settings = installation.settings.changed(batch_max_segments=segments)
+        import_file(installation.acting_for(claims).using(settings=settings), samples, "jsonl")
+        assert not [
+            r
+            for result in batch.run_due(installation.context.using(settings=settings), "test")
+            for r in result.returned
+        ]
+        graph = outline_of(installation, claims)
+        trees.append({(node.path, node.record_count) for node in graph.nodes})
+        assert ("Business", "Dave") in {node.path for node in graph.nodes}
+        assert sum(node.path[-1] == "Dave" for node in graph.nodes) == 1
+    assert trees[0] == trees[1]
+
+
+def test_record_ids_are_deterministic(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
+    assigned = attempt(installation)
+    again = batch.assign_nodes(installation.context, assigned.batch_id)
+    assert again == assigned
+    ids: list[UUID] = [plan.record_id for plan in assigned.plans]
+    assert len(set(ids)) == 2

@@ -1,0 +1,226 @@
+"""A memory's history over HTTP and on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from tests.integration.test_api import assert_problem, new_user, remember, store
+from tests.support.api_server import serving
+from tests.support.command_line import describe
+from tests.support.memories import converse, ingest, stored
+from tests.support.memories import new_user as user_of
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def client(shared_installation: Installation) -> Iterator[httpx.Client]:
+    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def eve(client: httpx.Client) -> dict[str, str]:
+    return new_user(client, "eve")
+
+
+@pytest.fixture
+def owner(client: httpx.Client) -> dict[str, str]:
+    """Of two memories."""
+    return new_user(client, f"bob-{uuid4().hex[:8]}")
+
+
+@pytest.fixture
+def records(client: httpx.Client, shared_installation: Installation, owner: dict[str, str]) -> list[str]:
+    for text in ("The walnut desk came from Ana.", "The oak desk came from Dave."):
+        remember(client, owner, [{"role": "user", "content": text}])
+    store(shared_installation)
+    hits = client.post("/v1/search", json={"query": "desk"}, headers=owner).json()["hits"]
+    return [hit["record_id"] for hit in sorted(hits, key=lambda hit: "walnut" not in hit["summary"])]
+
+
+def test_revise_over_http(client: httpx.Client, owner: dict[str, str], records: list[str]) -> None:
+    path = f"/v1/records/{records[0]}"
+    first = client.get(path, headers=owner).json()
+    revised = client.patch(path, json={"title": "The desk", "topics": ["furniture"]}, headers=owner).json()
+    assert (revised["title"], revised["kw_topics"], revised["summary"]) == ("The desk", ["furniture"], first["summary"])
+    assert client.get(path, headers=owner).json() == revised
+    assert client.get(path, params={"at": first["w"]}, headers=owner).json() == first
+
+    page = client.get(f"{path}/history", params={"limit": 1}, headers=owner).json()
+    assert page["next_offset"] == 1
+    (revision,) = page["deltas"]
+    assert (revision["operation"], revision["delta_id"], revision["w"]) == (
+        "revise",
+        revised["delta_id"],
+        revised["w"],
+    )
+    page = client.get(f"{path}/history", params={"offset": 1}, headers=owner).json()
+    assert ([delta["operation"] for delta in page["deltas"]], page["next_offset"]) == (["create"], None)
+    changes = client.get(f"{path}/diff", params={"w1": first["w"]}, headers=owner).json()
+    assert changes == {
+        "record_id": records[0],
+        "changes": {
+            "title": {"before": first["title"], "after": "The desk"},
+            "kw_topics": {"before": first["kw_topics"], "after": ["furniture"]},
+        },
+    }
+    (hit,) = client.post("/v1/search", json={"query": "walnut", "at": first["w"], "limit": 1}, headers=owner).json()[
+        "hits"
+    ]
+    assert hit["title"] == first["title"]
+
+
+def test_stale_version_conflicts(client: httpx.Client, owner: dict[str, str], records: list[str]) -> None:
+    path = f"/v1/records/{records[0]}"
+    seen = client.get(path, headers=owner).json()["delta_id"]
+    assert client.patch(path, json={"title": "One", "expected_delta": seen}, headers=owner).status_code == 200
+    late = client.patch(path, json={"title": "Two", "expected_delta": seen}, headers=owner)
+    assert_problem(late, 409)
+    assert "read it again" in late.json()["detail"]
+    assert_problem(
+        client.post(f"{path}/supersede", json={"by": records[1], "expected_delta": seen}, headers=owner), 409
+    )
+    assert client.get(path, headers=owner).json()["title"] == "One"
+
+
+def test_supersede_over_http(client: httpx.Client, owner: dict[str, str], records: list[str]) -> None:
+    old, new = records
+
+    def shown(**filters: object) -> dict[str, bool | None]:
+        hits = client.post("/v1/search", json={"query": "desk", **filters}, headers=owner).json()["hits"]
+        return {hit["record_id"]: hit.get("superseded") for hit in hits}
+
+    answer = client.post(f"/v1/records/{old}/supersede", json={"by": new}, headers=owner)
+    assert (answer.status_code, answer.json()["superseded_by"]) == (200, new)
+    assert shown() == {new: None}
+    assert shown(include_superseded=True) == {old: True, new: False}
+    assert_problem(client.post(f"/v1/records/{new}/supersede", json={"by": old}, headers=owner), 409)
+    assert_problem(client.post(f"/v1/records/{old}/supersede", json={"by": old}, headers=owner), 422)
+    answer = client.post(f"/v1/records/{old}/supersede", json={"by": None}, headers=owner)
+    assert (answer.status_code, answer.json()["superseded_by"]) == (200, None)
+    assert shown() == {old: None, new: None}
+
+
+def test_foreign_ids_look_absent(client: httpx.Client, eve: dict[str, str], records: list[str]) -> None:
+    calls: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("GET", "", {}),
+        ("GET", "?at=2025-01-01T00:00:00Z", {}),
+        ("GET", "/history", {}),
+        ("GET", "/diff?w1=2025-01-01", {}),
+        ("PATCH", "", {"title": "mine"}),
+        ("POST", "/supersede", {"by": None}),
+        ("POST", "/supersede", {"by": str(uuid4())}),
+    )
+    for method, path, body in calls:
+        answers = [
+            client.request(method, f"/v1/records/{record_id}{path}", json=body or None, headers=eve)
+            for record_id in (records[0], uuid4())
+        ]
+        assert_problem(answers[0], 404)
+        assert answers[0].content == answers[1].content
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"title": ""},
+        {"title": None},
+        {"summary": "x" * 20_001},
+        {"topics": ["x"] * 65},
+        {"topics": "furniture"},
+        {"embedding_model": "mine"},
+        {"title": "x", "expected_delta": "newest"},
+    ],
+)
+def test_invalid_requests_are_problems(
+    client: httpx.Client, owner: dict[str, str], records: list[str], body: dict[str, Any]
+) -> None:
+    assert_problem(client.patch(f"/v1/records/{records[0]}", json=body, headers=owner), 422)
+
+
+# On the command line
+
+
+@pytest.fixture
+def memory(here: Installation, context: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[User, Claims, list[str]]:
+    """A user of two memories, in an installation that the environment describes."""
+    describe(here.settings, monkeypatch)
+    user, claims = user_of(here)
+    for text in ("#Notes the walnut desk", "#Notes the oak desk"):
+        converse(here, claims, text)
+    records = sorted(stored(ingest(context, user)), key=lambda record: record.title, reverse=True)
+    return user, claims, [str(record.record_id) for record in records]
+
+
+@pytest.fixture
+def run(memory: tuple[User, Claims, list[str]], capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Runs a command as the memories' owner; gives what it printed: with ``--json`` the one value."""
+
+    def command(*arguments: str, code: int = 0) -> Any:
+        assert entry.run([*arguments, "--user", memory[0].slug]) == code, (arguments, capsys.readouterr())
+        out, err = capsys.readouterr()
+        return json.loads(out or err) if "--json" in arguments else out or err
+
+    return command
+
+
+def test_record_commands(memory: tuple[User, Claims, list[str]], run: Ask) -> None:
+    old, new = memory[2]
+    first = run("record", old, "--json")
+    revised = run("revise", old, "--title", "The desk", "--topic", "furniture", "--topic", "wood", "--json")
+    assert (revised["title"], revised["kw_topics"]) == ("The desk", ["furniture", "wood"])
+    assert run("record", old, "--at", first["w"], "--json") == first
+    deltas = run("history", old, "--json")
+    assert [delta["operation"] for delta in deltas] == ["revise", "create"]
+    assert run("history", old, "--limit", "1", "--json") == deltas[:1]
+    assert run("diff", old, first["w"], revised["w"], "--json")["title"] == {
+        "before": "#Notes the walnut desk",
+        "after": "The desk",
+    }
+    assert run("supersede", old, "--by", new, "--json")["superseded_by"] == new
+    found = run("search", "desk", "--json")["hits"]
+    assert [hit["record_id"] for hit in found] == [new]
+    found = run("search", "desk", "--include-superseded", "--json")["hits"]
+    assert {hit["record_id"]: hit["superseded"] for hit in found} == {old: True, new: False}
+    assert run("supersede", old, "--undo", "--json")["superseded_by"] is None
+
+    assert "The desk" in run("record", old)
+    told = run("history", old)
+    assert "title: #Notes the walnut desk → The desk" in told
+    assert "kw_topics: testing → furniture, wood" in told
+    assert f"superseded_by: none → {new}" in told
+    assert "title: #Notes the walnut desk → The desk" in run("diff", old, first["w"])
+    assert run("diff", old, datetime.now().astimezone().isoformat()).strip() == "Nothing changed."
+
+
+def test_cli_errors(memory: tuple[User, Claims, list[str]], run: Ask) -> None:
+    old, new = memory[2]
+    absent = str(uuid4())
+    for arguments, code, complaint in (
+        (("record", absent), 3, f"there is no record {absent}"),
+        (("history", absent), 3, f"there is no record {absent}"),
+        (("record", old, "--at", "1999-01-01"), 3, f"there is no record {old}"),
+        (("supersede", old, "--by", absent), 3, f"there is no record {old} or {absent}"),
+        (("record", "Notes"), 2, "is not the id of a record"),
+        (("record", old, "--at", "soon"), 2, "give a time such as"),
+        (("revise", old), 2, "nothing to change"),
+        (("revise", old, "--title", "x", "--expected-delta", "newest"), 2, "is not the id of a delta"),
+        (("revise", old, "--title", "x", "--expected-delta", absent), 1, "read it again"),
+        (("supersede", old), 2, "--by, or --undo"),
+        (("supersede", old, "--by", new, "--undo"), 2, "--by, or --undo"),
+        (("supersede", old, "--by", old), 2, "its own place"),
+    ):
+        assert complaint in run(*arguments, code=code)

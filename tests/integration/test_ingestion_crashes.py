@@ -1,0 +1,88 @@
+"""A process that is killed while it stores a batch: nothing is there by half, and the next run stores all once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ROOT, SECRET
+from tests.support.memories import (
+    converse,
+    ingest,
+    new_user,
+    plain_context,
+    rows,
+    stored,
+)
+from tests.support.pausing_run import LEASE_SECONDS, MOMENTS
+from tests.support.wholeness import whole_records
+
+CONVERSATIONS = (
+    ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister"),
+    ("#Family/Dave Hello.",),
+)
+
+
+def run_to(here: Installation, user: User, moment: str, occurrence: int) -> subprocess.Popen[str]:
+    """A process that stores the batch and has come to that moment."""
+    arguments = [here.administrator_url, SECRET, str(here.home / "objects"), str(user.user_id), moment, str(occurrence)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.pausing_run", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "paused\n"
+    return process
+
+
+@pytest.mark.parametrize(("moment", "occurrence"), MOMENTS)
+def test_killed_run_is_repeated_once(shared_installation: Installation, moment: str, occurrence: int) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    for hours, contents in enumerate(CONVERSATIONS, start=1):
+        converse(here, claims, *contents, hours=hours)
+    process = run_to(here, user, moment, occurrence)
+    process.kill()
+    process.communicate()
+
+    committed = {("transaction open", 2): 1, ("transaction committed", 1): 1, ("transaction committed", 2): 2}
+    # The first conversation has two records and the second one; the commit of a conversation is whole or not at all.
+    segments = committed.get((moment, occurrence), 0)
+    assert whole_records(here, user) in ({0}, {1, 2}, {3})[segments]
+    states = [
+        r["s"]
+        for r in rows(here, "SELECT state AS s FROM neurigraph.storage_triggers WHERE user_id = %s", user.user_id)
+    ]
+    assert sorted(states) == sorted(["stored"] * segments + ["claimed"] * (2 - segments))
+
+    time.sleep(LEASE_SECONDS)
+    context = plain_context(here)
+    again = stored(ingest(context, user))
+    assert not any(record.already_stored for record in again)
+    assert whole_records(here, user) == 3
+    assert ingest(context, user) == []
+    edges = rows(here, "SELECT evidence_count AS n FROM neurigraph.node_edges WHERE user_id = %s", user.user_id)
+    assert {edge["n"] for edge in edges} == {1}
+    for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
+        file_id = file_of_record(here.database, claims, row["record_id"])
+        assert open_file(here.acting_for(claims), file_id)
+
+
+def test_killed_run_keeps_lease_until_expiry(shared_installation: Installation) -> None:
+    here = shared_installation
+    user, claims = new_user(here)
+    converse(here, claims, "one")
+    process = run_to(here, user, "embedding", 1)
+    try:
+        time.sleep(2 * LEASE_SECONDS)
+        assert ingest(plain_context(here), user) == [], "it lives, and says so"
+    finally:
+        process.kill()
+        process.communicate()
+    time.sleep(LEASE_SECONDS)
+    assert len(stored(ingest(plain_context(here), user))) == 1

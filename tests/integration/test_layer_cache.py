@@ -1,0 +1,314 @@
+"""What a process keeps of a node and brings up to date is what it would read anew, after any run of writes."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, nullcontext, suppress
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from psycopg import sql
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError
+from neurigraph_pipelines.graph.moving import move_records
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.graph.reshaping import merge_nodes
+from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.ingestion.healing import heal_pending
+from neurigraph_pipelines.ingestion.reembed import reembed
+from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
+from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.index.caches import Cache
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.postings import Postings
+from neurigraph_pipelines.retrieval.query.load import read_layers
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
+from tests.support.vectors import NamedEmbedder
+
+ROOM = 64_000_000
+THOROUGH = settings(
+    # A shorter run of changes is not worth the minutes that looking for it takes.
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+MODELS = ("one", "two")
+TEXTS = (
+    ("#Boats The rope is long.", "How long?", "Long as a boat. " * 30),
+    ("#Music A cello sings.", "It does."),
+    ("#Boats Oil for the boat.", "And rope."),
+)
+WORDS = ("rope", "long", "boat", "cello", "sing", "oil", "renam", "new", "kite")
+
+
+class Reader:
+    """A process that keeps what it read of one user's nodes."""
+
+    def __init__(self, here: Installation, claims: Claims) -> None:
+        self.here, self.claims = here, claims
+        self.cache: Cache[MetadataLayer] = Cache()
+
+    def read(self, cache: Cache[MetadataLayer]) -> dict[str, MetadataLayer]:
+        with self.here.database.owner() as tx:
+            known = tx.execute(
+                "SELECT g.node_id::text, v.version, u.embedding_model FROM neurigraph.graph_index AS g "
+                "JOIN neurigraph.users AS u USING (user_id) "
+                "CROSS JOIN LATERAL neurigraph_private.node_version(g.node_id) AS v WHERE g.user_id = %s",
+                [self.claims.user_id],
+            ).fetchall()
+        versions: dict[str, str | None] = {row["node_id"]: row["version"] for row in known}
+        model = known[0]["embedding_model"]
+        asked = {"question": Jsonb({"model": model, "dimensions": 16}), "embedding": None}
+        return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, lambda: asked)
+
+    def must_be_up_to_date(self) -> None:
+        kept = {node_id: content_of(layer) for node_id, layer in self.read(self.cache).items()}
+        assert kept == {node_id: content_of(layer) for node_id, layer in self.read(Cache()).items()}
+
+
+def content_of(layer: MetadataLayer) -> dict[str, Any]:
+    """All that a layer says, in one order."""
+    records = {
+        layer.record_ids[row]: (
+            layer.occurred[row],
+            layer.created[row],
+            layer.source_kinds[row],
+            layer.stored_record(row),
+            trimmed(layer.vectors[row].tolist()),
+            bool(layer.has_vector[row]),
+            int(layer.lengths[row]),
+            occurring(layer.lexemes, layer.places + row),
+        )
+        for row in range(layer.records)
+    }
+    passages = {
+        (layer.record_ids[layer.record[row]], int(layer.seq[row])): (
+            int(layer.first_message[row]),
+            layer.external_ids[row],
+            float(layer.window_length[layer.place[row]]),
+            int(layer.role[row]),
+            bool(layer.is_eligible[row]),
+            [trimmed(vector) for vector in layer.passage_vectors[row].tolist()],
+            occurring(layer.lexemes, int(layer.place[row])),
+        )
+        for row in range(layer.passages)
+    }
+    assert (len(records), len(passages)) == (layer.records, layer.passages)
+    superseded = {layer.record_ids[row] for row in layer.superseded(None)}
+    return {"model": layer.model, "records": records, "passages": passages, "superseded": superseded}
+
+
+def trimmed(vector: list[float]) -> list[float]:
+    while vector and not vector[-1]:
+        vector.pop()
+    return vector
+
+
+def occurring(postings: Postings, row: int) -> dict[str, list[int]]:
+    return {
+        WORDS[asked]: often
+        for asked, found in postings.of(WORDS)
+        if (often := [int(frequency) for at, frequency in found.tolist() if at == row])
+    }
+
+
+def remembered(here: Installation) -> tuple[User, Claims]:
+    user, claims = new_user(here)
+    for texts in TEXTS:
+        converse(here, claims, *texts)
+    ingest(embedding(here, MODELS[0]), user)
+    return user, claims
+
+
+def embedding(here: Installation, model: str) -> Context:
+    return plain_context(here).using(embedder=NamedEmbedder(model, 16))
+
+
+def places(here: Installation, claims: Claims) -> list[dict[str, Any]]:
+    """Of each record where it is, in the order in which they came."""
+    return rows(
+        here,
+        "SELECT g.node_id, g.schema_name, i.record_id FROM neurigraph.record_index AS i "
+        "JOIN neurigraph.graph_index AS g USING (node_id) WHERE i.user_id = %s ORDER BY i.created_at, i.record_id",
+        claims.user_id,
+    )
+
+
+# Writers of tables, two at once, each with savepoints of its own
+
+STATEMENTS = (
+    "UPDATE {s}.metadata_records SET title = 'renamed ' || %(word)s WHERE record_id = %(record)s",
+    "UPDATE {s}.passages SET embedding = window_embedding WHERE record_id = %(record)s",
+    "UPDATE {s}.passages SET window_length = window_length + 1 WHERE record_id = %(record)s AND seq = 1",
+    "DELETE FROM {s}.passages WHERE record_id = %(record)s AND seq = 2",
+    "DELETE FROM {s}.passages WHERE record_id = %(record)s",
+    "INSERT INTO {s}.passages (record_id, seq, first_message, last_message, byte_offset, byte_length, lexemes, "
+    "frequencies, lexeme_count) SELECT r.record_id, 1000 + %(number)s, 1, 1, 0, 0, '{{new,kite}}', '{{1,11}}', 12 "
+    "FROM {s}.metadata_records AS r WHERE r.record_id = %(record)s ON CONFLICT DO NOTHING",
+    "DELETE FROM {s}.file_manifest WHERE record_id = %(record)s",
+    "DELETE FROM {s}.metadata_records WHERE record_id = %(record)s",
+)
+ACTS = st.one_of(
+    st.tuples(
+        st.sampled_from(("plain", "savepoint", "undone")),
+        st.integers(0, 1),
+        st.integers(0, len(STATEMENTS) - 1),
+        st.integers(0, 2),
+    ),
+    st.tuples(st.sampled_from(("commit", "rollback")), st.integers(0, 1)),
+    st.just(("read",)),
+    st.just(("read",)),
+)
+
+
+class Writer:
+    """An open transaction. It waits for nobody: what another has locked it leaves alone."""
+
+    def __init__(self, here: Installation, open_: ExitStack) -> None:
+        self._connection = open_.enter_context(psycopg.connect(here.administrator_url, row_factory=dict_row))
+        self._connection.execute("SET ROLE neurigraph_owner")
+        self._connection.execute("SET lock_timeout = '20ms'")
+        self._connection.execute("SET neurigraph.erasing = 'on'")
+        self.end("commit")
+
+    def end(self, how: str) -> None:
+        """End it, and begin another that has its number from the start, as one that wrote elsewhere before."""
+        self._connection.commit() if how == "commit" else self._connection.rollback()
+        authored(self._connection, "tests")
+        self._connection.execute("SELECT pg_current_xact_id()")
+
+    def write(self, how: str, statement: str, schema: str, record: UUID, number: int) -> None:
+        query = sql.SQL(statement).format(s=sql.Identifier(schema))
+        parameters = {"record": record, "word": WORDS[number % len(WORDS)], "number": number}
+        try:
+            with self._connection.transaction(force_rollback=how == "undone") if how != "plain" else nullcontext():
+                self._connection.execute(query, parameters)
+        except psycopg.errors.LockNotAvailable:
+            if how == "plain":
+                self.end("rollback")
+
+
+@settings(THOROUGH, max_examples=12)
+@given(acts=st.lists(ACTS, min_size=5, max_size=25))
+def test_commits_in_any_order_are_seen(here: Installation, acts: list[tuple[Any, ...]]) -> None:
+    _, claims = remembered(here)
+    records = places(here, claims)
+    reader = Reader(here, claims)
+    reader.must_be_up_to_date()
+    with ExitStack() as open_:
+        writers = [Writer(here, open_) for _ in range(2)]
+        for number, (act, *more) in enumerate(acts):
+            if act == "read":
+                reader.must_be_up_to_date()
+            elif act in ("commit", "rollback"):
+                writers[more[0]].end(act)
+            else:
+                who, statement, chosen = more
+                place = records[chosen]
+                writers[who].write(act, STATEMENTS[statement], place["schema_name"], place["record_id"], number)
+        for writer in writers:
+            writer.end("commit")
+    reader.must_be_up_to_date()
+
+
+def test_late_commit_is_seen(here: Installation) -> None:
+    _, claims = remembered(here)
+    (one, other), *_ = [
+        found
+        for schema in {place["schema_name"] for place in places(here, claims)}
+        if len(found := [place for place in places(here, claims) if place["schema_name"] == schema]) == 2
+    ]
+    reader = Reader(here, claims)
+    with ExitStack() as open_:
+        early, late = Writer(here, open_), Writer(here, open_)
+        for how in ("plain", "savepoint"):
+            early.write(how, STATEMENTS[0], one["schema_name"], one["record_id"], 1)
+            late.write(how, STATEMENTS[0], other["schema_name"], other["record_id"], 2)
+            late.end("commit")
+            reader.must_be_up_to_date()
+            early.end("commit")
+            reader.must_be_up_to_date()
+
+
+# What changes memories in the product
+
+CHANGES = ("remember", "revise", "supersede", "move", "merge", "reembed", "forget", "compress")
+
+
+def change(here: Installation, user: User, claims: Claims, how: str, one: int, other: int) -> None:
+    """One change of what the numbers choose, unless the graph does not allow it."""
+    known = places(here, claims)
+    first, second = known[one % len(known)], known[other % len(known)]
+    record, model = first["record_id"], MODELS[other % 2]
+    context = embedding(here, model)
+    if how == "remember":
+        converse(here, claims, *TEXTS[one % len(TEXTS)], f"A new kite number {other}.")
+        ingest(context, user)
+    elif how == "revise":
+        revise(
+            here.acting_for(claims).using(embedder=context.embedder),
+            record,
+            Revision(title=f"Renamed {other}", summary="A kite."),
+        )
+    elif how == "supersede":
+        supersede(here.database, claims, record, second["record_id"] if other % 3 else None)
+    elif how == "move":
+        move_records(here.database, claims, [record], second["node_id"])
+    elif how == "merge":
+        merge_nodes(here.database, claims, first["node_id"], second["node_id"])
+    elif how == "reembed":
+        reembed(context, None, datetime(2200, 1, 1, tzinfo=UTC), user.user_id)
+        heal_pending(context, user_id=user.user_id)
+    elif how == "forget" and len(known) > 1:
+        forget(here.acting_for(claims), Subject(SubjectKind.RECORD, record), through="test")
+    elif how == "compress":
+        asleep = here.settings.changed(dormancy_days=0)
+        sweep_dormant(here.context.using(settings=asleep), user_id=user.user_id)
+
+
+@settings(THOROUGH, max_examples=6)
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 20), st.integers(0, 20)), min_size=4, max_size=10)
+)
+def test_any_change_sequence_is_seen(here: Installation, steps: list[tuple[str, int, int]]) -> None:
+    user, claims = remembered(here)
+    reader = Reader(here, claims)
+    reader.must_be_up_to_date()
+    for how, one, other in steps:
+        with suppress(ConflictError, InvalidInputError):
+            change(here, user, claims, how, one, other)
+        reader.must_be_up_to_date()
+
+
+def test_small_change_reads_little(here: Installation) -> None:
+    _, claims = remembered(here)
+    reader = Reader(here, claims)
+    before = {name: id_ for id_, layer in reader.read(reader.cache).items() for name in layer.record_ids}
+    place = places(here, claims)[0]
+    statement = "UPDATE {s}.metadata_records SET title = 'renamed' WHERE record_id = %(record)s"
+    with ExitStack() as open_:
+        writer = Writer(here, open_)
+        writer.write("plain", statement, place["schema_name"], place["record_id"], 0)
+        writer.end("commit")
+    node_id = before[str(place["record_id"])]
+    past = reader.cache.peek(node_id)
+    assert past is not None
+    assert (past.model, past.horizon is None) == (MODELS[0], False)
+    question = Jsonb({"model": MODELS[0], "dimensions": 16})
+    with here.database.agent(claims) as tx:
+        (row,) = tx.execute(
+            "SELECT * FROM neurigraph.layers(%s, %s::uuid [], %s::bigint [], NULL)",
+            [question, [node_id], [past.horizon]],
+        ).fetchall()
+    assert row["titles"] == ["renamed"]
+    assert row["records"][:16] == place["record_id"].bytes
+    assert len(row["present"]) == 24 * past.records, "of the others that they are there"

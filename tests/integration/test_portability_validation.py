@@ -1,0 +1,151 @@
+"""Exports that are damaged, or made to do harm: refused with their reason, and nothing of them is stored."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter
+from neurigraph_pipelines.wiring import Installation
+from tests.support.exported_user import Source, exported_user, restore
+from tests.support.files import store_file
+from tests.support.memories import rows
+
+
+@pytest.fixture(scope="module")
+def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    return exported_user(shared_installation, tmp_path_factory.mktemp("exports"))
+
+
+def flip_a_byte(export: Path) -> None:
+    path = next((export / "nodes").rglob("metadata_records.jsonl"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def drop_an_object(export: Path) -> None:
+    next((export / "objects/durable").rglob("*.gz")).unlink()
+
+
+def drop_the_manifest(export: Path) -> None:
+    (export / MANIFEST).unlink()
+
+
+def change_manifest(**changes: Any) -> Callable[[Path], None]:
+    def change(export: Path) -> None:
+        path = export / MANIFEST
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    return change
+
+
+def rewrite(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
+    """A change that the manifest knows of, as whoever means harm would make it."""
+
+    def damage(export: Path) -> None:
+        path = next(export.glob(name))
+        lines = [json.dumps(change(json.loads(line))) for line in path.read_text().splitlines()]
+        writer = FolderWriter(export.parent / "rewritten")
+        path.write_text("\n".join(lines) + "\n")
+        manifest = json.loads((export / MANIFEST).read_text())
+        names = [file["name"] for file in manifest.pop("files")]
+        for one in names:
+            for _ in writer.add(one, [(export / one).read_bytes()]):
+                pass
+        writer.finish(manifest)
+        shutil.rmtree(export)
+        (export.parent / "rewritten").rename(export)
+
+    return damage
+
+
+def link_out(export: Path) -> None:
+    path = export / "tables/users.jsonl"
+    elsewhere = export.parent / "elsewhere.jsonl"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (flip_a_byte, r"nodes/.*/metadata_records.jsonl of the export is damaged"),
+        (drop_an_object, r"objects/durable/.* of the export cannot be read"),
+        (drop_the_manifest, "no readable manifest.json"),
+        (change_manifest(version=99), "is newer"),
+        (change_manifest(shared_ddl=9_999), "is newer"),
+        (change_manifest(node_ddl=9_999), "is newer"),
+        (
+            change_manifest(files=[{"name": "../../etc/passwd", "size_bytes": 1, "sha256": ""}]),
+            "which is not a valid name",
+        ),
+        (
+            change_manifest(files=[{"name": "objects/durable/../x", "size_bytes": 1, "sha256": ""}]),
+            "which is not a valid name",
+        ),
+        (change_manifest(files="all of them"), "damaged"),
+        (change_manifest(user=None), "damaged"),
+        (link_out, "cannot be read"),
+        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "node_ddl_version": 0}), "DDL 0"),
+        (rewrite("tables/users.jsonl", lambda row: {**row, "colour": "red"}), "users does not have"),
+        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": "deep"}), "cannot be restored"),
+        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": 9}), "cannot be restored"),
+        (
+            rewrite("nodes/*/file_manifest.jsonl", lambda row: {**row, "storage_path": "durable/x/../../y"}),
+            "not that of",
+        ),
+        (
+            rewrite("tables/uploads.jsonl", lambda row: {**row, "staging_key": "durable/bob/x"}),
+            "which is not a valid key",
+        ),
+    ],
+)
+def test_damaged_or_hostile_export_is_refused(
+    source: Source, installation: Installation, tmp_path: Path, damage: Callable[[Path], None], said: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(source.folder, copy)
+    damage(copy)
+    with pytest.raises(InvalidInputError, match=said):
+        restore(installation, copy, "exporter")
+    assert rows(installation, "SELECT FROM neurigraph.users") == []
+    assert list(installation.objects.keys()) == []
+
+
+def test_damaged_zip_is_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
+    content = source.zipped.read_bytes()
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(content[:-2_000])
+    with pytest.raises(InvalidInputError, match="not a readable export"):
+        restore(installation, cut, "exporter")
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as members:
+        members.writestr("tables/users.jsonl", bytes(100 << 20))
+    with pytest.raises(InvalidInputError, match="would unpack to"):
+        restore(installation, bomb, "exporter")
+    with pytest.raises(InvalidInputError, match="not a readable export"):
+        restore(installation, tmp_path / "nothing", "exporter")
+
+
+def test_foreign_references_are_refused(source: Source, installation: Installation, tmp_path: Path) -> None:
+    """A delta that goes on with the history of another user's memory."""
+    victim = store_file(installation)
+    (last,) = rows(installation, "SELECT record_id, delta_id FROM neurigraph.delta_log")
+    goes_on = {"record_id": str(last["record_id"]), "previous_delta_id": str(last["delta_id"])}
+    copy = tmp_path / "copy"
+    shutil.copytree(source.folder, copy)
+    (first, *_) = (copy / "tables/delta_log.jsonl").read_text().splitlines()
+    chosen = json.loads(first)["delta_id"]
+    rewrite("tables/delta_log.jsonl", lambda row: {**row, **goes_on} if row["delta_id"] == chosen else row)(copy)
+    with pytest.raises(InvalidInputError, match="refer to rows of another user"):
+        restore(installation, copy, "exporter")
+    assert len(rows(installation, "SELECT FROM neurigraph.users")) == 1
+    assert victim.open().content

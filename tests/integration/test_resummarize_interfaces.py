@@ -1,0 +1,117 @@
+"""Summarising anew on the command line, and as a backfill of days in Dagster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import dagster as dg
+import pytest
+
+from neurigraph_pipelines.cli import entry
+from neurigraph_pipelines.defs.backfills import FIRST_DAY
+from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.summary_assets import ResummarizeConfig, record_summaries
+from neurigraph_pipelines.ingestion.revision import Revision
+from neurigraph_pipelines.wiring import Installation
+from tests.support.changing import Memory
+from tests.support.command_line import describe
+from tests.support.graphs import Graph, new_graph
+
+# Dagster's own: it reads pydantic's models by an attribute that pydantic has given up.
+pytestmark = pytest.mark.filterwarnings("ignore:The `__fields__` attribute:DeprecationWarning")
+
+TODAY = datetime.now(UTC).date()
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def graph(here: Installation, monkeypatch: pytest.MonkeyPatch) -> Graph:
+    """Of a user in an installation that the environment describes, with the offline model."""
+    describe(here.settings, monkeypatch)
+    return new_graph(here)
+
+
+@pytest.fixture
+def memories(graph: Graph) -> list[Memory]:
+    """Three, written by another model; the last one was revised by a person."""
+    texts = (f"#Notes The {wood} desk stands in the workshop of Ana." for wood in ("walnut", "oak", "elm"))
+    found = [Memory(graph.here, graph.here.embedder, graph.claims, record) for record in graph.remember(*texts)]
+    found[-1].revise(Revision(title="Mine"))
+    return found
+
+
+@pytest.fixture
+def run(graph: Graph, capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*arguments: str, code: int = 0) -> Any:
+        assert entry.run(["resummarize", *arguments, "--user", graph.user.slug, "--json"]) == code
+        told = capsys.readouterr()
+        return json.loads(told.out or told.err)
+
+    return command
+
+
+def test_command_dry_run_and_run(run: Run, memories: list[Memory]) -> None:
+    before = [memory.at() for memory in memories]
+    told = run("--dry-run")
+    assert (told["model"], told["records"], told["revised"], told["failed"]) == ("offline", 2, 1, [])
+    assert [memory.at() for memory in memories] == before
+    assert run() == told
+    assert [memory.deltas[0].authored_by for memory in memories[:2]] == ["pipeline:offline"] * 2
+    assert memories[2].at() == before[2]
+    assert (run()["complete"], run("--again")["unchanged"], run("--also-revised")["records"]) == (2, 2, 1)
+    assert memories[2].at()["title"] != "Mine"
+
+
+def test_command_with_single_records(run: Run, memories: list[Memory]) -> None:
+    absent = str(uuid4())
+    told = run(str(memories[0].record_id), absent, code=1)
+    assert (told["records"], told["failed"]) == (1, [[absent, "there is no such record"]])
+    assert len(memories[1].deltas) == 1
+
+
+def test_command_needs_a_selection(run: Run, memories: list[Memory], capsys: pytest.CaptureFixture[str]) -> None:
+    record_id = str(memories[0].record_id)
+    for arguments in (("no-uuid",), (record_id, "--since", "2026-01-01"), ("--until", "9999-12-31")):
+        assert run(*arguments, code=entry.INVALID)["error"] == "InvalidInputError"
+    for alone in ([], [record_id]):
+        assert entry.run(["resummarize", *alone]) == entry.INVALID
+        assert "--user" in capsys.readouterr().err
+    assert run("--since", (TODAY + timedelta(days=1)).isoformat())["records"] == 0
+    assert len(memories[0].deltas) == 1
+
+
+def test_backfill_reports_ids_and_counts(graph: Graph, memories: list[Memory]) -> None:
+    lost = memories[0]
+    (key,) = [key for key in graph.here.objects.keys("durable/") if str(lost.record_id) in key]
+    content = b"".join(graph.here.objects.get(key))
+    graph.here.objects.put(key, [b"damaged"])
+
+    def backfill() -> tuple[bool, dict[str, Any]]:
+        with dg.DagsterInstance.ephemeral() as instance:
+            result = dg.materialize(
+                [record_summaries],
+                instance=instance,
+                resources={"installation": InstallationResource()},
+                run_config=dg.RunConfig({"record_summaries": ResummarizeConfig(user=graph.user.slug)}),
+                tags={
+                    "dagster/asset_partition_range_start": FIRST_DAY,
+                    "dagster/asset_partition_range_end": TODAY.isoformat(),
+                },
+                raise_on_error=False,
+            )
+            (event, *_) = result.asset_materializations_for_node("record_summaries")
+        return result.success, {name: value.value for name, value in event.metadata.items()}
+
+    succeeded, told = backfill()
+    assert not succeeded
+    assert (told["records summarised"], told["left alone, revised by a person"]) == (1, 1)
+    assert [row.data for row in told["failed"].records] == [{"record": str(lost.record_id)}]
+    assert "walnut" not in str(told)
+    graph.here.objects.put(key, [content])
+    succeeded, told = backfill()
+    assert succeeded
+    assert (told["records summarised"], told["were of this model already"], told["failed"]) == (1, 1, "none")

@@ -1,0 +1,59 @@
+"""The internal names of Dagster that ``defs.run_launcher`` uses: an upgrade that changes one fails here."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+
+import dagster as dg
+import pytest
+
+from neurigraph_pipelines.defs.run_launcher import WatchedRunLauncher
+
+_LOOK_AT = "Dagster changed: see neurigraph_pipelines/defs/run_launcher.py, which uses"
+
+INTERNALS = [
+    ("dagster._core.launcher", "CheckRunHealthResult"),
+    ("dagster._core.launcher", "WorkerStatus"),
+    ("dagster._grpc.types", "CanCancelExecutionRequest"),
+]
+
+
+@pytest.mark.parametrize(("module", "name"), INTERNALS)
+def test_internal_name_exists(module: str, name: str) -> None:
+    assert hasattr(importlib.import_module(module), name), f"{_LOOK_AT} {module}.{name}"
+
+
+def test_health_results_are_as_used() -> None:
+    launcher = importlib.import_module("dagster._core.launcher")
+    for name in ("RUNNING", "FAILED"):
+        status = getattr(launcher.WorkerStatus, name, None)
+        assert status is not None, f"{_LOOK_AT} WorkerStatus.{name}"
+        result = launcher.CheckRunHealthResult(status, "why")
+        assert (result.status, result.msg) == (status, "why"), f"{_LOOK_AT} CheckRunHealthResult"
+
+
+def test_launcher_methods_exist() -> None:
+    finder = getattr(dg.DefaultRunLauncher, "_get_grpc_client_for_termination", None)
+    assert finder is not None, f"{_LOOK_AT} DefaultRunLauncher._get_grpc_client_for_termination"
+    assert list(inspect.signature(finder).parameters) == ["self", "run_id"], f"{_LOOK_AT} it with a run id"
+    for name in ("supports_check_run_worker_health", "check_run_worker_health"):
+        assert hasattr(dg.DefaultRunLauncher, name), f"{_LOOK_AT} RunLauncher.{name}"
+        assert name in vars(WatchedRunLauncher)
+
+
+def test_client_of_a_code_server_is_as_used() -> None:
+    client = importlib.import_module("dagster._grpc.client").DagsterGrpcClient
+    parameters = inspect.signature(client.can_cancel_execution).parameters
+    assert list(parameters)[1:] == ["can_cancel_execution_request", "timeout"], f"{_LOOK_AT} can_cancel_execution"
+    assert client(socket="/s", host="localhost").socket == "/s", f"{_LOOK_AT} DagsterGrpcClient.socket"
+    request = importlib.import_module("dagster._grpc.types").CanCancelExecutionRequest(run_id="run")
+    assert request.run_id == "run", f"{_LOOK_AT} CanCancelExecutionRequest.run_id"
+
+
+def test_answer_of_a_code_server_is_json() -> None:
+    types, serdes = importlib.import_module("dagster._grpc.types"), importlib.import_module("dagster._serdes")
+    for value in (True, False):
+        answer = serdes.serialize_value(types.CanCancelExecutionResult(can_cancel=value))
+        assert json.loads(answer)["can_cancel"] is value, f"{_LOOK_AT} the JSON of CanCancelExecutionResult"

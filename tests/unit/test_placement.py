@@ -1,0 +1,529 @@
+"""The rules of filing, against models whose answers are written down."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.graph.entities import with_filings
+from neurigraph_pipelines.ingestion.assign import assign_batch, file_segment
+from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    Alias,
+    ConceptKind,
+    Filing,
+    ItemFailure,
+    Message,
+    NodeCandidate,
+    NodeProposal,
+    Outline,
+    OutlineNode,
+    Placement,
+    PlannedAlias,
+    PlannedEdge,
+    Relation,
+    Role,
+    Segment,
+    SegmentRef,
+    SourceKind,
+    TriggerType,
+)
+from resources.offline.language_model import OfflineLanguageModel
+
+USER = UUID(int=1)
+START = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def segment_of(authors: Sequence[str | None], *, at: datetime = START, first: int = 1, user: UUID = USER) -> Segment:
+    messages = tuple(
+        Message(first + i, Role.USER, f"message {i}", 2, at + timedelta(minutes=i), author=author)
+        for i, author in enumerate(authors)
+    )
+    last = first + len(messages) - 1
+    return Segment(
+        SegmentRef(
+            trigger_id=uuid4(),
+            user_id=user,
+            user_slug="bob",
+            source_kind=SourceKind.CONVERSATION,
+            source_id=uuid4(),
+            source_external_id=None,
+            title=None,
+            trigger_type=TriggerType.CONVERSATION_END,
+            first_message=first,
+            last_message=last,
+            token_count=1,
+            attempts=0,
+        ),
+        messages,
+    )
+
+
+def topic(
+    name: str, confidence: float = 0.9, keywords: tuple[str, ...] = (), aliases: tuple[str, ...] = ()
+) -> NodeProposal:
+    return NodeProposal(name, ConceptKind.TOPIC, confidence, keywords=keywords, aliases=aliases)
+
+
+def person(
+    name: str, confidence: float = 0.9, keywords: tuple[str, ...] = (), aliases: tuple[str, ...] = ()
+) -> NodeProposal:
+    return NodeProposal(name, ConceptKind.PERSON, confidence, keywords=keywords, aliases=aliases)
+
+
+def placed(*steps: NodeProposal, first: int = 1, last: int = 4, relations: tuple[Relation, ...] = ()) -> Placement:
+    return Placement(steps, first, last, relations)
+
+
+def outline(*paths: str, kinds: dict[str, ConceptKind] | None = None) -> Outline:
+    kinds = kinds or {}
+    return Outline(tuple(OutlineNode(tuple(p.split("/")), kinds.get(p, ConceptKind.TOPIC)) for p in paths))
+
+
+def one(placement: Placement, nodes: Outline | None = None, threshold: float = 0.75) -> Filing:
+    filings = file_segment(segment_of([None] * 4), [placement], nodes or Outline(), threshold)
+    assert len(filings) == 1
+    return filings[0]
+
+
+def test_confident_steps_become_nodes() -> None:
+    filing = one(placed(topic("Business"), person("Dave")))
+    assert filing.path == ("Business", "Dave")
+    assert [(node.path, node.kind) for node in filing.new_nodes] == [
+        (("Business",), ConceptKind.TOPIC),
+        (("Business", "Dave"), ConceptKind.PERSON),
+    ]
+
+
+@pytest.mark.parametrize("name", ["business", " BUSINESS ", "Ｂusiness", "Busi\x00ness"])
+def test_existing_node_is_reused(name: str) -> None:
+    filing = one(placed(topic(name, 0.0)), outline("Business"))
+    assert filing.path == ("Business",)
+    assert filing.new_nodes == ()
+
+
+def test_alias_matches_both_ways() -> None:
+    known = Outline((OutlineNode(("Work",), ConceptKind.TOPIC, aliases=("Job",)),))
+    assert one(placed(topic("Job", 0.0)), known).path == ("Work",)
+    assert one(placed(topic("Business", 0.0, aliases=("work",))), known).path == ("Work",)
+
+
+def test_doubtful_step_files_above() -> None:
+    filing = one(placed(topic("Business"), person("Dave", 0.74)))
+    assert filing.path == ("Business",)
+    assert "Dave" in filing.notes[0]
+
+
+def test_confidence_threshold_is_inclusive() -> None:
+    assert one(placed(topic("Business", 0.75))).path == ("Business",)
+    assert one(placed(topic("Business", float("nan")))).path == ()
+
+
+def test_doubtful_first_step_files_at_nearest_topic() -> None:
+    nodes = Outline(
+        (
+            OutlineNode(("Home",), ConceptKind.TOPIC, keywords=("garden", "kitchen")),
+            OutlineNode(("Business",), ConceptKind.TOPIC, keywords=("budget", "launch")),
+        )
+    )
+    doubtful = topic("Finance", 0.4, keywords=("budget", "launch", "tax"))
+    assert one(placed(doubtful), nodes).path == ("Business",)
+    assert one(placed(topic("Astronomy", 0.4)), nodes).path == ()
+    assert one(placed()).path == ()
+
+
+def test_no_node_below_the_depth_limit() -> None:
+    steps = [topic(f"Level {depth}") for depth in range(1, MAX_LAYER_DEPTH + 3)]
+    filing = one(placed(*steps))
+    assert filing.path == tuple(f"Level {depth}" for depth in range(1, MAX_LAYER_DEPTH + 1))
+    assert any("Depth limit" in note for note in filing.notes)
+
+
+@pytest.mark.parametrize("name", ["", "<b>x</b>", "'; DROP TABLE users; --", "9999", "y" * 300, "\x00", "💥"])
+def test_junk_becomes_no_node(name: str) -> None:
+    assert one(placed(topic(name, 1.0))).path == ()
+    filing = one(placed(topic("Business"), person(name, 1.0)))
+    assert filing.path == ("Business",)
+    assert all(node.path == ("Business",) for node in filing.new_nodes)
+
+
+def test_new_node_keywords_are_bounded() -> None:
+    many = tuple(f"word {i}" for i in range(500))
+    node = one(placed(topic("Business", keywords=("a" * 500, *many), aliases=("Work", "work", "<i>", "BUSINESS"))))
+    assert len(node.new_nodes[0].keywords) <= 24
+    assert max(map(len, node.new_nodes[0].keywords)) <= 60
+    assert [alias.lower() for alias in node.new_nodes[0].aliases] == ["work"]
+
+
+KNOWN_DAVE = outline("Business", "Business/Dave", "Hobbies", kinds={"Business/Dave": ConceptKind.PERSON})
+
+
+def test_person_in_second_topic_is_linked() -> None:
+    filing = one(placed(topic("Hobbies"), person("dave")), KNOWN_DAVE)
+    assert filing.path == ("Hobbies",)
+    assert filing.new_nodes == ()
+    assert filing.edges == (PlannedEdge(("Hobbies",), ("Business", "Dave"), "mentions"),)
+
+
+def test_link_has_stated_relation() -> None:
+    stated = (Relation("Dave", "fishing buddy", 0.8),)
+    filing = one(placed(topic("Hobbies"), topic("Fishing"), person("Dave"), relations=stated), KNOWN_DAVE)
+    assert filing.path == ("Hobbies", "Fishing")
+    assert PlannedEdge(("Hobbies", "Fishing"), ("Business", "Dave"), "fishing buddy", 0.8) in filing.edges
+    assert "mentions" not in {edge.relation for edge in filing.edges}
+
+
+def test_person_without_topic_is_found() -> None:
+    assert one(placed(person("Dave", 0.1)), KNOWN_DAVE).path == ("Business", "Dave")
+
+
+def test_own_relations_belong_to_topic() -> None:
+    stated = (Relation("Dave", "coworker"), Relation("Lena", "boss", of_user=True), Relation("Nobody", "friend"))
+    nodes = outline("Family", "Family/Lena", kinds={"Family/Lena": ConceptKind.PERSON})
+    filing = one(placed(topic("Business"), person("Dave"), relations=stated), nodes)
+    assert {(edge.from_path, edge.to_path, edge.relation) for edge in filing.edges} == {
+        (("Business",), ("Business", "Dave"), "coworker"),
+        (("Business",), ("Family", "Lena"), "boss"),
+    }
+
+
+def test_relation_starts_at_placed_person() -> None:
+    nodes = outline("Family", "Family/Lena", kinds={"Family/Lena": ConceptKind.PERSON})
+    filing = one(placed(topic("Business"), person("Dave"), relations=(Relation("Lena", "wife"),)), nodes)
+    assert filing.edges == (PlannedEdge(("Business", "Dave"), ("Family", "Lena"), "wife"),)
+
+
+def test_speakers_get_talk_edges() -> None:
+    nodes = outline("A", "A/Ann", "A/Ben", kinds={"A/Ann": ConceptKind.PERSON, "A/Ben": ConceptKind.PERSON})
+    filings = file_segment(segment_of(["Ben", "Ann", "Cid"]), [placed(topic("A"), last=3)], nodes, 0.75)
+    assert filings[-1].edges == (PlannedEdge(("A", "Ann"), ("A", "Ben"), "talks with"),)
+
+
+def test_unplaced_messages_join_largest() -> None:
+    filings = file_segment(
+        segment_of([None] * 10),
+        [placed(topic("A"), first=2, last=3), placed(topic("B"), first=5, last=9)],
+        Outline(),
+        0.75,
+    )
+    assert [(f.path, f.first_message, f.last_message) for f in filings] == [
+        (("B",), 1, 1),
+        (("A",), 2, 3),
+        (("B",), 4, 10),
+    ]
+    assert all(node.path == filing.path for filing in filings for node in filing.new_nodes)
+
+
+steps = st.lists(
+    st.builds(
+        NodeProposal,
+        name=st.one_of(st.sampled_from(["Business", "Dave", "Fishing", "business", "Ana"]), st.text(max_size=130)),
+        kind=st.sampled_from(ConceptKind),
+        confidence=st.floats(0, 1),
+    ),
+    max_size=7,
+).map(tuple)
+placements = st.lists(
+    st.builds(
+        Placement,
+        steps=steps,
+        first_message=st.integers(-3, 25),
+        last_message=st.integers(-3, 25),
+        relations=st.lists(
+            st.builds(Relation, other=st.sampled_from(["Dave", "Ana", "", "x"]), label=st.text(max_size=5)), max_size=3
+        ).map(tuple),
+    ),
+    max_size=6,
+)
+
+
+@given(placements, st.integers(1, 20), st.integers(1, 5))
+def test_placements_tile_segment(proposed: list[Placement], length: int, first: int) -> None:
+    segment = segment_of([None] * length, first=first)
+    filings = file_segment(segment, proposed, KNOWN_DAVE, 0.5)
+    covered = [seq for filing in filings for seq in range(filing.first_message, filing.last_message + 1)]
+    assert covered == [message.seq for message in segment.messages]
+    known = {node.path for node in KNOWN_DAVE.nodes} | {()}
+    for filing in filings:
+        assert len(filing.path) <= MAX_LAYER_DEPTH
+        assert [node.path for node in filing.new_nodes] == sorted({n.path for n in filing.new_nodes}, key=len)
+        assert all(filing.path[: len(node.path)] == node.path for node in filing.new_nodes)
+        assert filing.path in known | {node.path for node in filing.new_nodes}
+        assert all(edge.from_path != edge.to_path for edge in filing.edges)
+
+
+class Scripted(OfflineLanguageModel):
+    """Places by the time of the segment as written down, and keeps which outlines it was shown."""
+
+    def __init__(self, answers: dict[datetime, list[Placement] | Exception], concurrency: int = 1) -> None:
+        super().__init__(None)
+        self.concurrency = concurrency
+        self.seen: dict[datetime, Outline] = {}
+        self.threads: set[str] = set()
+        self._answers = answers
+
+    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
+        self.seen[segment.occurred_at] = outline
+        self.threads.add(threading.current_thread().name)
+        answer = self._answers[segment.occurred_at]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def days(*answers: list[Placement] | Exception) -> tuple[list[Segment], dict[datetime, list[Placement] | Exception]]:
+    times = [START + timedelta(days=n) for n in range(len(answers))]
+    return [segment_of([None] * 4, at=at) for at in times], dict(zip(times, answers, strict=True))
+
+
+def test_batch_is_ordered_and_sees_own_plans() -> None:
+    segments, answers = days([placed(topic("Business"), person("Dave"))], [placed(topic("Hobbies"), person("Dave"))])
+    model = Scripted(answers)
+    done: list[UUID] = []
+    later, earlier = assign_batch(segments[::-1], {}, model, 0.75, lambda ref: done.append(ref.trigger_id))
+    assert isinstance(earlier, list)
+    assert isinstance(later, list)
+    assert earlier[0].path == ("Business", "Dave")
+    assert later[0].path == ("Hobbies",)
+    assert later[0].edges[0].to_path == ("Business", "Dave")
+    assert ("Business", "Dave") in {node.path for node in model.seen[segments[1].occurred_at].nodes}
+    assert done == [segment.ref.trigger_id for segment in segments]
+
+
+def test_placement_uses_nodes_planned_by_neighbour() -> None:
+    segments, answers = days([placed(topic("Business"))], [placed(topic("Business", 0.0), topic("Products"))])
+    _, second = assign_batch(segments, {}, Scripted(answers), 0.75)
+    assert isinstance(second, list)
+    assert [node.path for node in second[0].new_nodes] == [("Business",), ("Business", "Products")]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_failure_is_isolated(concurrency: int) -> None:
+    segments, answers = days(
+        [placed(topic("Business"))],
+        TransientError("Asked to wait.", retry_after=7.0),
+        ProviderError("Refused."),
+        KeyError("surprise"),
+        [placed(topic("Business", 0.1))],
+    )
+    first, wait, refused, surprise, last = assign_batch(segments, {}, Scripted(answers, concurrency), 0.75)
+    assert isinstance(first, list)
+    assert isinstance(last, list)
+    assert last[0].path == ("Business",)
+    assert isinstance(wait, ItemFailure)
+    assert (wait.step, wait.transient, wait.retry_after) == ("assign_nodes", True, 7.0)
+    assert isinstance(refused, ItemFailure)
+    assert (refused.transient, refused.error) == (False, "Refused.")
+    assert isinstance(surprise, ItemFailure)
+    assert surprise.transient
+    assert surprise.error.startswith("KeyError")
+    assert wait.trigger_id == segments[1].ref.trigger_id
+
+
+def test_concurrent_calls_agree_on_one_person() -> None:
+    both = [placed(topic("Business"), person("Dave"))], [placed(topic("Hobbies"), person("Dave"))]
+    segments, answers = days(*both)
+    model = Scripted(answers, concurrency=4)
+    first, second = assign_batch(segments, {USER: outline("Home")}, model, 0.75)
+    assert all(len(seen.nodes) == 1 for seen in model.seen.values())
+    assert not any(name.startswith("MainThread") for name in model.threads)
+    assert isinstance(first, list)
+    assert isinstance(second, list)
+    assert second[0].path == ("Hobbies",)
+    assert first[0].path == ("Business", "Dave")
+
+
+def test_users_are_isolated() -> None:
+    segments, answers = days([placed(topic("Business"))], [placed(topic("Business", 0.1))])
+    stranger = segment_of([None] * 4, at=segments[1].occurred_at, user=UUID(int=2))
+    first, second = assign_batch([segments[0], stranger], {}, Scripted(answers), 0.75)
+    assert isinstance(first, list)
+    assert isinstance(second, list)
+    assert first[0].path == ("Business",)
+    assert second[0].path == ()
+
+
+def test_batch_equals_one_by_one() -> None:
+    segments, answers = days(
+        [placed(topic("Business"), person("Dave"))],
+        [placed(topic("Hobbies"), person("Dave"))],
+        [placed(topic("Business", 0.2), topic("Products"))],
+    )
+    together = assign_batch(segments, {}, Scripted(answers), 0.75)
+    nodes: list[OutlineNode] = []
+    for segment, expected in zip(segments, together, strict=True):
+        (alone,) = assign_batch([segment], {USER: Outline(tuple(nodes))}, Scripted(answers), 0.75)
+        assert isinstance(alone, list)
+        assert isinstance(expected, list)
+        assert [(f.path, f.edges, f.notes) for f in alone] == [(f.path, f.edges, f.notes) for f in expected]
+        nodes += [OutlineNode(n.path, n.kind, n.summary, n.keywords, n.aliases) for f in alone for n in f.new_nodes]
+
+
+# Evidence that adds up, other names, people beside the path
+
+MARTA = Relation("Marta", "coworker", 0.8, of_user=True, kind=ConceptKind.PERSON)
+
+
+def remembered(
+    name: str, *confidences: float, parent: str = "Business", kind: ConceptKind = ConceptKind.PERSON
+) -> Outline:
+    candidates = [NodeCandidate(name, kind, (parent,), confidence) for confidence in confidences]
+    nodes = outline("Business", "Hobbies")
+    for candidate in candidates:
+        nodes = with_filings(nodes, [Filing((), 1, 1, candidates=(candidate,))])
+    return nodes
+
+
+@pytest.mark.parametrize(("doubt", "segments"), [(0.74, 2), (0.5, 2), (0.4, 3), (0.15, 9), (0.01, 138)])
+def test_repeated_doubts_become_a_node(doubt: float, segments: int) -> None:
+    nodes = outline("Business")
+    for number in range(1, segments + 1):
+        filing = one(placed(topic("Business"), topic("Products", doubt)), nodes)
+        assert bool(filing.new_nodes) == (number == segments)
+        nodes = with_filings(nodes, [filing])
+    assert nodes.candidates == ()
+    assert nodes.nodes[-1].path == ("Business", "Products")
+
+
+@pytest.mark.parametrize("nothing", [0.0, -3.0, float("nan")])
+def test_zero_confidence_is_no_evidence(nothing: float) -> None:
+    filing = one(placed(topic("Business"), topic("Products", nothing)))
+    assert filing.candidates == ()
+    assert filing.path == ("Business",)
+
+
+def test_doubts_are_per_place_except_people() -> None:
+    elsewhere = remembered("Budget", 0.5, 0.4, parent="Hobbies", kind=ConceptKind.TOPIC)
+    assert one(placed(topic("Business"), topic("Budget", 0.5)), elsewhere).path == ("Business",)
+    met = remembered("Marta", 0.5, 0.4, parent="Hobbies")
+    assert one(placed(topic("Business"), person("Marta", 0.5)), met).path == ("Business", "Marta")
+
+
+def test_evidence_counts_once_per_segment() -> None:
+    stated, mentioned = MARTA, replace(MARTA, label="mentions", strength=0.3)
+    filings = file_segment(
+        segment_of([None] * 6),
+        [
+            placed(topic("Business"), first=1, last=3, relations=(mentioned,)),
+            placed(topic("Business"), topic("Products"), first=4, last=6, relations=(stated, stated)),
+        ],
+        Outline(),
+        0.75,
+    )
+    (candidate,) = [candidate for filing in filings for candidate in filing.candidates]
+    assert candidate.confidence == pytest.approx(0.4)
+    assert {(edge.from_path, edge.relation) for edge in candidate.edges} == {
+        (("Business",), "mentions"),
+        (("Business", "Products"), "coworker"),
+    }
+
+
+def test_frequent_person_gets_node() -> None:
+    known = remembered("Marta", 0.4, 0.4)
+    filing = one(placed(topic("Hobbies"), relations=(MARTA,)), known)
+    assert filing.path == ("Hobbies",)
+    assert filing.new_nodes == ()
+    assert [(node.path, node.kind) for node in filing.beside] == [(("Business", "Marta"), ConceptKind.PERSON)]
+    assert filing.beside[0].confidence == pytest.approx(1 - 0.6**3)
+    assert filing.edges == (PlannedEdge(("Hobbies",), ("Business", "Marta"), "coworker", 0.8),)
+    assert filing.candidates == ()
+    assert any("Marta was met in 3 conversations" in note for note in filing.notes)
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        replace(MARTA, kind=None),
+        replace(MARTA, other="bob"),
+        replace(MARTA, other=""),
+        replace(MARTA, other="<script>"),
+        replace(MARTA, other="x" * 300),
+        replace(MARTA, strength=0.0),
+    ],
+)
+def test_only_some_names_are_candidates(relation: Relation) -> None:
+    filing = one(placed(topic("Business"), relations=(relation,)))
+    assert filing.candidates == ()
+    assert filing.beside == ()
+
+
+def test_stated_name_is_learned_anywhere() -> None:
+    for names in (("Dave", "Davy"), ("Davy", "Dave")):
+        filing = one(replace(placed(topic("Hobbies")), aliases=(Alias(*names),)), KNOWN_DAVE)
+        assert filing.aliases == (PlannedAlias(("Business", "Dave"), "Davy"),)
+        assert with_filings(KNOWN_DAVE, [filing]).nodes[1].aliases == ("Davy",)
+    assert one(replace(placed(topic("Hobbies")), aliases=(Alias("Eve", "Evie"),)), KNOWN_DAVE).aliases == ()
+
+
+def test_aliases_are_learned_for_existing_node() -> None:
+    filing = one(placed(topic("Business"), person("Dave", aliases=("David", "my boss", "dave", "<b>"))), KNOWN_DAVE)
+    assert filing.aliases == (PlannedAlias(("Business", "Dave"), "David"),)
+
+
+def test_existing_people_stay_separate() -> None:
+    kinds = {"A/Dave": ConceptKind.PERSON, "A/David": ConceptKind.PERSON}
+    known = outline("A", "A/Dave", "A/David", kinds=kinds)
+    filing = one(replace(placed(topic("A")), aliases=(Alias("Dave", "David"),)), known)
+    assert filing.aliases == ()
+    assert any("David is not learned as a name of Dave" in note for note in filing.notes)
+
+
+def with_role(name: str, role: str) -> Outline:
+    return Outline(
+        (
+            OutlineNode(("Business",), ConceptKind.TOPIC),
+            OutlineNode(("Business", name), ConceptKind.PERSON, keywords=(role,)),
+        )
+    )
+
+
+@pytest.mark.parametrize(("known", "met"), [("David", "David Miller"), ("David Miller", "David")])
+def test_role_and_first_name_match_person(known: str, met: str) -> None:
+    relation = Relation(met, "coworker", 0.8, of_user=True, kind=ConceptKind.PERSON)
+    filing = one(placed(topic("Business"), person(met), relations=(relation,)), with_role(known, "coworker"))
+    assert filing.path == ("Business", known)
+    assert filing.new_nodes == ()
+    assert PlannedAlias(("Business", known), met) in filing.aliases
+
+
+@pytest.mark.parametrize(
+    ("known", "met", "label"),
+    [
+        ("David", "David Miller", "dentist"),
+        ("David", "David Miller", "mentions"),
+        ("David Smith", "David Miller", "coworker"),
+        ("David", "Davina", "coworker"),
+    ],
+)
+def test_first_name_alone_is_no_match(known: str, met: str, label: str) -> None:
+    relation = Relation(met, label, 0.8, of_user=True, kind=ConceptKind.PERSON)
+    filing = one(placed(topic("Business"), person(met), relations=(relation,)), with_role(known, "coworker"))
+    assert filing.path == ("Business", met)
+    assert filing.aliases == ()
+
+
+def test_later_segments_know_earlier_ones() -> None:
+    told = replace(placed(topic("Business"), person("Dave"), relations=(MARTA,)), aliases=(Alias("Dave", "Davy"),))
+    segments, answers = days(
+        [told],
+        [placed(topic("Business"), person("Davy", 0.1), relations=(MARTA,))],
+        [placed(topic("Hobbies"), relations=(MARTA,))],
+        [placed(topic("Hobbies"), person("Marta"))],
+    )
+    first, second, third, fourth = assign_batch(segments, {}, Scripted(answers), 0.75)
+    assert isinstance(first, list)
+    assert isinstance(second, list)
+    assert isinstance(third, list)
+    assert isinstance(fourth, list)
+    assert second[0].path == ("Business", "Dave")
+    assert [node.path for node in third[0].beside] == [("Business", "Marta")]
+    assert fourth[0].path == ("Hobbies",)
+    assert fourth[0].edges[0].to_path == ("Business", "Marta")

@@ -1,0 +1,76 @@
+"""Step 1 of a search: checked and cleaned questions, and the times that they name."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.retrieval.query.parse import MAX_QUERY_LEXEMES, moment_asked, named_times, parse
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
+
+NOON = datetime(2023, 5, 9, 12, tzinfo=UTC)
+
+
+def test_text_is_cleaned_and_filters_are_in_utc() -> None:
+    east = timezone(timedelta(hours=2))
+    asked = Question(" The boat\x00 ", speaker=" Ana\ud800 ", occurred_after=NOON.replace(tzinfo=east), at=NOON)
+    checked = parse(asked, "english").question
+    assert (checked.query, checked.speaker) == ("The boat\ufffd", "Ana\ufffd")
+    assert checked.occurred_after == NOON - timedelta(hours=2)
+    assert (checked.occurred_after.utcoffset(), checked.at) == (timedelta(0), NOON)
+    assert parse(checked, "english").question == checked, "cleaning twice changes nothing"
+
+
+def test_words_become_distinct_lexemes() -> None:
+    parsed = parse(Question("Boats, a boat and Fátima's boats"), "english")
+    assert parsed.stems == ("boat", "fátima")
+    assert parsed.lexemes == ("boat", "fatima")
+    many = parse(Question(" ".join(f"word{number}" for number in range(400))), "english")
+    assert len(many.stems) == len(many.lexemes) == MAX_QUERY_LEXEMES
+
+
+@pytest.mark.parametrize(
+    ("query", "role"), [("my boat", Role.USER), ("your advice", Role.ASSISTANT), ("the boat", None)]
+)
+def test_role_asked(query: str, role: Role | None) -> None:
+    assert parse(Question(query), "english").role == role
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"query": "\n"}, "the query is empty"),
+        ({"query": "x" * (MAX_QUERY_CHARACTERS + 1)}, "has 4,001 characters"),
+        ({"limit": 0}, "limit lies between 1"),
+        ({"limit": MAX_LIMIT + 1}, "limit lies between 1"),
+        ({"message_limit": MAX_MESSAGE_LIMIT + 1}, "message_limit lies between 0"),
+        ({"speaker": " "}, "the speaker is empty"),
+        ({"occurred_after": NOON, "occurred_before": NOON}, "swap them"),
+    ],
+)
+def test_invalid_question_is_refused(changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InvalidInputError, match=complaint):
+        parse(Question(**{"query": "boat", **changes}), "english")
+
+
+def test_moment_asked_is_given_or_that_of_the_past_or_now() -> None:
+    east = timezone(timedelta(hours=2))
+    parsed = parse(Question("boat", at=NOON), "english")
+    assert moment_asked(parsed, NOON.astimezone(east)).utcoffset() == timedelta(hours=2)
+    assert moment_asked(parsed, NOON.replace(tzinfo=None)) == NOON
+    assert moment_asked(parsed, None) == NOON
+    assert abs(moment_asked(parse(Question("boat"), "english"), None) - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+def test_named_times() -> None:
+    times = named_times(parse(Question("the boat in May 2022, before the move"), "english"), NOON)
+    assert [period.start for period in times.periods] == [datetime(2022, 5, 1, tzinfo=UTC)]
+    assert times.event is not None
+    assert (times.event.relation, times.event.event) == ("before", "the move")
+    given = Question("the boat in May 2022, before the move", periods=((NOON, NOON + timedelta(days=1)),))
+    assert named_times(parse(given, "english"), NOON).periods == ()
+    assert named_times(parse(given, "english"), NOON).event is None

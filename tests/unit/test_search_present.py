@@ -1,0 +1,70 @@
+"""Step 6 of a search: the result in the shape of the HTTP API."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.retrieval.index.layers import StoredRecord
+from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
+from neurigraph_pipelines.retrieval.query.present import ANCHORS_SHOWN, present
+from neurigraph_pipelines.retrieval.query.question import Answer
+from neurigraph_pipelines.retrieval.query.select import Anchor
+
+MAY = datetime(2023, 5, 8, 9, tzinfo=UTC)
+NODE = Anchor(1, "n1", "7", "bob/Boats", "name", 0.123456789, 1.0)
+RECORD = StoredRecord("r1", "Oil", "It needs oil.", MAY, "conversation", "s1", "talk", "f1", "dormant")
+FOUND = Found(
+    records=(FoundRecord(NODE, RECORD, 0.123456789, {}),),
+    messages=(FoundMessage("r1", "m1", 3, 0.5, {}),),
+    anchors=(NODE,),
+    warmed=2,
+    notes=("Late.",),
+)
+
+
+def test_shape() -> None:
+    assert present(FOUND, [Period(MAY, None, "since 8 May", certain=True)]) == Answer(
+        hits=[
+            {
+                "record_id": "r1",
+                "node_id": "n1",
+                "node_path": "bob/Boats",
+                "title": "Oil",
+                "summary": "It needs oil.",
+                "score": 0.123457,
+                "occurred_at": "2023-05-08T09:00:00+00:00",
+                "source": {"kind": "conversation", "id": "s1", "external_id": "talk"},
+                "file": {"file_id": "f1", "state": "dormant"},
+            }
+        ],
+        messages=[{"record_id": "r1", "external_id": "m1", "seq": 3, "score": 0.5}],
+        anchors=[{"node_id": "n1", "reason": "name", "score": 0.1235, "node_path": "bob/Boats"}],
+        warmed=2,
+        notes=["Late."],
+        periods=[{"words": "since 8 May", "start": "2023-05-08T09:00:00+00:00", "end": None, "certain": True}],
+    )
+
+
+def test_explanation_and_superseded_are_shown_if_asked_for() -> None:
+    one = replace(FOUND.records[0], parts={"passage": 0.5, "summary_dense": None}, superseded=True)
+    (hit,) = present(replace(FOUND, records=(one,))).hits
+    assert (hit["explain"], hit["superseded"]) == ({"passage": 0.5, "summary_dense": None}, True)
+    hit["explain"].clear()
+    assert one.parts, "the caller gets a copy"
+
+
+def test_ten_anchors_are_shown() -> None:
+    assert len(present(replace(FOUND, anchors=(NODE,) * 50)).anchors) == ANCHORS_SHOWN
+
+
+@pytest.mark.parametrize(
+    ("microsecond", "fraction"), [(0, ""), (500_000, ".5"), (123_450, ".12345"), (1, ".000001"), (999_999, ".999999")]
+)
+def test_moments_are_written_as_by_postgres(microsecond: int, fraction: str) -> None:
+    one = replace(FOUND.records[0], record=replace(RECORD, occurred_at=MAY.replace(microsecond=microsecond)))
+    (hit,) = present(replace(FOUND, records=(one,))).hits
+    assert hit["occurred_at"] == f"2023-05-08T09:00:00{fraction}+00:00"
