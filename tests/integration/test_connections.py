@@ -190,7 +190,7 @@ def test_background_errors_are_logged(noted: Installation, caplog: pytest.LogCap
     noted.database.wait_for_background()
     assert notes(noted) == [1]
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    failed = "what was to be done in the background failed"
+    failed = "a background statement failed"
     assert warnings == [f"{failed} (InvalidTextRepresentation)", f"{failed} (DataError)", f"{failed} (NodeGoneError)"]
     assert "hunter2" not in caplog.text
 

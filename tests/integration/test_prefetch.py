@@ -159,7 +159,7 @@ def test_failed_staging_is_silent(
         with here.database.owner() as tx:
             tx.execute("ALTER FUNCTION neurigraph.gone(uuid [], double precision) RENAME TO stage")
     (record,) = [record for record in caplog.records if record.name == "resources.postgres.database"]
-    assert record.getMessage() == "what was to be done in the background failed (UndefinedFunction)"
+    assert record.getMessage() == "a background statement failed (UndefinedFunction)"
     assert record.exc_info is None
     assert ask(here, claims, "Five") == 3
     assert staged(here, claims) == {"Three", "Four", "Five"}, "the next one is done"

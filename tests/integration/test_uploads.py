@@ -161,7 +161,7 @@ def test_image_is_stored_with_metadata(installation: Installation, bob: Claims) 
     (hit,) = found(installation, bob, "Tresco harbour").hits
     assert "PNG image" in hit["summary"]
     assert "640 × 480 pixels" in hit["summary"]
-    assert "nothing here can read text out of it" in hit["summary"]
+    assert "no reader can extract text from it" in hit["summary"]
     assert opened(installation, bob, hit["record_id"]).media_type == "image/png"
 
 
@@ -247,7 +247,7 @@ def test_hostile_file_fails_alone(installation: Installation, bob: Claims) -> No
     states = {upload_id: installation.uploads.status(bob, upload_id) for upload_id in (bad, good, broken)}
     assert [row["state"] for row in states.values()] == ["failed", "stored", "failed"]
     assert "would unpack to" in states[bad]["error"]
-    assert "damaged or not what it seems" in states[broken]["error"]
+    assert "damaged or of another type" in states[broken]["error"]
     assert store(installation) == []
     # Sent again, it is tried again; its bytes are still there.
     assert upload(installation, bob, "broken.pdf", b"%PDF-1.7 and no more") == broken

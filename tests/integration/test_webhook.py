@@ -75,6 +75,14 @@ def test_refusal_is_final() -> None:
     assert receiver.connections == 1
 
 
+@pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
+def test_environment_proxies_are_not_used(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with WebhookReceiver() as proxy, WebhookReceiver() as receiver:
+        monkeypatch.setenv(variable, proxy.url)
+        Webhook(receiver.url, 5).post(BODY)
+    assert (proxy.connections, receiver.connections) == (0, 1)
+
+
 def test_closed_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -49,7 +49,7 @@ def test_pdf_becomes_pages(extractor: SubprocessExtractor) -> None:
 def test_pdf_without_text_is_reported(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([pdf_of("")], "pdf")
     assert found.parts == ()
-    assert found.unread == "its pages hold no text, as scanned ones do"
+    assert found.unread == "its pages contain no text, such as scanned pages"
 
 
 @pytest.mark.parametrize(("password", "reason"), [("secret", "it is protected by a password"), ("", None)])
@@ -114,7 +114,7 @@ def test_endless_line_is_cut(extractor: SubprocessExtractor) -> None:
 def test_image_has_size(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([png_of(1_024, 768)], "media")
     assert found.facts == {"size": "1,024 × 768 pixels"}
-    assert found.unread == "nothing here can read text out of it"
+    assert found.unread == "no reader can extract text from it"
 
 
 def test_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
@@ -132,7 +132,7 @@ def test_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
     ],
 )
 def test_damaged_file_is_reported(extractor: SubprocessExtractor, reader: str, content: bytes) -> None:
-    with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: it is damaged or not what it seems \("):
+    with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: it is damaged or of another type \("):
         extractor.extract([content], reader)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.context import Context
@@ -18,8 +19,7 @@ Parts = Mapping[str, float | None]
 """The components of a score by name; empty unless they were asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRecord:
+class FoundRecord(NamedTuple):
     """A record that was found, with the title and summary of the moment that the question is about.
 
     Attributes:
@@ -34,8 +34,7 @@ class FoundRecord:
     superseded: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundMessage:
+class FoundMessage(NamedTuple):
     """A message that was found; ``seq`` is its number in its source."""
 
     record_id: str
@@ -96,5 +95,5 @@ def as_of_moment(context: Context, parsed: ParsedQuestion, records: list[FoundRe
         values = earlier.get(record_id, {})
         changed = {name: values[name] for name in ("title", "summary") if name in values}
         is_superseded = record_id in superseded if superseded is not None else None
-        dated.append(replace(one, record=replace(one.record, **changed), superseded=is_superseded))
+        dated.append(one._replace(record=one.record._replace(**changed), superseded=is_superseded))
     return dated

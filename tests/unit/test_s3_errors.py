@@ -6,12 +6,12 @@ import pytest
 from botocore.exceptions import ClientError
 
 from neurigraph_pipelines.errors import AbsentObjectError, StorageError, TransientError
-from resources.storage.s3_faults import EndsBeforeError, UploadGoneError, as_ours
+from resources.storage.s3_errors import EndsBeforeError, UploadGoneError, translated
 
 
 def error_of(code: str, status: int, message: str = "Words.", key: str | None = "a/b") -> TransientError | StorageError:
     answer = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return as_ours(ClientError(answer, "PutObject"), "s3://b/p/", key)
+    return translated(ClientError(answer, "PutObject"), "s3://b/p/", key)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_transient_errors(code: str, status: int) -> None:
 @pytest.mark.parametrize(
     ("code", "status", "remedy"),
     [
-        ("NoSuchBucket", 404, "make the bucket"),
+        ("NoSuchBucket", 404, "create the bucket"),
         ("AccessDenied", 403, "give the key the rights"),
         ("InvalidAccessKeyId", 403, "correct the access key id"),
         ("ExpiredToken", 400, "renew the credentials"),
@@ -34,7 +34,7 @@ def test_transient_errors(code: str, status: int) -> None:
         ("InvalidStorageClass", 400, "unset NEURIGRAPH_S3_COLD_STORAGE_CLASS"),
         ("InvalidObjectState", 403, "restore the object"),
         ("EntityTooLarge", 413, "raise the server's limit"),
-        ("XMinioStorageFull", 507, "make room"),
+        ("XMinioStorageFull", 507, "free space"),
         ("SomethingNew", 400, "docs/object-storage.md"),
     ],
 )
