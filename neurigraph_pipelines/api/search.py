@@ -21,13 +21,9 @@ router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 
 def search(body: requests.Search, caller: Caller, installation: Here, background: BackgroundTasks) -> dict[str, Any]:
     """Search memories and messages for a question. No file is opened."""
     found = phase_one.search(
-        installation.database,
-        installation.embedder,
-        installation.settings,
-        caller,
+        installation.acting_for(caller),
         body.question,
         asked_at=body.asked_at,
-        reranker=installation.reranker,
         run_after=background.add_task,
     )
     return asdict(found)
@@ -38,11 +34,8 @@ def ask(body: requests.Ask, caller: Caller, installation: Here) -> dict[str, Any
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     return asdict(
         phase_two.ask(
-            installation.context,
-            installation.settings,
-            caller,
+            installation.acting_for(caller),
             body.question,
             asked_at=body.asked_at,
-            reranker=installation.reranker,
         )
     )

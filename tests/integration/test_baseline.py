@@ -83,7 +83,7 @@ def journal(url: str) -> list[tuple[int, str]]:
 
 
 def find(here: Installation, claims: Claims, query: str) -> list[dict[str, Any]]:
-    return list(phase_one(here.database, WordEmbedder(), here.settings, claims, Question(query)).hits)
+    return list(phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query)).hits)
 
 
 def execute(url: str, statement: LiteralString) -> None:
