@@ -79,14 +79,14 @@ async def open_by_id(
     ] = 0.0,
 ) -> Response:
     """Open exactly one file, which counts as an access. The first caller decompresses a dormant file."""
-    database, objects, settings = installation.database, installation.objects, installation.settings
+    context = installation.acting_for(caller)
     if message is not None:
-        opened = await run_in_threadpool(open_message, database, objects, settings, caller, file_id, message)
+        opened = await run_in_threadpool(open_message, context, file_id, message)
         return JSONResponse(responses.Message(**asdict(opened)).model_dump(mode="json"))
     until = time.monotonic() + wait
     while True:
         try:
-            file = await run_in_threadpool(open_file, database, objects, settings, caller, file_id, as_text=text)
+            file = await run_in_threadpool(open_file, context, file_id, as_text=text)
             return _content(file)
         except RehydratingError as error:
             left = until - time.monotonic()

@@ -23,13 +23,9 @@ def search(
 ) -> dict[str, Any]:
     """Search memories and messages for a question. No file is opened."""
     found = phase_one.search(
-        installation.database,
-        installation.embedder,
-        installation.settings,
-        caller,
+        installation.acting_for(caller),
         body.question,
         asked_at=body.asked_at,
-        reranker=installation.reranker,
         run_after=background.add_task,
     )
     return asdict(found)
@@ -40,11 +36,8 @@ def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> di
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     return asdict(
         phase_two.ask(
-            installation.context,
-            installation.settings,
-            caller,
+            installation.acting_for(caller),
             body.question,
             asked_at=body.asked_at,
-            reranker=installation.reranker,
         )
     )

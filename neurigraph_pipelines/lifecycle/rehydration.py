@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import (
     LostObjectError,
     NeurigraphError,
@@ -35,7 +36,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
 )
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
-from neurigraph_pipelines.ports import Database, ObjectStore
+from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
@@ -56,9 +57,7 @@ class StuckFile:
     since: datetime
 
 
-def open_whole(
-    database: Database, objects: ObjectStore, settings: Settings, location: FileLocation, wait: float = 0.0
-) -> tuple[Manifest, VerifiedBytes]:
+def open_whole(context: Context, location: FileLocation, wait: float = 0.0) -> tuple[Manifest, VerifiedBytes]:
     """Return the content of a file. Resets its clocks, and rehydrates it if it is dormant.
 
     Args:
@@ -75,19 +74,17 @@ def open_whole(
     """
     backoff = _Backoff(wait)
     while True:
-        with database.pipeline() as tx:
-            manifest = transitions.touch(tx, settings, location)
+        with context.database.pipeline() as tx:
+            manifest = transitions.touch(tx, context.settings, location)
         if manifest["compression_state"] == CompressionState.ACTIVE:
-            return manifest, _read(database, objects, location, manifest)
-        rehydrated = rehydrate(database, objects, settings, location, CompressionCause.RETRIEVAL)
+            return manifest, _read(context, location, manifest)
+        rehydrated = rehydrate(context, location, CompressionCause.RETRIEVAL)
         if rehydrated is not None:
-            return rehydrated, _read(database, objects, location, rehydrated)
+            return rehydrated, _read(context, location, rehydrated)
         backoff.pause(location.file_id, manifest["size_bytes"])
 
 
-def rehydrate(
-    database: Database, objects: ObjectStore, settings: Settings, location: FileLocation, cause: CompressionCause
-) -> Manifest | None:
+def rehydrate(context: Context, location: FileLocation, cause: CompressionCause) -> Manifest | None:
     """Change a file from dormant to active, unless another worker is rehydrating it.
 
     Returns:
@@ -98,6 +95,7 @@ def rehydrate(
         StorageError: The object store rejected a request, or has no room for the working copy.
         TransientError: The object store did not answer.
     """
+    database, objects, settings = context.database, context.objects, context.settings
     holder = uuid4()
     with database.pipeline() as tx:
         manifest = transitions.begin_rehydration(tx, settings, location, holder, cause)
@@ -156,35 +154,33 @@ def read_failed(database: Database, location: FileLocation, error: LostObjectErr
         transitions.note_failure(tx, location.schema, location.file_id, str(error), CompressionCause.RETRIEVAL)
 
 
-def _read(database: Database, objects: ObjectStore, location: FileLocation, manifest: Manifest) -> VerifiedBytes:
+def _read(context: Context, location: FileLocation, manifest: Manifest) -> VerifiedBytes:
     """Return the content of an active file, from its working copy or else from the durable object.
 
     In the second case the working copy is written again.
     """
     if has_working_copy(manifest):
-        content = working_content(objects, manifest)
+        content = working_content(context.objects, manifest)
         if content is not None:
             return content
     try:
-        content = durable_content(objects, manifest)
+        content = durable_content(context.objects, manifest)
     except LostObjectError as error:
-        read_failed(database, location, error)
+        read_failed(context.database, location, error)
         raise
     if has_working_copy(manifest):
-        _rewrite_working_copy(database, objects, location, content)
+        _rewrite_working_copy(context, location, content)
     return content
 
 
-def _rewrite_working_copy(
-    database: Database, objects: ObjectStore, location: FileLocation, content: VerifiedBytes
-) -> None:
+def _rewrite_working_copy(context: Context, location: FileLocation, content: VerifiedBytes) -> None:
     """Write the working copy again, unless the file is no longer active. Errors are only logged."""
-    with database.pipeline() as tx:
+    with context.database.pipeline() as tx:
         manifest = transitions.lock(tx, location)
         if manifest["compression_state"] != CompressionState.ACTIVE:
             return
         try:
-            objects.put(active_key(manifest["storage_path"]), content.chunks())
+            context.objects.put(active_key(manifest["storage_path"]), content.chunks())
         except (StorageError, TransientError) as error:
             _log.warning("the working copy of file %s could not be rewritten: %s", location.file_id, error)
 

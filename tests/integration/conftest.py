@@ -1,4 +1,4 @@
-"""Fixtures of several modules here: a shared installation with plain models, and a model provider on loopback."""
+"""Fixtures shared here: an installation per module with plain models, and a model provider on loopback."""
 
 from __future__ import annotations
 

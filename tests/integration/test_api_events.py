@@ -1,4 +1,4 @@
-"""The HTTP face of events, and of responses that stream in: a real server, a real client, a real database."""
+"""Events and streaming responses over HTTP."""
 
 from __future__ import annotations
 

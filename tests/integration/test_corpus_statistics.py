@@ -1,4 +1,4 @@
-"""What is counted of a user's corpus is what the passages hold, whoever writes, moves or erases them."""
+"""Corpus statistics equal the stored passages after any writes, moves and erasures."""
 
 from __future__ import annotations
 

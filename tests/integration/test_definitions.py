@@ -1,4 +1,4 @@
-"""What Dagster sees: loaded without a warning, of the shape that was meant, and doing what it says."""
+"""Dagster's definitions: they load without warnings, are complete, and run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ started = time.monotonic()
 from neurigraph_pipelines.definitions import defs
 seconds = time.monotonic() - started
 heavy = {"openai", "onnxruntime", "onnx", "tiktoken", "tokenizers", "dateparser", "pandas", "fastapi", "typer"}
-heavy |= {"numpy", "pgvector", "psycopg_pool"}  # whoever only loads definitions stores and searches nothing
+heavy |= {"numpy", "pgvector", "psycopg_pool"}  # loading definitions stores and searches nothing
 print(json.dumps({"seconds": seconds, "heavy": sorted(heavy & set(sys.modules))}))
 """
 
@@ -79,7 +79,7 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 
 
 def tick(instance: dg.DagsterInstance) -> dg.SensorResult:
-    """One look of the sensor, with the resources of the code location."""
+    """Run one sensor tick with the code location's resources."""
     with dg.build_sensor_context(instance=instance, resources={"installation": InstallationResource()}) as context:
         data = conversation_end_sensor.evaluate_tick(context)
     return dg.SensorResult(

@@ -1,4 +1,4 @@
-"""Records that move, and nodes that are renamed, moved, merged and split: nothing is lost, and all fits."""
+"""Moving records; renaming, moving, merging and splitting nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def graph(here: Installation) -> Graph:
 def content_of(graph: Graph, record_id: UUID) -> bytes:
     here = graph.here
     file_id = file_of_record(here.database, graph.claims, record_id)
-    return open_file(here.database, here.objects, here.settings, graph.claims, file_id).content
+    return open_file(here.acting_for(graph.claims), file_id).content
 
 
 def located(graph: Graph, file_id: UUID) -> FileLocation:
@@ -295,11 +295,11 @@ def test_merge_moves_everything(graph: Graph) -> None:
     one, two = graph.remember("#Family/Dave The walnut tree fell. @Ana:sister", "#Work/David The boat leaks.")
     (note,) = graph.remember("#Family/Ana She sings. @Dave:brother @David:coworker")
     here, claims = graph.here, graph.claims
-    gone, heir = graph.node("Family/Dave"), graph.node("Work/David")
+    gone, successor = graph.node("Family/Dave"), graph.node("Work/David")
     before = [content_of(graph, record) for record in (one, two)]
     edges = graph.edges
-    done = merge_nodes(here.database, claims, gone, heir)
-    assert (done.node_id, done.records, done.nodes_removed) == (heir, 1, 1)
+    done = merge_nodes(here.database, claims, gone, successor)
+    assert (done.node_id, done.records, done.nodes_removed) == (successor, 1, 1)
     graph.check()
     assert gone not in graph.paths
     assert [graph.records[record] for record in (one, two)] == ["Work/David"] * 2

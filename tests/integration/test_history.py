@@ -1,4 +1,4 @@
-"""Memories change, and every state that they were in can be read again."""
+"""Record history: revisions, and reading every past state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
-from tests.support.changing import MICROSECOND, Memory
+from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
 from tests.support.older_nodes import take_back
 from tests.support.vectors import NamedEmbedder
@@ -54,7 +54,7 @@ def memory(remember: Remember) -> Memory:
 
 
 def ask(memory: Memory, question: Question) -> Answer:
-    return phase_one(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
+    return phase_one(memory.here.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def found(memory: Memory, question: Question) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a process keeps of a node and brings up to date is what it would read anew, after any run of writes."""
+"""The layer cache: an updated layer equals one read from the database, after any writes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WORDS = ("rope", "long", "boat", "cello", "sing", "oil", "renam", "new", "kite")
 
 
 class Reader:
-    """A process that keeps what it read of one user's nodes."""
+    """A process with a layer cache for one user."""
 
     def __init__(self, here: Installation, claims: Claims) -> None:
         self.here, self.claims = here, claims
@@ -76,7 +76,7 @@ class Reader:
 
 
 def content_of(layer: MetadataLayer) -> dict[str, Any]:
-    """All that a layer says, in one order."""
+    """Return the whole content of a layer in a fixed order."""
     records = {
         layer.record_ids[row]: (
             layer.occurred[row],
@@ -245,7 +245,7 @@ CHANGES = ("remember", "revise", "supersede", "move", "merge", "reembed", "forge
 
 
 def change(here: Installation, user: User, claims: Claims, how: str, one: int, other: int) -> None:
-    """One change of what the numbers choose, unless the graph does not allow it."""
+    """Make one change chosen by the numbers, if the graph allows it."""
     known = places(here, claims)
     first, second = known[one % len(known)], known[other % len(known)]
     record, model = first["record_id"], MODELS[other % 2]

@@ -1,4 +1,4 @@
-"""The states of a file: what leads from one to the next, what does not, and what the log and the shell say of it."""
+"""Compression states of a file: transitions, the state log and the node's shell."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
 
 
 def claim(file: StoredFile) -> None:
-    """What a worker does that dies right after."""
+    """Lease the file as a worker that dies right after."""
     with file.here.database.pipeline() as tx:
         assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
@@ -370,7 +370,7 @@ def damage(file: StoredFile, key: str) -> None:
 
 
 def test_revert_skips_leased_files(file: StoredFile) -> None:
-    """It holds the node by then, which whoever holds the file may want next."""
+    """It holds the node's lock by then, which the holder of the file's lock may need next."""
     here = file.here
     other = store_file(here, "#Notes Another one.", user=(file.user, file.claims))
     dying = here.settings.changed(rehydration_lease_seconds=0.0)
@@ -466,9 +466,7 @@ def test_foreign_files_are_absent(file: StoredFile) -> None:
 def test_message_read_keeps_file_dormant(file: StoredFile) -> None:
     compress(file)
     here = file.here
-    assert (
-        open_message(here.database, here.objects, here.settings, file.claims, file.file_id, 1).text == "#Notes Hello."
-    )
+    assert open_message(here.acting_for(file.claims), file.file_id, 1).text == "#Notes Hello."
     assert file.events == ["decompressed", "compressed"]
 
 

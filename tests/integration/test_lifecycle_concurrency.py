@@ -1,4 +1,4 @@
-"""Readers, sweepers and crashes in any order and at once: every byte, every entry of the log, every answer stays."""
+"""Readers, sweepers and crashes at the same time: no bytes, log entries or answers are lost."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LivesOfFiles(RuleBasedStateMachine):
     def read_one_message(self, n: int) -> None:
         file = self.files[n]
         here = self.here
-        message = open_message(here.database, here.objects, here.settings, file.claims, file.file_id, 1)
+        message = open_message(here.acting_for(file.claims), file.file_id, 1)
         assert message.text == f"#Notes file {n}"
 
     def compress(self, n: int) -> None:
@@ -167,7 +167,7 @@ def test_answers_are_independent_of_file_state(installation: Installation) -> No
         """What is answered, but for the states of files, and which states those were."""
         found, states = [], set()
         for question in questions:
-            answer = phase_one(here.database, here.embedder, here.settings, claims, Question(question))
+            answer = phase_one(here.acting_for(claims), Question(question))
             states |= {hit["file"].pop("state") for hit in answer.hits}
             found.append((answer.hits, answer.messages, answer.anchors))
         return found, states

@@ -40,14 +40,14 @@ def fresh_server(tmp_path: Path) -> Iterator[ServerLease]:
 
 
 def test_an_empty_database_gets_everything_and_a_second_run_nothing(empty_database_url: str) -> None:
-    told: list[str] = []
-    first = migrate(empty_database_url, Secret(SECRET), on_applied=told.append)
+    applied_names: list[str] = []
+    first = migrate(empty_database_url, Secret(SECRET), on_applied=applied_names.append)
     assert first.version == NEWEST
-    assert list(first.applied) == told == [f"{m.number:04d}_{m.name}" for m in numbered("shared")]
+    assert list(first.applied) == applied_names == [f"{m.number:04d}_{m.name}" for m in numbered("shared")]
     before = _catalog(empty_database_url)
-    second = migrate(empty_database_url, Secret(SECRET), on_applied=told.append)
+    second = migrate(empty_database_url, Secret(SECRET), on_applied=applied_names.append)
     assert (second.applied, second.version) == ((), NEWEST)
-    assert len(told) == NEWEST
+    assert len(applied_names) == NEWEST
     assert (first.routines, second.routines) == (tuple(routine.name for routine in routines()), ())
     assert _catalog(empty_database_url) == before
 

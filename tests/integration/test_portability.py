@@ -1,4 +1,4 @@
-"""All of a user taken out and put into another database: every row, every byte, and the same answers."""
+"""Export of a user and restore into another database: same rows, bytes and answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gzip
 import json
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -36,6 +35,7 @@ from tests.support.exported_user import QUESTIONS, Source, export, exported_user
 from tests.support.files import store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
 from tests.support.older_nodes import take_back
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_every_table_is_exported_or_excluded(source: Source) -> None:
         exported = {table.name for table in shared_tables(tx)}
     assert exported | LEFT_OUT.keys() == all_tables.keys()
     assert all(LEFT_OUT.values())
-    # Whoever makes a table that an export has sees to it that these tests have a row of it.
+    # For a new exported table, add a row to these tests.
     assert exported <= source.report.rows.keys()
 
 
@@ -123,7 +123,7 @@ def test_old_nodes_are_upgraded(shared_installation: Installation, installation:
     ingest(plain_context(shared_installation), user)
     question = Question("Who sails?")
     embedder = WordEmbedder()
-    before = phase_one(shared_installation.database, embedder, shared_installation.settings, claims, question)
+    before = phase_one(shared_installation.acting_for(claims).using(embedder=embedder), question)
     nodes = rows(
         shared_installation,
         "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s ORDER BY layer_depth",
@@ -136,7 +136,7 @@ def test_old_nodes_are_upgraded(shared_installation: Installation, installation:
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
     assert versions == [{"version": len(numbered("node"))}]
-    assert phase_one(installation.database, embedder, installation.settings, claims, question) == before
+    assert phase_one(installation.acting_for(claims).using(embedder=embedder), question) == before
     assert not verify(installation.context).findings
 
 
@@ -245,12 +245,15 @@ def test_owner_downloads_export(source: Source, installation: Installation, tmp_
         for _ in range(EXPORTS_AT_ONCE + 1):
             with client.stream("GET", f"{base}/v1/export") as broken_off:
                 assert broken_off.status_code in (200, 503)
-        answer = client.get(f"{base}/v1/export")
-        for _ in range(100):  # what was broken off gives its place back once the server has seen it
-            if answer.status_code != 503:
-                break
-            time.sleep(0.2)
-            answer = client.get(f"{base}/v1/export")
+        answers: list[httpx.Response] = []
+
+        def served() -> bool:
+            answers.append(client.get(f"{base}/v1/export"))
+            return answers[-1].status_code != 503
+
+        # The slots of the interrupted downloads are free once the server has noticed.
+        wait_until(served, "a slot is free", interval=0.2)
+        answer = answers[-1]
         assert answer.headers["content-type"] == "application/zip"
         target.write_bytes(answer.content)
         assert httpx.get(f"{base}/v1/export").status_code == 401

@@ -1,4 +1,4 @@
-"""Exports that are damaged, or made to do harm: refused with their reason, and nothing of them is stored."""
+"""Damaged and hostile exports: refused with a reason, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def change_manifest(**changes: Any) -> Callable[[Path], None]:
 
 
 def rewrite(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
-    """A change that the manifest knows of, as whoever means harm would make it."""
+    """A malicious change with a matching manifest."""
 
     def damage(export: Path) -> None:
         path = next(export.glob(name))

@@ -1,4 +1,4 @@
-"""Nodes come into being whole or not at all, once, and only where the database lets them."""
+"""Provisioning of nodes: atomic, once, and only where the database allows it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
-from tests.support.embedded_server import eventually
+from tests.support.concurrent_processes import run_side_by_side
 from tests.support.memories import new_user, rows
-from tests.support.side_by_side import run_side_by_side
+from tests.support.waiting import wait_until
 
 PROVISION = """
 import sys
@@ -138,7 +138,7 @@ def test_waiter_creates_node_after_rollback(here: Installation, user: User) -> N
         with here.database.pipeline() as tx:
             resolve_path(tx, user.user_id, user.slug, ("Family",), plan("Family"))
             second = pool.submit(provision, here, user, "family")
-            eventually(lambda: rows(here, "SELECT FROM pg_locks WHERE NOT granted"))
+            wait_until(lambda: rows(here, "SELECT FROM pg_locks WHERE NOT granted"))
             tx.rollback()
         node = second.result(timeout=10)
     assert node.names == ("family",)

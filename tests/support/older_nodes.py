@@ -1,4 +1,4 @@
-"""Nodes as an earlier version left them: what each step of ``sql/node`` added is taken away again."""
+"""Nodes of earlier versions: undo the steps of ``sql/node``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _UNDO = {3: _LIFECYCLE, 4: _SEARCH, 5: _PRIVACY, 6: _HISTORY}
 
 
 def take_back(tx: Transaction, node_id: UUID, schema_name: str, version: int) -> None:
-    """Make a node of today one of ``version``, with all its rows; as the owner."""
+    """Turn a current node into one of ``version``, keeping its rows; runs as the owner."""
     for number in sorted(_UNDO, reverse=True):
         if number > version:
             for statement in _UNDO[number]:

@@ -1,4 +1,4 @@
-"""The pages that follow from the code say what the code says."""
+"""The generated pages of the documentation match the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL folder as the code reads it: names, placeholders, numbers."""
+"""The SQL folder as the code reads it: query names, placeholders, migration numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph of which others may see a part: a persona, third parties with grants of every kind, and another user."""
+"""A graph with callers of all kinds: the owner, a persona, third parties with grants, and another user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.two_users import World
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """What there is of one node; each is a way to ask for it."""
+    """The ids and names of one node; each can be asked for."""
 
     node: UUID
     record: UUID
@@ -23,25 +23,25 @@ class Ids:
     source: UUID
 
     def texts(self) -> dict[str, str]:
-        """By name, as they are written."""
+        """Return the ids by name, as text."""
         return {field.name: str(getattr(self, field.name)) for field in fields(self)}
 
     def elsewhere(self) -> Ids:
-        """As many ids of nothing."""
+        """Return the same set with ids that do not exist."""
         return Ids(*(uuid4() for _ in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Somebody with a key."""
+class Caller:
+    """A caller with an API key."""
 
     claims: Claims
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class AskedGraph:
-    """Alice's graph, Bob's, and who else asks.
+class CallerGraph:
+    """The graphs of Alice and Bob, and all callers.
 
     Attributes:
         nodes: Of Alice by path, with what lies in them; Bob's as ``bob``.
@@ -51,11 +51,11 @@ class AskedGraph:
 
     installation: Installation
     nodes: dict[str, Ids]
-    askers: dict[str, Asker]
+    askers: dict[str, Caller]
     grants: dict[str, UUID]
 
 
-def share(world: World) -> AskedGraph:
+def share(world: World) -> CallerGraph:
     """Give Alice's graph a persona with memories below it, and readers with grants."""
     installation, alice = world.installation, world.alices
     database = installation.database
@@ -77,8 +77,8 @@ def share(world: World) -> AskedGraph:
         subject = sharing.Subject(SubjectType.THIRD_PARTY, name)
         grants[name] = sharing.grant(database, alice, subject, nodes[path].node)[0].grant_id
     askers["nothing"] = _asker(installation, alice, SubjectType.THIRD_PARTY, "nothing")
-    askers["bob"] = Asker(world.bobs, issue_api_key(database, world.bob.user_id))
-    askers["alice"] = Asker(alice, issue_api_key(database, world.alice.user_id))
+    askers["bob"] = Caller(world.bobs, issue_api_key(database, world.bob.user_id))
+    askers["alice"] = Caller(alice, issue_api_key(database, world.alice.user_id))
     sharing.revoke(database, alice, grants["revoked"])
     with database.owner() as tx:
         tx.execute(
@@ -86,12 +86,12 @@ def share(world: World) -> AskedGraph:
             "expires_at = now() - interval '1 hour' WHERE grant_id = %s",
             [grants["expired"]],
         )
-    return AskedGraph(installation, nodes, askers, grants)
+    return CallerGraph(installation, nodes, askers, grants)
 
 
-def _asker(installation: Installation, alice: Claims, kind: SubjectType, name: str) -> Asker:
+def _asker(installation: Installation, alice: Claims, kind: SubjectType, name: str) -> Caller:
     _, key = sharing.issue_key(installation.database, alice, subject=sharing.Subject(kind, name))
-    return Asker(replace(alice, sub=name, role=kind.value), key)
+    return Caller(replace(alice, sub=name, role=kind.value), key)
 
 
 def _nodes(world: World) -> dict[str, Ids]:

@@ -1,4 +1,4 @@
-"""Processes that do the same at the same moment."""
+"""Processes that start the same work at the same moment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 
 
 def run_side_by_side(program: str, *arguments: str, processes: int = 2) -> list[str]:
-    """Run a program several times at once, each from where it has read a line; gives what each of them wrote."""
+    """Run a program several times at once, all released together by a line on stdin; return their outputs."""
     started = [
         subprocess.Popen(
             [sys.executable, "-c", program, *arguments],

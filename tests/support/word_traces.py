@@ -1,4 +1,4 @@
-"""Where a word can still be found: in any table of the database, as Postgres writes it out, and in any object."""
+"""Search for a word in every table of the database and every object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neurigraph_pipelines.wiring import Installation
 
 
 def found_in_database(installation: Installation, word: str, *, statistics: bool = False) -> list[str]:
-    """Tables, of all schemas, with a row that holds the word in any case, or a schema that bears it.
+    """Return the tables of all schemas with the word in a row or in the schema name, in any case.
 
     Args:
         statistics: Also what the server noted for its planner, which goes with its next look at the table.
@@ -35,7 +35,7 @@ def found_in_database(installation: Installation, word: str, *, statistics: bool
 
 
 def found_in_objects(installation: Installation, word: str) -> list[str]:
-    """Keys that hold the word, and those of objects that do, unpacked where they are packed."""
+    """Return the keys with the word in the key or in the unpacked object."""
     wanted = word.lower()
     found = []
     for key in installation.objects.keys(""):

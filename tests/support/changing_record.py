@@ -1,4 +1,4 @@
-"""Memories that change: one that was stored, short ways to change and read it, and a clock that jumps."""
+"""A stored record, functions to change and read it, and a clock that jumps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class Memory:
-    """One stored memory of a user."""
+    """One stored record of a user."""
 
     def __init__(self, here: Installation, embedder: Embedder, claims: Claims, record_id: UUID) -> None:
         self.here, self.embedder, self.claims, self.record_id = here, embedder, claims, record_id
@@ -30,7 +30,7 @@ class Memory:
 
     @property
     def deltas(self) -> list[Delta]:
-        """Newest first."""
+        """Return the deltas, newest first."""
         return history(self.here.database, self.claims, self.record_id, limit=10_000)
 
     @property
@@ -38,7 +38,7 @@ class Memory:
         return [delta.operation for delta in self.deltas]
 
     def revise(self, revision: Revision, expected_delta: UUID | None = None) -> Delta:
-        """Revise it; gives the newest delta."""
+        """Revise the record; return the newest delta."""
         revise(
             self.here.acting_for(self.claims).using(embedder=self.embedder), self.record_id, revision, expected_delta
         )
@@ -49,7 +49,7 @@ class Memory:
         return self.deltas[0]
 
     def row(self) -> dict[str, Any]:
-        """Its row as it stands, read past everything that is tested."""
+        """Return the stored row, read without the code under test."""
         return {**node_rows(self.here, self.place["schema_name"], _ROW, self.record_id)[0], **self.place}
 
     @property
@@ -58,7 +58,7 @@ class Memory:
         return place
 
     def clock_jumps(self, by: timedelta) -> None:
-        """Let all that was lie further back, or ahead: as if the server's clock had jumped since, or been set back."""
+        """Shift all past moments, as if the server's clock had jumped ahead or been set back since."""
         past = sql.SQL(
             """UPDATE neurigraph.delta_log SET w_coordinate = w_coordinate - %(by)s WHERE record_id = %(id)s;
             UPDATE neurigraph.record_index SET created_at = created_at - %(by)s WHERE record_id = %(id)s;

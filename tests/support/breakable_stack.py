@@ -1,4 +1,4 @@
-"""Everything that `neurigraph up` starts, with what the proofs of reliability need to break it.
+"""The stack that `neurigraph up` starts, with a provider and a disk that tests can break.
 
 The object store lies on a small disk of its own, the models are a provider on loopback, and claims run out quickly.
 """
@@ -26,10 +26,10 @@ from tests.support.dagster_stack import await_true, worker_of
 from tests.support.embedded_server import new_home
 from tests.support.memories import converse, new_user, rows
 from tests.support.model_provider import ModelProvider
-from tests.support.wholeness import unstored_messages, whole_records
+from tests.support.record_checks import unstored_messages, whole_records
 
 ALONE = 1_600
-"""Words with which a conversation is a batch of its own: two of them exceed ``BATCH_MAX_TOKENS``."""
+"""Word count that puts a conversation in its own batch: two such conversations exceed ``BATCH_MAX_TOKENS``."""
 
 _SETTINGS = {
     "NEURIGRAPH_LANGUAGE_MODEL": "openai",
@@ -49,32 +49,32 @@ _SETTINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ProvingGround:
-    """A running stack that stores what is said, and the parts of it that can be broken."""
+class BreakableStack:
+    """A running stack, and the parts of it that tests can break."""
 
     installation: Installation
     provider: ModelProvider
     stack: LocalStack
 
     def user(self) -> User:
-        """A new user."""
+        """Create a user."""
         return new_user(self.installation)[0]
 
     def say(self, user: User, marker: str, words: int = 0, *, ended: bool = True) -> UUID:
-        """A conversation of two messages that bear the marker; gives its source."""
+        """Add a conversation of two messages with the marker; return its source id."""
         rest = " ".join(f"word{number}" for number in range(words))
         texts = (f"{marker} says hello. {rest}", f"{marker} says goodbye.")
         return converse(self.installation, Claims.of_user(user.user_id), *texts, ended=ended)
 
     def end(self, user: User, sources: Sequence[UUID]) -> None:
-        """End conversations all at once, so that one look finds them all."""
+        """End conversations in one transaction, so that one sensor tick finds them all."""
         inbox = Inbox(self.installation.context)
         with self.installation.database.agent(Claims.of_user(user.user_id)) as tx:
             for source_id in sources:
                 inbox.end(tx, SourceKind.CONVERSATION, source_id)
 
     def triggers(self, user: User) -> list[dict[str, object]]:
-        """The segments of a user, oldest first."""
+        """Return the segments of a user, oldest first."""
         return rows(
             self.installation,
             """SELECT t.source_id, t.state::text, t.attempts, t.batch_id, t.last_error
@@ -83,17 +83,17 @@ class ProvingGround:
         )
 
     def run_key(self, user: User) -> str:
-        """Of the run that holds the only segment of a user."""
+        """Return the run key of the batch with the only segment of a user."""
         (segment,) = self.triggers(user)
         assert segment["batch_id"] is not None
         return f"ingest-{segment['batch_id']}"
 
     def worker(self, user: User) -> int:
-        """The process that works on the only segment of a user."""
+        """Return the id of the process that works on the only segment of a user."""
         return worker_of(self.stack, self.run_key(user))
 
     def stored_once(self, *users: User, records: int = 1) -> None:
-        """Wait until records hold every message, and make sure that they are whole and there once."""
+        """Wait until every message is stored; assert that each record is complete and stored once."""
         await_true(lambda: not any(unstored_messages(self.installation, user) for user in users), "all is stored")
         for user in users:
             assert whole_records(self.installation, user) == records
@@ -101,7 +101,7 @@ class ProvingGround:
 
 
 @contextmanager
-def proving_ground(folder: Path, disk: Path | None) -> Iterator[ProvingGround]:
+def breakable_stack(folder: Path, disk: Path | None) -> Iterator[BreakableStack]:
     """Start everything in ``folder``; objects go to ``disk``, or to the home folder."""
     with ModelProvider() as provider, new_home(folder) as home, pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith(("NEURIGRAPH_", "OPENAI_"))]:
@@ -114,11 +114,11 @@ def proving_ground(folder: Path, disk: Path | None) -> Iterator[ProvingGround]:
         with Installation() as installation:
             installation.migrate()
             with LocalStack(installation, with_api=False) as stack:
-                yield ProvingGround(installation, provider, stack)
+                yield BreakableStack(installation, provider, stack)
 
 
 class SmallDisk:
-    """A file system of its own, which can be filled and made read-only; only root may mount one."""
+    """A small file system that can be filled and made read-only; only root may mount one."""
 
     SIZE = "24m"
 
@@ -127,7 +127,7 @@ class SmallDisk:
         self._ballast = folder / "ballast"
 
     def mount(self) -> bool:
-        """Whether that could be done."""
+        """Mount it; return whether that succeeded."""
         command = ["mount", "-t", "tmpfs", "-o", f"size={self.SIZE}", "neurigraph-test", str(self.folder)]
         try:
             return subprocess.run(command, capture_output=True, check=False).returncode == 0
@@ -135,11 +135,11 @@ class SmallDisk:
             return False
 
     def unmount(self) -> None:
-        """Whoever still uses it notices nothing."""
+        """Unmount lazily: processes that still use it are not disturbed."""
         subprocess.run(["umount", "--lazy", str(self.folder)], capture_output=True, check=True)
 
     def fill(self) -> None:
-        """Leave not a byte free."""
+        """Fill the disk completely."""
         with self._ballast.open("wb", buffering=0) as file:
             try:
                 while True:
@@ -148,11 +148,11 @@ class SmallDisk:
                 return
 
     def empty(self) -> None:
-        """Give the space back."""
+        """Free the space again."""
         self._ballast.unlink()
 
     def make_read_only(self, wanted: bool) -> None:
-        """Refuse every write, or take them again; waits for a file that is just being written."""
+        """Make the disk read-only or writable; wait for files that are being written."""
         command = ["mount", "-o", "remount," + ("ro" if wanted else "rw"), str(self.folder)]
         await_true(
             lambda: subprocess.run(command, capture_output=True, check=False).returncode == 0, "the disk is remounted"
@@ -161,7 +161,7 @@ class SmallDisk:
 
 @contextmanager
 def locked(installation: Installation, table: str, column: str, value: UUID) -> Iterator[psycopg.Connection]:
-    """Hold one row of a table against changes until the block ends."""
+    """Lock one row of a table until the block ends."""
     with psycopg.connect(installation.administrator_url) as connection:
         connection.execute(
             sql.SQL("SELECT FROM neurigraph.{} WHERE {} = %s FOR NO KEY UPDATE").format(
@@ -174,7 +174,7 @@ def locked(installation: Installation, table: str, column: str, value: UUID) -> 
 
 
 def waiters(installation: Installation, holder: psycopg.Connection) -> int:
-    """How many transactions wait for what a connection holds."""
+    """Return the number of transactions that wait for locks of a connection."""
     (row,) = rows(
         installation,
         "SELECT count(*) AS n FROM pg_locks WHERE NOT granted AND %s = ANY(pg_blocking_pids(pid))",
@@ -185,5 +185,5 @@ def waiters(installation: Installation, holder: psycopg.Connection) -> int:
 
 
 def unique(names: Sequence[str]) -> dict[str, str]:
-    """A marker for each name that occurs nowhere else."""
+    """Return a unique marker for each name."""
     return {name: f"Mark{uuid4().hex[:12]}" for name in names}

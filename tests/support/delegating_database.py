@@ -1,4 +1,4 @@
-"""A database that passes everything on to another one: tests put their own between in a subclass."""
+"""A database that delegates to another; tests override single methods."""
 
 from __future__ import annotations
 

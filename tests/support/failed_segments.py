@@ -1,4 +1,4 @@
-"""Segments that failed for good, as the pipeline leaves them."""
+"""Segments with a failure, as the pipeline leaves them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ERROR = "the model refused this segment"
 
 
 def fail(installation: Installation, user: User, *external_ids: str) -> list[Failure]:
-    """Put conversations in, claim them, and let each fail for good."""
+    """Add conversations, lease them, and let each fail finally."""
     for external_id in external_ids:
         end_conversation(installation, user, external_id, "We chose the copper gutters.", "For the boathouse.")
     detect(installation.context)
@@ -24,7 +24,7 @@ def fail(installation: Installation, user: User, *external_ids: str) -> list[Fai
 
 
 def give_up(installation: Installation) -> None:
-    """Claim what is due, and fail it for good."""
+    """Lease all due segments and fail them finally."""
     database = installation.database
     batch = triggers.lease_due(installation.context, "tests")
     assert batch is not None
@@ -34,7 +34,7 @@ def give_up(installation: Installation) -> None:
 
 
 def state_of(installation: Installation, failure: Failure) -> tuple[str, int]:
-    """State and attempts of the segment or the upload that failed."""
+    """Return the state and attempts of the failed segment or upload."""
     with installation.database.pipeline() as tx:
         row = tx.execute(
             "SELECT state::text, attempts FROM neurigraph.storage_triggers WHERE trigger_id = %s UNION ALL "

@@ -1,4 +1,4 @@
-"""Whether what is stored is whole and there once: read in one snapshot, so that it may be asked while others write."""
+"""Checks that stored records are complete and unique, in one snapshot, safe beside writers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REGISTRIES = ("record_index", "file_index", "delta_log", "compression_state_log
 
 
 def whole_records(installation: Installation, user: User) -> int:
-    """How many records of conversations there are; each must be whole, hold its messages alone, and be indexed."""
+    """Count a user's conversation records; assert that each is complete, exclusive and indexed."""
     with installation.database.pipeline() as tx:
         tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         nodes = _rows(
@@ -47,7 +47,7 @@ def whole_records(installation: Installation, user: User) -> int:
 
 
 def unstored_messages(installation: Installation, user: User) -> int:
-    """How many messages no record holds."""
+    """Count the messages that no record holds."""
     (row,) = rows(
         installation,
         "SELECT coalesce(sum(last_message), 0)::int AS n FROM neurigraph.sources WHERE user_id = %s",
@@ -66,7 +66,7 @@ def unstored_messages(installation: Installation, user: User) -> int:
 
 
 def orphans(installation: Installation, users: Sequence[User]) -> set[str]:
-    """Durable objects and working copies of users that no record names, and names without their object."""
+    """Return objects of users that no record names, and named objects that do not exist."""
     named: set[str] = set()
     for user in users:
         for schema in schemas_of(installation, user).values():
@@ -78,7 +78,7 @@ def orphans(installation: Installation, users: Sequence[User]) -> set[str]:
 
 
 class Reader(threading.Thread):
-    """Searches, opens and looks into the tables all the while; what it finds must be whole at any moment.
+    """A thread that searches, opens and checks the tables; all it finds must be complete.
 
     A context manager: the first thing that was not fails the block. A database that does not answer is none of them.
 
@@ -110,7 +110,7 @@ class Reader(threading.Thread):
         assert self.looks > 0
 
     def run(self) -> None:
-        """Look again and again."""
+        """Check repeatedly until the block ends."""
         while not self._done.wait(0.5):
             try:
                 for user in self._users:
@@ -124,15 +124,15 @@ class Reader(threading.Thread):
 
     def _look(self, user: User) -> None:
         here, claims = self._installation, Claims.of_user(user.user_id)
-        answer = phase_one(here.database, here.embedder, here.settings, claims, Question(self._question))
+        answer = phase_one(here.acting_for(claims), Question(self._question))
         for hit in answer.hits:
             file_id = file_of_record(here.database, claims, hit["record_id"])
-            assert open_file(here.database, here.objects, here.settings, claims, file_id)
+            assert open_file(here.acting_for(claims), file_id)
         whole_records(here, user)
 
 
 def _whole_records_of(tx: Transaction, objects: ObjectStore, schema: str, counted: int) -> list[dict[str, Any]]:
-    """Those of one node, which counts them too."""
+    """Return the records of one node; assert that each is complete and the node's count right."""
     records = _rows(tx, "SELECT * FROM {schema}.metadata_records", schema=schema)
     for record in records:
         whole = "WHERE record_id = %s"
