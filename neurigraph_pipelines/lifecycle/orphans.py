@@ -85,7 +85,7 @@ def audit_objects(
                 if len(report.orphans) == limit:
                     report.finished = False
                     return report
-                _treat(database, objects, key, own[key], youngest, dry_run, report)
+                _check_orphan(database, objects, key, own[key], youngest, dry_run, report)
             if on_done is not None:
                 on_done(len(batch))
     return report
@@ -103,7 +103,7 @@ def guard_objects(tx: Transaction, objects: ObjectStore, record_id: UUID, keys: 
             raise AbsentObjectError(f"{key} was removed before its record was stored; the step writes it again")
 
 
-def _treat(
+def _check_orphan(
     database: Database,
     objects: ObjectStore,
     key: str,

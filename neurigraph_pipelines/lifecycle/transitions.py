@@ -68,7 +68,8 @@ def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manife
     """Reset the dormancy clocks of a file, its record and its node, after upgrading the node to the current DDL.
 
     Args:
-        tx: A transaction of the pipeline, here and below. It commits asynchronously, so a crash may lose its changes.
+        tx: A transaction of the pipeline, as in all functions below. This function makes its commit asynchronous, so it
+            must not contain changes that have to survive a crash.
 
     Returns:
         The file's row, as it was before.

@@ -125,30 +125,30 @@ def verify(
         StorageError: The object store rejected a request. No file is at fault, and the verification stops.
         TransientError: The object store did not answer.
     """
-    walk = _Walk(context, read, repair)
+    verifier = _Verifier(context, read, repair)
     with context.database.pipeline() as tx:
         nodes = tx.execute(_QUERIES["nodes_to_verify"], {"user_id": user_id, "node_id": node_id}).fetchall()
     for node in nodes:
         with suppress(NotFoundError):  # the node was removed meanwhile
-            walk.node(node["node_id"], node["schema_name"])
+            verifier.verify_node(node["node_id"], node["schema_name"])
         if on_node is not None:
-            on_node(walk.done)
-    return walk.done
+            on_node(verifier.done)
+    return verifier.done
 
 
 def verify_sample(context: Context, count: int = 100) -> Verification:
     """Verify a random sample of files, and repair nothing."""
-    walk = _Walk(context, read=True, repair=False)
+    verifier = _Verifier(context, read=True, repair=False)
     with context.database.pipeline() as tx:
-        places = [FileLocation(**row) for row in tx.execute(_QUERIES["sample_files"], {"count": count})]
-    for location in places:
+        locations = [FileLocation(**row) for row in tx.execute(_QUERIES["sample_files"], {"count": count})]
+    for location in locations:
         with suppress(NotFoundError):
-            walk.file(location)
-    return walk.done
+            verifier.verify_file(location)
+    return verifier.done
 
 
-class _Walk:
-    """Visits nodes and files, and collects findings."""
+class _Verifier:
+    """Verifies nodes and files one by one, and collects findings."""
 
     def __init__(self, context: Context, read: bool, repair: bool) -> None:
         self.done = Verification()
@@ -157,7 +157,7 @@ class _Walk:
         self._read = read
         self._repair = repair
 
-    def node(self, node_id: UUID, schema_name: str) -> None:
+    def verify_node(self, node_id: UUID, schema_name: str) -> None:
         """Verify one node and its files."""
         schema = sql.Identifier(schema_name)
         with self._database.pipeline() as tx:
@@ -173,12 +173,12 @@ class _Walk:
             if not rows:
                 break
             for row in rows:
-                self.file(FileLocation(row["file_id"], node_id, schema_name))
+                self.verify_file(FileLocation(row["file_id"], node_id, schema_name))
             after = rows[-1]["file_id"]
         self._verify_shell(node_id, schema_name)
         self.done.nodes += 1
 
-    def file(self, location: FileLocation) -> None:
+    def verify_file(self, location: FileLocation) -> None:
         """Verify one file. Faults count only if the file's state did not change during the check."""
         self.done.files += 1
         while True:
