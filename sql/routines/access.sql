@@ -101,7 +101,8 @@ BEGIN
 END
 $$;
 
--- Both are written in PL/pgSQL because its plans are cached once a connection; SQL would be planned for each statement.
+-- Whether the caller may read a node. In PL/pgSQL, whose plans are cached once a connection: SQL would be planned for
+-- each statement.
 CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -112,6 +113,7 @@ BEGIN
 END
 $$;
 
+-- Whether the caller may write to a node; in PL/pgSQL for the same reason.
 CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$

@@ -1,6 +1,7 @@
 -- Moving records between nodes. Triggers of node tables neither register nor erase records that move: the parameter
 -- neurigraph.moving is on while move_records runs.
 
+-- Whether move_records runs in this transaction.
 CREATE OR REPLACE FUNCTION neurigraph.is_moving() RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(current_setting('neurigraph.moving', true), '') = 'on'

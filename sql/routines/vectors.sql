@@ -12,6 +12,7 @@ DECLARE
 BEGIN
     FOREACH kind IN ARRAY ARRAY['vector', 'halfvec'] LOOP
         EXECUTE format(
+            -- The negative inner product, which the vector indexes order by.
             'CREATE OR REPLACE FUNCTION neurigraph_private.distance(a %1$I.%2$I, b %1$I.%2$I) '
             'RETURNS double precision '
             'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN a OPERATOR(%1$I.<#>) b', home, kind
