@@ -24,7 +24,7 @@ from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.portability.archive import FORMAT, OBJECTS, ArchiveWriter, ZipWriter
 from neurigraph_pipelines.portability.tables import Table, shared_tables, tables_of
 from neurigraph_pipelines.ports import ObjectStore, Transaction
-from neurigraph_pipelines.statements import numbered, statements
+from neurigraph_pipelines.statements import newest, statements
 
 VERSION = 1
 """Version of the layout; it changes when older readers would misread an export."""
@@ -129,8 +129,8 @@ class _Export:
                 "neurigraph": neurigraph_pipelines.__version__,
                 "exported_at": datetime.now(UTC),
                 "user": user,
-                "shared_ddl": len(numbered("shared")),
-                "node_ddl": len(numbered("node")),
+                "shared_ddl": newest("shared"),
+                "node_ddl": newest("node"),
                 "rows": dict(self._report.rows),
                 "lost_objects": self._report.lost,
             }

@@ -26,7 +26,7 @@ from neurigraph_pipelines.portability.archive import OBJECTS, ArchiveReader, Ent
 from neurigraph_pipelines.portability.export import VERSION
 from neurigraph_pipelines.portability.tables import SHARED, Table, references_in, shared_tables, tables_of
 from neurigraph_pipelines.ports import ObjectStore, Transaction
-from neurigraph_pipelines.statements import numbered, statements
+from neurigraph_pipelines.statements import BASELINE, newest, statements
 
 _QUERIES = statements("portability")
 _MAX_LINE_BYTES = 256 << 20
@@ -143,8 +143,11 @@ class _Restore:
 
     def _node(self, node_id: UUID, names: Sequence[str], version: int) -> None:
         """Create the tables of a node at their exported version, load the rows, and upgrade the tables."""
-        if not 1 <= version <= len(numbered("node")):
-            raise InvalidInputError(f"the export has a node of DDL {version}, which does not exist")
+        if not BASELINE["node"] <= version <= newest("node"):
+            raise InvalidInputError(
+                f"the export has a node of DDL {version}, and this version reads {BASELINE['node']} to "
+                f"{newest('node')}: restore it with the version that made it, upgrade, and export it again"
+            )
         # The schema name never comes from the export.
         schema_name = free_schema_name(self._tx, self._restored.slug, names[1:], node_id)
         self._tx.execute(_QUERIES["set_schema_name"], {"node_id": node_id, "schema_name": schema_name})
@@ -242,8 +245,8 @@ def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
     try:
         newer = (
             manifest["version"] > VERSION
-            or manifest["shared_ddl"] > len(numbered("shared"))
-            or manifest["node_ddl"] > len(numbered("node"))
+            or manifest["shared_ddl"] > newest("shared")
+            or manifest["node_ddl"] > newest("node")
         )
         known = manifest["user"]["slug"]
         UUID(manifest["user"]["user_id"])

@@ -29,7 +29,6 @@ from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
 from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
-from tests.support.older_nodes import take_back
 from tests.support.vectors import NamedEmbedder
 
 Remember = Callable[[str], Memory]
@@ -446,13 +445,13 @@ def test_search_at_past_shows_old_text(memory: Memory) -> None:
     assert now["title"] == "The anchor"
 
 
-def test_change_upgrades_old_node(memory: Memory) -> None:
-    place = memory.place
-    with memory.here.database.owner() as tx:
-        take_back(tx, place["node_id"], place["schema_name"], 5)
+def test_change_upgrades_old_node(memory: Memory, later_node_ddl: Callable[[], int]) -> None:
+    newest = later_node_ddl()
     assert memory.at()["superseded_by"] is None
     assert found(memory, Question("desk")) == found(memory, Question("desk", at=datetime.now(UTC)))
     assert memory.revise(Revision(title="Desk")).operation == "revise"
+    query = "SELECT node_ddl_version AS version FROM neurigraph.graph_index WHERE node_id = %s"
+    assert rows(memory.here, query, memory.place["node_id"]) == [{"version": newest}]
 
 
 # What the row does not show

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -20,7 +21,6 @@ from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import new_user, node_rows, rows
-from tests.support.older_nodes import take_back
 
 
 @pytest.fixture
@@ -230,11 +230,16 @@ def test_new_file_is_active(file: StoredFile) -> None:
         "INSERT INTO {table} (file_id, compression_state, {names}) "
         "SELECT gen_random_uuid(), 'dormant', {names} FROM {table}"
     ).format(table=sql.Identifier(file.place.schema_name, "file_manifest"), names=names)
-    with pytest.raises(psycopg.errors.CheckViolation, match="begins active"), file.here.database.pipeline() as tx:
+    with (
+        pytest.raises(psycopg.errors.CheckViolation, match="new file is active"),
+        file.here.database.pipeline() as tx,
+    ):
         tx.execute(statement)
 
 
-@pytest.mark.parametrize(("state", "complaint"), [("dormant", "says why"), ("active", "says when")])
+@pytest.mark.parametrize(
+    ("state", "complaint"), [("dormant", "needs last_failure"), ("active", "needs recompress_after")]
+)
 def test_rehydration_needs_reason_or_time(file: StoredFile, state: str, complaint: str) -> None:
     bring(file, "rehydrating")
     with pytest.raises(psycopg.errors.CheckViolation, match=complaint):
@@ -470,11 +475,10 @@ def test_message_read_keeps_file_dormant(file: StoredFile) -> None:
     assert file.events == ["decompressed", "compressed"]
 
 
-def test_old_node_file_is_opened(shared_installation: Installation) -> None:
+def test_old_node_file_is_opened(shared_installation: Installation, later_node_ddl: Callable[[], int]) -> None:
     file = store_file(shared_installation)
     text, before = file.open().content, file.row
-    with shared_installation.database.owner() as tx:
-        take_back(tx, file.place.node_id, file.place.schema_name, 2)
+    later_node_ddl()
     assert control.file_state(file.here.database, file.claims, file.file_id).last_failure is None
     assert sweep_days(file, dry_run=True) == 0
     assert file.open().content == text

@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -26,7 +27,6 @@ from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
@@ -34,7 +34,6 @@ from tests.support.command_line import run_cli
 from tests.support.exported_user import QUESTIONS, Source, export, exported_user, restore
 from tests.support.files import store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
-from tests.support.older_nodes import take_back
 from tests.support.waiting import wait_until
 
 
@@ -117,25 +116,23 @@ def test_existing_user_is_not_restored(source: Source, installation: Installatio
     assert list(installation.objects.keys()) == []
 
 
-def test_old_nodes_are_upgraded(shared_installation: Installation, installation: Installation, tmp_path: Path) -> None:
+def test_old_nodes_are_upgraded(
+    shared_installation: Installation,
+    installation: Installation,
+    tmp_path: Path,
+    later_node_ddl: Callable[[], int],
+) -> None:
     user, claims = new_user(shared_installation)
     converse(shared_installation, claims, "#Family/Dave Dave sails.", "#Notes He reads.", "@Ana:sister Yes.")
     ingest(plain_context(shared_installation), user)
     question = Question("Who sails?")
     embedder = WordEmbedder()
     before = phase_one(shared_installation.acting_for(claims).using(embedder=embedder), question)
-    nodes = rows(
-        shared_installation,
-        "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s ORDER BY layer_depth",
-        user.user_id,
-    )
-    with shared_installation.database.owner() as tx:
-        for version, node in enumerate(nodes[1:], start=2):
-            take_back(tx, node["node_id"], node["schema_name"], version)
+    newest = later_node_ddl()
     export(shared_installation, user, tmp_path / "export")
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
-    assert versions == [{"version": len(numbered("node"))}]
+    assert versions == [{"version": newest}]
     assert phase_one(installation.acting_for(claims).using(embedder=embedder), question) == before
     assert not verify(installation.context).findings
 

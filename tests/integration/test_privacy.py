@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -22,7 +23,7 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.sharing import Subject, add_node, grant
-from neurigraph_pipelines.statements import numbered
+from neurigraph_pipelines.statements import newest
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
@@ -39,7 +40,6 @@ from tests.support.memories import (
     schemas_of,
     stored,
 )
-from tests.support.older_nodes import take_back
 
 SECRET_WORD = "zanzibar"
 
@@ -220,20 +220,18 @@ def test_only_owner_changes_privacy(world: Shared) -> None:
     assert world.found(world.friend) == {str(world.shared_id)}
 
 
-def test_old_nodes_hide_private_records(world: Shared) -> None:
+def test_old_nodes_hide_private_records(world: Shared, later_node_ddl: Callable[[], int]) -> None:
     here = world.here
     set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
     schema = schemas_of(here, world.user)["Family"]
-    with here.database.owner() as tx:
-        take_back(tx, world.node_id, schema, 4)
+    later_node_ddl()
     assert len(world.found(world.friend)) == 2
     set_privacy(here.database, world.owner, world.private_source, Privacy.PRIVATE)
     (node,) = rows(here, "SELECT node_ddl_version FROM neurigraph.graph_index WHERE node_id = %s", world.node_id)
-    assert node["node_ddl_version"] == len(numbered("node"))
+    assert node["node_ddl_version"] == newest("node")
     assert len(world.seen(world.friend, f'"{schema}".metadata_records')) == 1
     # A search leaves it out in a node of any version.
-    with here.database.owner() as tx:
-        take_back(tx, world.node_id, schema, 4)
+    later_node_ddl()
     assert world.found(world.friend) == {str(world.shared_id)}
 
 

@@ -1,6 +1,9 @@
--- Roles, the extension and the two shared schemas. The only migration that runs as the connecting administrator;
--- every later one runs as neurigraph_owner. Roles belong to the whole server, hence the guards.
--- Passwords and logins are set by the migration runner, which derives them from the installation's secret.
+-- Roles, the vector extension and the schemas. The baseline starts at number 21: databases carry the numbers of the
+-- files that it replaced, and it ends at their last one.
+--
+-- This is the only migration that runs as the connecting administrator; every later one runs as neurigraph_owner. Roles
+-- belong to the whole server, hence the guards. The migration runner sets logins and passwords, which it derives from
+-- the secret of the installation.
 
 DO $$
 DECLARE
@@ -12,12 +15,12 @@ BEGIN
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted) THEN
             EXECUTE format('CREATE ROLE %I NOINHERIT', wanted);
         END IF;
-        -- From Postgres 16 on, whoever makes a role may administer it, yet not become it without this.
+        -- From Postgres 16 on, the creator of a role may administer it, but needs this grant to become it.
         IF NOT pg_catalog.pg_has_role(current_user, wanted, 'USAGE') THEN
             EXECUTE format('GRANT %I TO %I', wanted, current_user);
         END IF;
     END LOOP;
-    -- The pipeline may become the owner for the length of a provisioning, and inherits nothing from it.
+    -- The pipeline becomes the owner while it provisions a node, and inherits nothing from it.
     IF NOT pg_catalog.pg_has_role('neurigraph_pipeline', 'neurigraph_owner', 'MEMBER') THEN
         GRANT neurigraph_owner TO neurigraph_pipeline;
     END IF;

@@ -1,68 +1,25 @@
--- What lexical search must know of the whole corpus of a user: how many passages there are, how long, and in how many
--- of them, and in which nodes, each lexeme occurs. Kept by triggers of the nodes' passages, so that every writer, mover
--- and eraser keeps it right. It says what was talked about: no face may read it but through the search itself.
+-- Corpus statistics: how many records, passages and lexemes there are, and in how many passages a lexeme occurs.
+-- Triggers on the passages of nodes count, so that every writer keeps the figures right.
 
--- The row is also what writers of one user's statistics take turns by; taken before any lexeme's row.
-CREATE TABLE neurigraph.user_statistics (
-    user_id uuid PRIMARY KEY REFERENCES neurigraph.users ON DELETE CASCADE,
-    records bigint NOT NULL CHECK (records >= 0),
-    passages bigint NOT NULL CHECK (passages >= 0),
-    lexemes bigint NOT NULL CHECK (lexemes >= 0)
-);
-
-CREATE TABLE neurigraph.node_statistics (
-    node_id uuid PRIMARY KEY,
-    user_id uuid NOT NULL,
-    passages bigint NOT NULL DEFAULT 0 CHECK (passages >= 0),
-    lexemes bigint NOT NULL DEFAULT 0 CHECK (lexemes >= 0),
-    -- How its vectors are searched: null exactly, else the method of the index that maintenance built.
-    vector_index text CHECK (vector_index IN ('hnsw', 'ivfflat')),
-    FOREIGN KEY (node_id, user_id) REFERENCES neurigraph.graph_index (node_id, user_id) ON DELETE CASCADE
-);
-CREATE INDEX node_statistics_user_id ON neurigraph.node_statistics (user_id);
-
--- In how many passages of a user a lexeme occurs. A speaker counts as one: `@` and the name in lower case, which no
--- lexeme of a text can be.
-CREATE TABLE neurigraph.user_lexemes (
-    user_id uuid NOT NULL REFERENCES neurigraph.users ON DELETE CASCADE,
-    lexeme text COLLATE "C" NOT NULL,
-    passages bigint NOT NULL CHECK (passages >= 0),
-    PRIMARY KEY (user_id, lexeme)
-);
-
--- The same of each node. No foreign key, for the price of each row; the rows go with those of node_statistics.
-CREATE TABLE neurigraph.node_lexemes (
-    user_id uuid NOT NULL,
-    lexeme text COLLATE "C" NOT NULL,
-    node_id uuid NOT NULL,
-    passages integer NOT NULL CHECK (passages >= 0),
-    PRIMARY KEY (user_id, lexeme, node_id)
-);
-CREATE INDEX node_lexemes_node_id ON neurigraph.node_lexemes (node_id);
-
-DO $$
-DECLARE
-    guarded text;
-BEGIN
-    FOREACH guarded IN ARRAY ARRAY['user_statistics', 'node_statistics', 'user_lexemes', 'node_lexemes'] LOOP
-        EXECUTE format('ALTER TABLE neurigraph.%I ENABLE ROW LEVEL SECURITY', guarded);
-        EXECUTE format('CREATE POLICY pipeline_all ON neurigraph.%I TO neurigraph_pipeline USING (true)', guarded);
-        EXECUTE format(
-            'CREATE POLICY own_rows ON neurigraph.%I TO neurigraph_agent '
-            'USING (user_id = (SELECT neurigraph.asking_user_id()))', guarded
-        );
-        EXECUTE format('GRANT SELECT ON neurigraph.%I TO neurigraph_pipeline', guarded);
-    END LOOP;
-END
-$$;
-
-CREATE FUNCTION neurigraph_private.speaker_lexeme(author text) RETURNS text []
+-- A speaker counts as a lexeme: `@` and the name in lower case, which no lexeme of a text can be.
+CREATE OR REPLACE FUNCTION neurigraph_private.speaker_lexeme(author text) RETURNS text []
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN author IS NULL THEN '{}' ELSE ARRAY['@' || lower(author)] END
 $$;
 
--- Add a node's passages to the statistics, or take them away. Each lexeme comes once, with its number of passages.
-CREATE FUNCTION neurigraph_private.add_to_statistics(
+-- Subtract passages from the lexemes of a user.
+CREATE OR REPLACE FUNCTION neurigraph_private.take_from_lexemes(owner uuid, words text [], counts bigint [])
+RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    UPDATE neurigraph.user_lexemes AS u SET passages = u.passages + c.passages
+    FROM unnest(words, counts) AS c (lexeme, passages)
+    WHERE u.user_id = owner AND u.lexeme = c.lexeme;
+    DELETE FROM neurigraph.user_lexemes AS u
+    WHERE u.user_id = owner AND u.lexeme = ANY(words) AND u.passages = 0;
+$$;
+
+-- Add a node's passages to the statistics, or subtract them. Each lexeme comes once, with its number of passages.
+CREATE OR REPLACE FUNCTION neurigraph_private.add_to_statistics(
     node uuid, owner uuid, more_passages bigint, more_lexemes bigint, words text [], counts integer []
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -91,17 +48,8 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION neurigraph_private.take_from_lexemes(owner uuid, words text [], counts bigint []) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
-    UPDATE neurigraph.user_lexemes AS u SET passages = u.passages + c.passages
-    FROM unnest(words, counts) AS c (lexeme, passages)
-    WHERE u.user_id = owner AND u.lexeme = c.lexeme;
-    DELETE FROM neurigraph.user_lexemes AS u
-    WHERE u.user_id = owner AND u.lexeme = ANY(words) AND u.passages = 0;
-$$;
-
--- On every node's passages, once a statement. Arguments of the trigger: node_id and user_id.
-CREATE FUNCTION neurigraph.count_passages() RETURNS trigger
+-- Trigger on passages, once a statement. Arguments: node_id and user_id.
+CREATE OR REPLACE FUNCTION neurigraph.count_passages() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     sign integer := CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END;
@@ -127,17 +75,17 @@ BEGIN
 END
 $$;
 
--- What is counted does not change under the counter: whoever tokenises anew deletes the passages and inserts others.
-CREATE FUNCTION neurigraph.refuse_recount() RETURNS trigger
+-- Trigger on passages: counted values do not change.
+CREATE OR REPLACE FUNCTION neurigraph.refuse_recount() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RAISE object_not_in_prerequisite_state
-    USING MESSAGE = 'the lexemes of a passage do not change: delete the passage and insert another';
+    USING MESSAGE = 'the lexemes of a passage cannot be changed: delete the passage and insert another';
 END
 $$;
 
--- Passages of a node that was made before it counted, when it is brought up to date; nothing is counted twice.
-CREATE FUNCTION neurigraph_private.recount_node(node uuid) RETURNS void
+-- Count the passages of one node again, for rows that were written while its triggers were off.
+CREATE OR REPLACE FUNCTION neurigraph_private.recount_node(node uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     counted neurigraph.graph_index;
@@ -162,8 +110,8 @@ BEGIN
 END
 $$;
 
--- A node's share goes when its row goes, whether a node, a user or a count was dropped.
-CREATE FUNCTION neurigraph_private.forget_statistics() RETURNS trigger
+-- Trigger on node_statistics: subtract a node's share when its row is deleted, with its node, its user or by a recount.
+CREATE OR REPLACE FUNCTION neurigraph_private.forget_statistics() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     gone record;
@@ -188,10 +136,12 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER forget_statistics AFTER DELETE ON neurigraph.node_statistics
+
+CREATE OR REPLACE TRIGGER forget_statistics AFTER DELETE ON neurigraph.node_statistics
 REFERENCING OLD TABLE AS dropped FOR EACH STATEMENT EXECUTE FUNCTION neurigraph_private.forget_statistics();
 
-CREATE FUNCTION neurigraph.count_records() RETURNS trigger
+-- Trigger on record_index: count the records of users.
+CREATE OR REPLACE FUNCTION neurigraph.count_records() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     INSERT INTO neurigraph.user_statistics AS s (user_id, records, passages, lexemes)
@@ -203,13 +153,70 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER count_added AFTER INSERT ON neurigraph.record_index
+
+CREATE OR REPLACE TRIGGER count_added AFTER INSERT ON neurigraph.record_index
 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
-CREATE TRIGGER count_removed AFTER DELETE ON neurigraph.record_index
+CREATE OR REPLACE TRIGGER count_removed AFTER DELETE ON neurigraph.record_index
 REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
 
-INSERT INTO neurigraph.user_statistics (user_id, records, passages, lexemes)
-SELECT r.user_id, count(*), 0, 0 FROM neurigraph.record_index AS r GROUP BY r.user_id;
+-- The size of the corpus that the caller may search.
+CREATE OR REPLACE FUNCTION neurigraph_private.corpus(
+    asking jsonb, told uuid [], OUT passages bigint, OUT lexemes bigint
+)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF told IS NULL THEN
+        SELECT s.passages, s.lexemes INTO passages, lexemes
+        FROM neurigraph.user_statistics AS s WHERE s.user_id = (asking ->> 'user_id')::uuid;
+    ELSIF neurigraph_private.counts_are_told(asking) THEN
+        SELECT sum(t.passages), sum(t.lexemes) INTO passages, lexemes
+        FROM neurigraph.node_statistics AS t WHERE t.node_id = ANY(told);
+    ELSE
+        -- The figures of a usual graph.
+        passages := 1000;
+        lexemes := 20000;
+    END IF;
+    passages := coalesce(passages, 0);
+    lexemes := coalesce(lexemes, 0);
+END
+$$;
+
+-- In how many passages of that corpus each lexeme occurs; no row for a lexeme that occurs in none.
+CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(asking jsonb, told uuid [], words text [])
+RETURNS TABLE (lexeme text, passages bigint)
+LANGUAGE plpgsql STABLE ROWS 8 AS $$
+BEGIN
+    IF told IS NULL THEN
+        RETURN QUERY SELECT u.lexeme, u.passages FROM neurigraph.user_lexemes AS u
+        WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme = ANY(words);
+    ELSIF neurigraph_private.counts_are_told(asking) THEN
+        RETURN QUERY SELECT n.lexeme, sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
+        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme = ANY(words) AND n.node_id = ANY(told)
+        GROUP BY n.lexeme;
+    ELSE
+        RETURN QUERY SELECT w.word, 1::bigint FROM unnest(words) AS w (word);
+    END IF;
+END
+$$;
+
+-- The speakers in the nodes that the caller may read, in lower case.
+CREATE OR REPLACE FUNCTION neurigraph_private.speakers(asking jsonb) RETURNS text []
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF asking ->> 'role' = 'user' THEN
+        RETURN ARRAY(
+            SELECT substr(u.lexeme, 2) FROM neurigraph.user_lexemes AS u
+            WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme >= '@' AND u.lexeme < 'A'
+        );
+    END IF;
+    RETURN ARRAY(
+        SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
+        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme >= '@' AND n.lexeme < 'A'
+            AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+            AND (SELECT neurigraph_private.counts_are_told(asking))
+    );
+END
+$$;
 
 REVOKE ALL ON FUNCTION neurigraph.count_passages(), neurigraph.refuse_recount(), neurigraph.count_records() FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;

@@ -1,37 +1,8 @@
--- What kills its process, what cannot be read, and bodies that stay for a while: each bears a mark, so that nobody has
--- to search for it.
+-- Failures: replay of segments and uploads whose last attempt failed.
 
-ALTER TABLE neurigraph.storage_triggers
--- How many runs in a row died with it, without a word. From the first on it goes alone, so that the next death tells
--- which of a batch it was.
-ADD COLUMN deaths integer NOT NULL DEFAULT 0 CHECK (deaths >= 0),
--- Whether its messages may still have their bodies.
-ADD COLUMN bodies_kept boolean NOT NULL DEFAULT true;
-DROP INDEX neurigraph.storage_triggers_stored;
-CREATE INDEX storage_triggers_bodies_kept ON neurigraph.storage_triggers (stored_at)
-WHERE stored_at IS NOT NULL AND bodies_kept;
-
--- An upload that cannot be read fails like a segment that cannot be stored, and is replayed like one.
-ALTER TABLE neurigraph.pipeline_failures
-ALTER COLUMN trigger_id DROP NOT NULL,
-ADD COLUMN upload_id uuid REFERENCES neurigraph.uploads ON DELETE CASCADE,
-ADD CHECK (num_nonnulls(trigger_id, upload_id) = 1);
-CREATE INDEX pipeline_failures_upload_id ON neurigraph.pipeline_failures (upload_id) WHERE upload_id IS NOT NULL;
-
-INSERT INTO neurigraph.pipeline_failures (upload_id, user_id, step, error, attempts)
-SELECT
-    u.source_id,
-    u.user_id,
-    'read_uploads',
-    u.error,
-    u.attempts
-FROM neurigraph.uploads AS u
-WHERE u.state = 'failed';
-
--- A face tries an upload again by replaying its failure, and in no other way.
-REVOKE UPDATE ON neurigraph.uploads FROM neurigraph_agent;
-
--- The named failures, or all open ones; of one user, or of everybody. Works with the rights of whoever calls.
+-- Put failed work back into the queue with new attempts: the named failures, or all open ones; of one user, or of all.
+-- A failure is replayed once: a second call, or one after the segment was stored, changes nothing. Runs with the
+-- caller's rights.
 CREATE OR REPLACE FUNCTION neurigraph.replay_failures(wanted uuid [], of_user uuid)
 RETURNS TABLE (failure_id uuid, outcome text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -42,7 +13,7 @@ DECLARE
             AND (of_user IS NULL OR f.user_id = of_user)
     );
 BEGIN
-    -- One order for everybody, and statements of their own: what follows sees what whoever came first has done.
+    -- All callers lock in one order, in statements of their own: what follows sees what the first caller did.
     PERFORM FROM neurigraph.storage_triggers AS t
     WHERE t.trigger_id IN (
         SELECT f.trigger_id FROM neurigraph.pipeline_failures AS f WHERE f.failure_id = ANY(chosen)
@@ -92,3 +63,20 @@ BEGIN
     SELECT i.failure_id, i.outcome FROM found AS i ORDER BY i.failure_id;
 END
 $$;
+
+-- The same for the failures of the user who is the caller: the only way for an interface to change the queue.
+CREATE OR REPLACE FUNCTION neurigraph.replay_own_failures(wanted uuid [])
+RETURNS TABLE (failure_id uuid, outcome text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    asking uuid := neurigraph.asking_user_id();
+BEGIN
+    IF asking IS NOT NULL THEN
+        RETURN QUERY SELECT r.failure_id, r.outcome FROM neurigraph.replay_failures(wanted, asking) AS r;
+    END IF;
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.replay_failures(uuid [], uuid), neurigraph.replay_own_failures(uuid []) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.replay_failures(uuid [], uuid) TO neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.replay_own_failures(uuid []) TO neurigraph_agent;
