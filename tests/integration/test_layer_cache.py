@@ -31,6 +31,7 @@ from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.retrieval.query.load import read_layers
+from neurigraph_pipelines.text.lexemes import WINDOW
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.vectors import NamedEmbedder
@@ -67,7 +68,7 @@ class Reader:
             ).fetchall()
         versions: dict[str, str | None] = {row["node_id"]: row["version"] for row in known}
         model = known[0]["embedding_model"]
-        asked = {"question": Jsonb({"model": model, "dimensions": 16}), "embedding": None}
+        asked = {"question": Jsonb({"model": model, "dimensions": 16, **WINDOW}), "embedding": None}
         return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, lambda: asked)
 
     def must_be_up_to_date(self) -> None:
@@ -303,7 +304,7 @@ def test_small_change_reads_little(here: Installation) -> None:
     past = reader.cache.peek(node_id)
     assert past is not None
     assert (past.model, past.horizon is None) == (MODELS[0], False)
-    question = Jsonb({"model": MODELS[0], "dimensions": 16})
+    question = Jsonb({"model": MODELS[0], "dimensions": 16, **WINDOW})
     with here.database.agent(claims) as tx:
         (row,) = tx.execute(
             "SELECT * FROM neurigraph.layers(%s, %s::uuid [], %s::bigint [], NULL)",
