@@ -107,7 +107,8 @@ def _grant_everything(installation: Installation, owner: Claims) -> None:
 def _searcher(installation: Installation, graph: Graph, claims: Claims) -> Callable[[], object]:
     settings = installation.settings.changed(answer_cache_entries=0)
     embedder, questions = SyntheticEmbedder(graph.questions), cycle(graph.questions)
-    return lambda: phase_one(installation.database, embedder, settings, claims, Question(next(questions).text))
+    context = installation.acting_for(claims).using(embedder=embedder, settings=settings)
+    return lambda: phase_one(context, Question(next(questions).text))
 
 
 def _reader(installation: Installation, _: Graph, claims: Claims) -> Callable[[], object]:

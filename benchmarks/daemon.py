@@ -97,7 +97,7 @@ class _Application:
         """Return whether a search finds its record."""
         installation = self._installation
         question = Question(f"What did I file under {reference(number_)}?")
-        answer = phase_one(installation.database, installation.embedder, installation.settings, self._claims, question)
+        answer = phase_one(installation.acting_for(self._claims), question)
         return any(hit["source"]["external_id"] == f"chat-{number_}" for hit in answer.hits)
 
     def store_here(self) -> None:

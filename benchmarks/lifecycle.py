@@ -120,7 +120,7 @@ def _open_in_turns(
     installation: Installation, claims: Claims, stored: _Stored, folder: Path, repeats: int
 ) -> list[list[float]]:
     """Return seconds for: open dormant, open active, one message, `gzip -d`, copy, whole object, a range of it."""
-    database, objects, settings = installation.database, installation.objects, installation.settings
+    database, objects, context = installation.database, installation.objects, installation.acting_for(claims)
     target, plain = folder / "unpacked", folder / "plain"
     plain.write_bytes(b"".join(objects.get(active_key(stored.file.durable.key))))
     with database.agent(claims) as tx:
@@ -128,7 +128,7 @@ def _open_in_turns(
     packed = installation.home / "objects" / stored.file.durable.key
 
     def whole() -> None:
-        for _ in open_file(database, objects, settings, claims, stored.file_id).chunks():
+        for _ in open_file(context, stored.file_id).chunks():
             pass
 
     def unpack() -> None:
@@ -141,9 +141,9 @@ def _open_in_turns(
             os.fsync(written.fileno())
 
     works: Sequence[tuple[Callable[[], object], Callable[[], object]]] = (
-        (partial(control.compress, installation.acting_for(claims), stored.file_id), whole),
+        (partial(control.compress, context, stored.file_id), whole),
         (lambda: None, whole),
-        (lambda: None, partial(open_message, database, objects, settings, claims, stored.file_id, stored.message)),
+        (lambda: None, partial(open_message, context, stored.file_id, stored.message)),
         (lambda: None, unpack),
         (lambda: None, copy),
         (lambda: None, partial(durable_content, objects, manifest)),

@@ -1,6 +1,6 @@
-"""Writes the pages that follow from the code: ``settings.md``, ``cli.md`` and ``openapi.json``.
+"""Generates ``settings.md``, ``cli.md``, ``openapi.json`` and ``schema.md`` from the code; other pages are prose.
 
-``--check`` writes nothing and fails when a page is stale. What is explained in words stands in the other pages.
+Arguments name the pages; without any, all are written. ``--check`` writes nothing, and fails if a page is stale.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import inspect
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import typer
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from schema_page import schema_page
 from typer.core import TyperCommand, TyperGroup
 
 from neurigraph_pipelines.api.app import create_app
@@ -23,15 +25,15 @@ from neurigraph_pipelines.settings import Settings, list_settings
 from neurigraph_pipelines.wiring import Installation
 
 DOCS = Path(__file__).resolve().parent
-_WRITTEN = "<!-- Written by docs/generate.py: change the code instead, then run `make docs`. -->"
+WRITTEN = "<!-- Written by docs/generate.py: change the code instead, then run `make docs`. -->"
 
 
 def settings_page() -> str:
-    """Every setting: its variable, its default, and what it is for."""
+    """Return the page of settings: the variable, default and purpose of each."""
     lines = [
         "# Settings",
         "",
-        _WRITTEN,
+        WRITTEN,
         "",
         "Read from the environment, and from a file `.env` in the working folder. Names do not depend on case.",
         "",
@@ -55,10 +57,10 @@ def _default(field: FieldInfo) -> str:
 
 
 def cli_page() -> str:
-    """Every command: what it does, its arguments and its options."""
+    """Return the page of commands, with their arguments and options."""
     group = typer.main.get_command(entry.app)
     assert isinstance(group, TyperGroup)
-    lines = ["# Command line", "", _WRITTEN, "", inspect.cleandoc(group.help or ""), ""]
+    lines = ["# Command line", "", WRITTEN, "", inspect.cleandoc(group.help or ""), ""]
     lines += [
         "With `--json` a command prints one JSON value on stdout; progress, messages and JSON errors go to stderr.",
         "Without `--json`, results are laid out for a terminal; piped output has no wrapped lines.",
@@ -115,15 +117,22 @@ def _cell(text: str) -> str:
 
 
 def openapi_document() -> str:
-    """The HTTP API as OpenAPI describes it; nothing is started for it."""
+    """Return the OpenAPI description of the HTTP API; no server is started."""
     with tempfile.TemporaryDirectory() as home:
         settings = Settings.model_validate({"home": home})
         return json.dumps(create_app(Installation(settings)).openapi(), indent=2) + "\n"
 
 
 def main() -> int:
-    """Write the pages, or say which are stale."""
-    pages = {"settings.md": settings_page(), "cli.md": cli_page(), "openapi.json": openapi_document()}
+    """Write the pages, or report which are stale."""
+    makers: dict[str, Callable[[], str]] = {
+        "settings.md": settings_page,
+        "cli.md": cli_page,
+        "openapi.json": openapi_document,
+        "schema.md": partial(schema_page, WRITTEN),
+    }
+    wanted = [argument for argument in sys.argv[1:] if argument != "--check"] or list(makers)
+    pages = {name: makers[name]() for name in wanted}
     if "--check" not in sys.argv[1:]:
         for name, text in pages.items():
             (DOCS / name).write_text(text, encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Who is asking: claims from API keys and tokens, their signature, and the passwords of the database roles.
+"""Authentication: claims from API keys and tokens, their signature, and the passwords of the database roles.
 
-Every face authenticates here. Which rows a claim opens is decided in the database (``sql/routines/access.sql``); how
-claims reach a transaction is the database adapter's affair; giving keys and grants is for ``sharing``.
+The API and the command line authenticate here. The database decides which rows the claims may see
+(``sql/routines/access.sql``). The database adapter passes claims to transactions. ``sharing`` issues keys and grants.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from neurigraph_pipelines.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.statements import statements
 
 CLAIMS_LIFETIME_SECONDS = 300
-"""Signed claims live for one transaction; five minutes is longer than any statement may take."""
+"""Lifetime of signed claims, which serve one transaction; longer than any statement may take."""
 
-_CLAIMS_KEPT, _CLAIMS_SECONDS_KEPT = 1_000, 10
-"""Whoever asks again within so many seconds is given the same signature."""
+_CACHED_CLAIMS = 1_000
+_SIGNATURE_REUSE_SECONDS = 10
+"""A caller who asks again within this time gets the same signature from the cache."""
 
 _BLOCK = 64  # bytes in a block of SHA-256 (RFC 2104)
 _KEY_PREFIX = "ng_"
@@ -35,7 +36,7 @@ _QUERIES = statements("access")
 
 
 class Secret:
-    """The installation's secret and everything that is derived from it.
+    """The installation's secret and the keys derived from it.
 
     Args:
         value: At least 32 characters of randomness.
@@ -43,7 +44,7 @@ class Secret:
 
     def __init__(self, value: str) -> None:
         self._value = value.encode()
-        self._signed = lru_cache(_CLAIMS_KEPT)(self._sign)
+        self._signed = lru_cache(_CACHED_CLAIMS)(self._sign)
 
     def __repr__(self) -> str:
         return "Secret(…)"
@@ -52,45 +53,36 @@ class Secret:
         return hmac.new(self._value, purpose.encode(), hashlib.sha256).digest()
 
     def role_password(self, role: str) -> str:
-        """The password of one database role."""
+        """Return the password of one database role."""
         return base64.urlsafe_b64encode(self._derive(f"password of {role}")).decode().rstrip("=")
 
     def claims_pads(self) -> tuple[bytes, bytes]:
-        """The inner and outer padded HMAC keys (64 bytes each) with which the database checks claims."""
+        """Return the inner and outer padded HMAC keys (64 bytes each) with which the database checks claims."""
         key = self._derive("claims").ljust(_BLOCK, b"\0")
         return bytes(b ^ 0x36 for b in key), bytes(b ^ 0x5C for b in key)
 
     def sign(self, claims: Claims) -> tuple[str, str]:
-        """Write claims as JSON with an expiry, and sign them.
-
-        Returns:
-            The payload, and its HMAC-SHA256 in hex.
-        """
+        """Return claims as JSON with an expiry, and their HMAC-SHA256 in hex."""
         now = int(time.time())
-        return self._signed(claims, now - now % _CLAIMS_SECONDS_KEPT + CLAIMS_LIFETIME_SECONDS)
+        return self._signed(claims, now - now % _SIGNATURE_REUSE_SECONDS + CLAIMS_LIFETIME_SECONDS)
 
     def _sign(self, claims: Claims, expires: int) -> tuple[str, str]:
-        stated = {"sub": claims.sub, "role": claims.role, "user_id": str(claims.user_id), "exp": expires}
-        payload = json.dumps(stated)
+        payload = json.dumps({"sub": claims.sub, "role": claims.role, "user_id": str(claims.user_id), "exp": expires})
         return payload, hmac.new(self._derive("claims"), payload.encode(), hashlib.sha256).hexdigest()
 
 
 def new_api_key() -> str:
-    """A key of 256 random bits; shown once and stored only as a hash."""
+    """Return a new key of 256 random bits. It is shown once and stored only as a hash."""
     return _KEY_PREFIX + secrets.token_urlsafe(32)
 
 
 def api_key_hash(key: str) -> bytes:
-    """SHA-256 of a key: 256 random bits leave nothing to guess, so no slow hash is needed."""
+    """Return the SHA-256 of a key. A slow hash is not needed, since 256 random bits cannot be guessed."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
 def issue_api_key(database: Database, user_id: UUID, label: str = "") -> str:
-    """Give a user another key.
-
-    Returns:
-        The key, which cannot be shown again.
-    """
+    """Issue another key of a user and return it. It cannot be shown again."""
     key = new_api_key()
     with database.owner() as tx:
         tx.execute(_QUERIES["insert_api_key"], {"user_id": user_id, "key_hash": api_key_hash(key), "label": label})
@@ -98,16 +90,16 @@ def issue_api_key(database: Database, user_id: UUID, label: str = "") -> str:
 
 
 def authenticate(database: Database, credential: str, tokens: TokenVerifier | None = None) -> Claims:
-    """Claims of whoever holds a key of ours, or a token of somebody whom the installation trusts.
+    """Return the claims of the holder of an API key or of a token from a trusted issuer.
 
-    Every face comes by its claims here and in no other way.
+    This is the only way from credentials to claims.
 
     Args:
-        tokens: Who tells genuine tokens from others; None where only keys are taken.
+        tokens: Verifies tokens; None to accept only keys.
 
     Raises:
-        UnauthenticatedError: The key is unknown, expired or revoked; or the token is not genuine, or names nobody.
-        TransientError: What a token is checked with could not be fetched.
+        UnauthenticatedError: The key is unknown, expired or revoked; or the token is not genuine, or names no subject.
+        TransientError: The issuer's key set could not be fetched.
     """
     if tokens is not None and not credential.startswith(_KEY_PREFIX):
         return _claims_of_token(tokens.verify(credential))
@@ -117,56 +109,58 @@ def authenticate(database: Database, credential: str, tokens: TokenVerifier | No
 
 
 def require_owner(claims: Claims) -> None:
-    """Let the owner of a graph through, whose keys and grants are nobody else's affair.
+    """Require the owner of a graph.
 
     Raises:
-        ForbiddenError: Whoever asks is somebody else.
+        ForbiddenError: The caller is not the owner.
     """
     if claims.role != "user":
-        raise ForbiddenError("this is for the owner of the graph alone")
+        raise ForbiddenError("only the owner of the graph may do this")
 
 
 def require_writer(database: Database, claims: Claims) -> None:
-    """Let through whoever may write something somewhere: the owner of a graph, and personas that were granted it.
+    """Require a caller who may write to some node: the owner of a graph, or a persona with such a grant.
 
     Raises:
-        ForbiddenError: Whoever asks only reads.
+        ForbiddenError: The caller may only read.
     """
     if claims.role == "user":
         return
     (row,) = database.ask(claims, _QUERIES["may_write"], {})
     if not row["may"]:
-        raise ForbiddenError("this key only reads: the owner of the graph grants writing, node by node, to personas")
+        raise ForbiddenError(
+            "this key may only read: the owner of the graph can grant a persona write access to a node"
+        )
 
 
 def require_write(tx: Transaction, node_id: UUID) -> None:
-    """Let through whoever may write to a node that they see.
+    """Require write access to a node that the caller sees.
 
     Args:
-        tx: As whoever asks.
+        tx: A transaction with the caller's claims.
 
     Raises:
-        ForbiddenError: Whoever asks only reads it.
+        ForbiddenError: The caller may only read the node.
     """
     row = tx.execute(_QUERIES["may_write_node"], {"node_id": node_id}).fetchone()
     if row is None or not row["may"]:
-        raise ForbiddenError("this node is open for reading only")
+        raise ForbiddenError("this key may only read this node")
 
 
 def unguarded_tables(database: Database) -> list[str]:
-    """Tables that a face could reach without a policy, or without the gate of their node; there should be none."""
+    """Return tables without a row policy, or without the access check of their node; there should be none."""
     with database.owner() as tx:
         return [f"{row['place']}: {row['table_name']}" for row in tx.execute(_QUERIES["unguarded_tables"])]
 
 
-def _claims_of_token(said: Mapping[str, Any]) -> Claims:
-    """Of a token's claims those that say who is asking: ``role``, ``sub`` and ``user_id``.
+def _claims_of_token(payload: Mapping[str, Any]) -> Claims:
+    """Return the claims in a token's payload: ``role``, ``sub`` and ``user_id``.
 
-    A user's own token needs no ``role``, and no ``user_id`` where its ``sub`` is one.
+    A user's own token needs no ``role``, and no ``user_id`` if its ``sub`` is the id of the user.
     """
-    role, sub = said.get("role", "user"), str(said["sub"])
+    role, sub = payload.get("role", "user"), str(payload["sub"])
     try:
-        user_id = UUID(str(said.get("user_id", sub if role == "user" else "")))
+        user_id = UUID(str(payload.get("user_id", sub if role == "user" else "")))
         if role == "user":
             return Claims.of_user(user_id)
         if role == "persona":

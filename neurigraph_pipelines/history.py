@@ -1,8 +1,8 @@
-"""The history of memories: every change is a delta, chained, authored and never changed again.
+"""The history of memories: every change is a delta with an author, linked to the previous one and never changed.
 
-What is changed of a record's row the database appends by itself, by trigger, in the transaction of the change; a writer
-only says who it is (``authored``). What is changed elsewhere, such as the node that a record lies in, is appended with
-``append_delta``. Which changes there are is not for here.
+A trigger appends the changes of a record's row in the transaction of the change; the writer only names itself with
+``authored``. Changes elsewhere, such as the node of a record, are appended with ``append_delta``. Other modules make
+the changes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EVOLVING = (
     "node_id",
     "node_path",
 )
-"""The fields of a memory that change; all others are as they were when it was stored."""
+"""The fields of a memory that can change after it was stored."""
 
 _QUERIES = statements("history")
 
@@ -48,10 +48,10 @@ class Delta:
 
     Attributes:
         operation: ``create``, ``revise``, ``embed``, ``supersede``, ``restore`` or ``move``.
-        before: The fields that changed, as they were; empty for a creation. What names a node or a record that whoever
-            asks may not see is None.
-        after: The same fields as they are since; of a creation all that were given.
-        w: Its point on the time axis: later than that of every delta before.
+        before: The changed fields with their old values; empty for a creation. A value that names a node or record
+            that the caller may not see is None.
+        after: The same fields with their new values; for a creation, all fields.
+        w: Its point on the time axis, later than that of every earlier delta.
     """
 
     delta_id: UUID
@@ -65,17 +65,17 @@ class Delta:
 
 
 def author_of(claims: Claims) -> str:
-    """Whoever asks, as the author of a delta, such as ``user:`` and an id."""
+    """Return the caller as the author of a delta, such as ``user:`` and an id."""
     return f"{claims.role}:{claims.sub}"
 
 
 def pipeline_author(model: str) -> str:
-    """The pipeline as the author of a delta, by the model that it works with."""
+    """Return the pipeline as the author of a delta, with the model that it uses."""
     return f"pipeline:{model}"
 
 
 def authored(tx: Transaction, author: str) -> None:
-    """Say who changes records in this transaction; no record is changed without an author."""
+    """Set the author of all changes to records in this transaction. Changes without an author fail."""
     tx.execute(_QUERIES["set_author"], {"author": author})
 
 
@@ -89,18 +89,18 @@ def append_delta(
     operation: str,
     notes: Sequence[str] = (),
 ) -> Appended:
-    """Append what this transaction changes of a record where its row does not show it.
+    """Append a change of a record that its row does not show.
 
-    Whoever appends has the record's chain until the transaction ends: concurrent writers take turns.
+    This locks the record's chain of deltas until the transaction ends, so concurrent writers take turns.
 
     Args:
-        tx: Of the pipeline or the owner.
-        record_id: Stands in ``record_index``.
-        before: The fields that change, with their values until now, as JSON has them (ids as text).
-        after: The same fields with their values from now on.
-        author: Of ``author_of`` or ``pipeline_author``.
+        tx: A transaction of the pipeline or the owner.
+        record_id: A record in ``record_index``.
+        before: The changed fields with their old values, as in JSON (ids as text).
+        after: The same fields with their new values.
+        author: From ``author_of`` or ``pipeline_author``.
         operation: Such as ``create`` or ``move``.
-        notes: Anything worth telling beside it.
+        notes: Remarks to store with the delta.
     """
     row = tx.execute(
         _QUERIES["append_delta"],
@@ -118,15 +118,14 @@ def append_delta(
 
 
 def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime | None = None) -> dict[str, Any]:
-    """A memory as it was at a moment; None for now.
+    """Return a memory as it was at a moment; None for now.
 
-    Walked back from the present: what each later delta replaced is put back. Of its files, and of the names on the path
-    to its node, there is only the present. ``delta_id`` is the delta that made this version, and ``w`` its point in
-    time.
+    Starts from the present and undoes each later delta. Files, and the names on the path to the node, are always the
+    current ones. ``delta_id`` is the delta that made this version, and ``w`` its point in time.
 
     Raises:
-        NotFoundError: No such record, not visible to whoever asks, or not stored yet at that moment; and to third
-            parties the past of any.
+        NotFoundError: There is no such record, the caller may not see it, or it was not stored yet at that moment.
+            Third parties never see a past version.
     """
     (row,) = database.ask(claims, _QUERIES["record_at"], {"record_id": record_id, "at": at})
     found: dict[str, Any] | None = row["found"]
@@ -136,10 +135,10 @@ def record_at(database: Database, claims: Claims, record_id: UUID, at: datetime 
 
 
 def history(database: Database, claims: Claims, record_id: UUID, *, limit: int = 50, offset: int = 0) -> list[Delta]:
-    """The deltas of a memory, newest first.
+    """Return the deltas of a memory, newest first.
 
     Raises:
-        NotFoundError: No such record, or not visible to whoever asks; to third parties no history is.
+        NotFoundError: There is no such record, or the caller may not see it. Third parties see no history.
     """
     found = database.ask(claims, _QUERIES["history"], {"record_id": record_id, "limit": limit, "offset": offset})
     if not found and offset == 0:
@@ -150,13 +149,13 @@ def history(database: Database, claims: Claims, record_id: UUID, *, limit: int =
 def diff(
     database: Database, claims: Claims, record_id: UUID, w1: datetime, w2: datetime | None = None
 ) -> dict[str, dict[str, Any]]:
-    """What changed of a memory from one moment to another, either way round; None for now.
+    """Compare a memory at two moments, in either order; None for now.
 
     Returns:
-        By field, its value ``before`` and ``after``: None where the memory was not stored yet.
+        The values ``before`` and ``after`` of each changed field; None at a moment before the memory was stored.
 
     Raises:
-        NotFoundError: As of ``history``.
+        NotFoundError: As for ``history``.
     """
     history(database, claims, record_id, limit=1)
     before, after = (_state_at(database, claims, record_id, moment) for moment in (w1, w2))
@@ -166,13 +165,13 @@ def diff(
 
 
 def values_then(tx: Transaction, record_ids: Sequence[UUID], at: datetime) -> dict[UUID, dict[str, Any]]:
-    """By record, those of its fields that had other values at a moment than now."""
+    """Return for each record the fields that had other values at a moment than now, with those values."""
     found = tx.execute(_QUERIES["values_then"], {"record_ids": list(record_ids), "at": at})
     return {row["record_id"]: row["earlier"] for row in found}
 
 
 def superseded_of(tx: Transaction, record_ids: Sequence[UUID], at: datetime | None = None) -> set[UUID]:
-    """Those of some records that others have taken the place of, now or at a moment."""
+    """Return the records that others have replaced, now or at a moment."""
     found = tx.execute(_QUERIES["superseded_of"], {"record_ids": list(record_ids), "at": at})
     return {row["record_id"] for row in found if row["superseded"]}
 

@@ -1,14 +1,16 @@
-"""Brings the shared schema up to date: numbered, forward, idempotent, safe when two run at once.
+"""The migration runner: brings the shared schema up to date with numbered, forward-only files.
 
-After the migrations come the functions of ``sql/routines``, each file as a whole whenever it changed: a function has
-one text that is edited in place. What holds data, and what such a function needs to be there, is a migration.
+Every file is applied in a transaction of its own, and an advisory lock lets concurrent runs take turns. The files of
+``sql/routines`` follow: functions, triggers and policies, which have one text each and are replaced when it changes.
+Tables and data belong in a migration.
 
-Node schemas are upgraded by ``graph.provisioning``, in bounded batches and on first write, because one sweep over
-thousands of schemas would hold everything up.
+Node schemas are upgraded by ``graph.provisioning``, in batches and on first write: one pass over thousands of schemas
+would block writers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,14 +24,21 @@ from psycopg.rows import dict_row
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import Migration, Routine, numbered, routines, statements
+from neurigraph_pipelines.statements import BASELINE, Migration, Routine, newest, numbered, routines, statements
 
 MINIMUM_POSTGRES = 150_000
 MINIMUM_VECTOR = (0, 7)
 LOGIN_ROLES = ("neurigraph_pipeline", "neurigraph_agent", "neurigraph_dagster")
 
 _QUERIES = statements("migrations")
-_ADMINISTRATOR_MIGRATIONS = 1  # only the first runs before neurigraph_owner exists
+_FIRST = BASELINE["shared"]
+"""Number of the only migration that runs before neurigraph_owner exists, as the connecting administrator."""
+
+_LAST_BEFORE_BASELINE = 29
+_JOURNAL_BEFORE_BASELINE = "732c8d327e1d4e66b29765f8e3888b03c34f8c4721e79c67c680e149fd3cdb3f"
+"""SHA-256 of the checksums of all migrations and routines of the last version before the baseline."""
+_VERSION_BEFORE_BASELINE = "the version before the baseline (commit e5c5ece)"
+
 _ROLE_ATTEMPTS = 20
 _ROLE_CONFLICTS = (
     psycopg.errors.InternalError_,  # "tuple concurrently updated"
@@ -40,7 +49,7 @@ _ROLE_CONFLICTS = (
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """What a run did: numbers and names it applied, files of functions it put in, and where the schema stands now."""
+    """The result of a run: names of applied migrations and replaced routine files, and the version of the schema."""
 
     applied: tuple[str, ...]
     routines: tuple[str, ...]
@@ -50,16 +59,17 @@ class MigrationReport:
 def migrate(
     url: str, secret: Secret, *, on_applied: Callable[[str], None] | None = None, up_to: int | None = None
 ) -> MigrationReport:
-    """Apply what is missing, and set the role logins and the claims key of this installation.
+    """Apply missing migrations, replace outdated routines, and set role logins and the claims key.
 
     Args:
         url: A user who may create roles, schemas and the vector extension.
-        secret: What passwords and the claims key are derived from.
-        on_applied: Told of each migration once it is in.
+        secret: Passwords and the claims key are derived from it.
+        on_applied: Called with the name of each migration after its commit.
         up_to: Stop after this number; for tests of upgrades.
 
     Raises:
-        ConfigurationError: The server is too old, has no pgvector, cannot be reached, or was migrated by other files.
+        ConfigurationError: The server is too old, has no pgvector or cannot be reached, or the database was migrated by
+            other files or is too old to upgrade.
     """
     try:
         connection = psycopg.connect(url, autocommit=True, row_factory=dict_row)
@@ -73,7 +83,7 @@ def migrate(
             _set_logins(connection, secret)
             inner, outer = secret.claims_pads()
             replaced: list[str] = []
-            if len(numbered("shared")) == (up_to or len(numbered("shared"))):
+            if up_to is None or up_to >= newest("shared"):
                 with connection.transaction():
                     connection.execute(_QUERIES["become_owner"])
                     replaced = _replace_routines(connection)
@@ -85,26 +95,30 @@ def migrate(
 
 
 def require_current(database: Database) -> None:
-    """Make sure that the shared schema is the one this version works with.
+    """Check that the shared schema is the one that this version works with.
 
     Raises:
-        ConfigurationError: It is missing, older or newer; or the roles are, or the server cannot be reached.
+        ConfigurationError: The schema is missing, older or newer, the roles are missing, or the server cannot be
+            reached.
     """
     with database.owner() as tx:
-        journal = tx.execute(_QUERIES["has_journal"]).fetchone()
-        assert journal is not None
-        version = (
-            max((row["number"] for row in tx.execute(_QUERIES["applied"])), default=0) if journal["present"] else 0
-        )
-        outdated = journal["knows_routines"] and _outdated_routines(tx)
-    wanted = len(numbered("shared"))
-    if version < wanted:
+        known = _known(tx)
+        version = max(known, default=0)
+        is_before_baseline = min(known, default=_FIRST) < _FIRST
+        outdated = version == newest("shared") and not is_before_baseline and _outdated_routines(tx)
+    if is_before_baseline:
         raise ConfigurationError(
-            f"the database is at migration {version} of {wanted}: run `neurigraph migrate` to bring it up to date"
+            f"the database is at migration {version} of the schema before the baseline: "
+            "run `neurigraph migrate` to bring it up to date"
         )
-    if version > wanted:
+    if version < newest("shared"):
+        raise ConfigurationError(
+            f"the database is at migration {version} of {newest('shared')}: "
+            "run `neurigraph migrate` to bring it up to date"
+        )
+    if version > newest("shared"):
         raise _newer_database(version)
-    if outdated or not journal["knows_routines"]:
+    if outdated:
         raise ConfigurationError(
             "the functions of the database are not those of this version: run `neurigraph migrate` to replace them"
         )
@@ -112,7 +126,7 @@ def require_current(database: Database) -> None:
 
 def _newer_database(version: int) -> ConfigurationError:
     return ConfigurationError(
-        f"this database is at migration {version}, newer than this Neurigraph ({len(numbered('shared'))}): "
+        f"this database is at migration {version}, newer than this Neurigraph ({newest('shared')}): "
         "install the newer version"
     )
 
@@ -141,23 +155,23 @@ def _check_server(connection: Connection[dict[str, Any]]) -> None:
 def _apply_missing(
     connection: Connection[dict[str, Any]], on_applied: Callable[[str], None] | None, up_to: int | None
 ) -> list[str]:
-    journal = connection.execute(_QUERIES["has_journal"]).fetchone()
-    assert journal is not None
-    known: dict[int, dict[str, Any]] = {}
-    if journal["present"]:
-        known = {row["number"]: row for row in connection.execute(_QUERIES["applied"])}
-    files = numbered("shared")
-    if known and max(known) > len(files):
+    known = _known(connection)
+    if known and min(known) < _FIRST:
+        _adopt_baseline(connection, max(known))
+        known = _known(connection)
+    if known and max(known) > newest("shared"):
         raise _newer_database(max(known))
     applied: list[str] = []
-    for migration in files[:up_to]:
+    for migration in numbered("shared"):
         before = known.get(migration.number)
+        if up_to is not None and migration.number > up_to:
+            break
         if before is None:
-            _taking_turns(partial(_apply, connection, migration))
+            _retry_role_changes(partial(_apply, connection, migration))
             applied.append(f"{migration.number:04d}_{migration.name}")
             if on_applied is not None:
                 on_applied(applied[-1])
-        elif before["checksum"] != migration.checksum:
+        elif before != migration.checksum:
             raise ConfigurationError(
                 f"migration {migration.number:04d}_{migration.name} was changed after it was applied here: "
                 "restore the file and add a new migration instead"
@@ -165,18 +179,71 @@ def _apply_missing(
     return applied
 
 
+def _known(tx: Transaction) -> dict[int, str]:
+    """Return the checksum of each applied migration by its number; empty without a journal."""
+    journal = tx.execute(_QUERIES["has_journal"]).fetchone()
+    assert journal is not None
+    if not journal["present"]:
+        return {}
+    return {row["number"]: row["checksum"] for row in tx.execute(_QUERIES["applied"])}
+
+
 def _apply(connection: Connection[dict[str, Any]], migration: Migration) -> None:
+    """Apply a migration. All routines are replaced after it, since policies are made for the tables that exist."""
     with connection.transaction():
-        if migration.number > _ADMINISTRATOR_MIGRATIONS:
+        if migration.number > _FIRST:
             connection.execute(_QUERIES["become_owner"])
         connection.execute(migration.statement)
-        if migration.number == _ADMINISTRATOR_MIGRATIONS:
+        if migration.number == _FIRST:
             connection.execute(_QUERIES["become_owner"])
             connection.execute(_QUERIES["create_journal"])
-        connection.execute(
-            _QUERIES["note_applied"],
-            {"number": migration.number, "name": migration.name, "checksum": migration.checksum},
-        )
+            connection.execute(_QUERIES["create_routines_journal"])
+        _note_applied(connection, migration)
+        connection.execute(_QUERIES["clear_routines_journal"])
+
+
+def _note_applied(connection: Transaction, migration: Migration) -> None:
+    connection.execute(
+        _QUERIES["note_applied"],
+        {"number": migration.number, "name": migration.name, "checksum": migration.checksum},
+    )
+
+
+def _adopt_baseline(connection: Connection[dict[str, Any]], version: int) -> None:
+    """Rewrite the journal of a database at the last migration before the baseline, whose tables are the baseline's.
+
+    Nodes keep their number: the baseline of ``sql/node`` has the number of the last file before it.
+
+    Raises:
+        ConfigurationError: The database, or one of its nodes, is older, or was migrated by other files.
+    """
+    remedy = f"run `neurigraph migrate` of {_VERSION_BEFORE_BASELINE} first, then run it again with this one"
+    if version < _LAST_BEFORE_BASELINE:
+        raise ConfigurationError(f"this database is at migration {version} of the schema before the baseline: {remedy}")
+    with connection.transaction():
+        connection.execute(_QUERIES["become_owner"])
+        connection.execute(_QUERIES["create_routines_journal"])
+        if version > _LAST_BEFORE_BASELINE or _journal_checksum(connection) != _JOURNAL_BEFORE_BASELINE:
+            raise ConfigurationError(
+                "the migrations or functions of this database are not those of the last version before the baseline: "
+                f"{remedy}"
+            )
+        older = connection.execute(_QUERIES["count_older_nodes"], {"version": BASELINE["node"]}).fetchone()
+        assert older is not None
+        if older["nodes"]:
+            raise ConfigurationError(f"{older['nodes']} nodes of this database have older tables: {remedy}")
+        connection.execute(_QUERIES["drop_unused_functions"])
+        connection.execute(_QUERIES["clear_journal"])
+        connection.execute(_QUERIES["clear_routines_journal"])
+        for migration in numbered("shared"):
+            if migration.number <= _LAST_BEFORE_BASELINE:
+                _note_applied(connection, migration)
+
+
+def _journal_checksum(tx: Transaction) -> str:
+    lines = [f"{number} {checksum}" for number, checksum in sorted(_known(tx).items())]
+    lines += sorted(f"{row['name']} {row['checksum']}" for row in tx.execute(_QUERIES["routines"]))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _outdated_routines(tx: Transaction) -> list[Routine]:
@@ -185,8 +252,7 @@ def _outdated_routines(tx: Transaction) -> list[Routine]:
 
 
 def _replace_routines(connection: Transaction) -> list[str]:
-    """All in the transaction of the caller: nobody meets functions of two versions."""
-    connection.execute(_QUERIES["create_routines_journal"])
+    """Replace outdated routines in the caller's transaction, so that no session sees functions of two versions."""
     outdated = _outdated_routines(connection)
     for routine in outdated:
         connection.execute(routine.statement)
@@ -199,15 +265,15 @@ def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:
         statement = _QUERIES["set_login"].format(
             role=sql.Identifier(role), password=sql.Literal(secret.role_password(role))
         )
-        _taking_turns(partial(connection.execute, statement))
+        _retry_role_changes(partial(connection.execute, statement))
     database = sql.Identifier(connection.info.dbname)
-    _taking_turns(partial(connection.execute, _QUERIES["reset_agent"]))
+    _retry_role_changes(partial(connection.execute, _QUERIES["reset_agent"]))
     for query in (_QUERIES["reset_agent_here"], _QUERIES["set_dagster_search_path"]):
         connection.execute(query.format(database=database))
 
 
-def _taking_turns(change_roles: Callable[[], object]) -> None:
-    """Roles belong to the whole server: another database's migration may change them at the same moment."""
+def _retry_role_changes(change_roles: Callable[[], object]) -> None:
+    """Retry on conflicts: roles belong to the whole server, and another database's migration may change them too."""
     for attempt in range(1, _ROLE_ATTEMPTS + 1):
         try:
             change_roles()

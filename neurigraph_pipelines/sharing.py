@@ -1,7 +1,7 @@
-"""What the owner of a graph gives to others and takes back: keys, grants, personas.
+"""Keys, grants and personas: the owner of a graph issues and revokes access for others.
 
-Everything is asked of the database as whoever asks, whose policies let the owner alone through. Whose key a key is, and
-what its holder may see, is for ``access`` and for the database.
+All queries run with the caller's claims, and the database's policies admit only the owner. ``access`` authenticates the
+holder of a key, and the database decides what the holder may see.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _QUERIES = statements("access")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Somebody who does not own the graph: a persona by the id of its node, a third party by a name."""
+    """A reader besides the owner: a persona, by the id of its node, or a third party, by a name."""
 
     kind: SubjectType
     name: str
@@ -40,12 +40,12 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key, without the key itself.
+    """An API key, without its secret.
 
     Attributes:
         role: ``user``, ``persona`` or ``third_party``.
-        subject_id: Which persona or third party; None of the user's own keys.
-        last_used_at: To the hour.
+        subject_id: The persona or third party; None for the user's own keys.
+        last_used_at: Rounded to the hour.
     """
 
     key_id: UUID
@@ -60,7 +60,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One node that is open to somebody, from when until when; it opens nothing above, beside or below the node."""
+    """Access of one persona or third party to one node, and to no node above, beside or below it."""
 
     grant_id: UUID
     subject_type: SubjectType
@@ -75,7 +75,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """A node with readers of its own: whoever has its key reads it and what lies below it."""
+    """A node with keys of its own, whose holders read it and the nodes below it."""
 
     node_id: UUID
     name: str
@@ -91,17 +91,17 @@ def issue_key(
     label: str = "",
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Give the user, or somebody else, another key.
+    """Issue another key to the user, a persona or a third party.
 
     Args:
-        subject: Whose it is; None for the user's own.
-        label: To recognise it by.
+        subject: The holder; None for the user.
+        label: A text to recognise the key by.
 
     Returns:
-        What is known of it, and the key, which cannot be shown again.
+        The key's description and its secret, which cannot be shown again.
 
     Raises:
-        ForbiddenError: Whoever asks does not own the graph; so everywhere below.
+        ForbiddenError: The caller does not own the graph; so everywhere below.
         NotFoundError: There is no such persona.
         InvalidInputError: The label or a name is too long, or the time has passed.
     """
@@ -119,7 +119,7 @@ def issue_key(
 
 
 def list_keys(database: Database, claims: Claims, *, all_of_them: bool = False) -> list[ApiKey]:
-    """The keys of a graph, newest first: those in force, or all that ever were."""
+    """Return the keys of a graph, newest first: the valid ones, or all."""
     require_owner(claims)
     with database.agent(claims) as tx:
         rows = tx.execute(_QUERIES["list_keys"], {"user_id": claims.user_id, "with_ended": all_of_them})
@@ -127,27 +127,30 @@ def list_keys(database: Database, claims: Claims, *, all_of_them: bool = False) 
 
 
 def rotate_key(database: Database, claims: Claims, key_id: UUID, *, grace_seconds: float = 0.0) -> tuple[ApiKey, str]:
-    """Another key in place of one, for the same holder.
+    """Issue a key that replaces another, for the same holder.
 
     Args:
-        grace_seconds: For which the old one is still good.
+        grace_seconds: Time for which the old key stays valid.
+
+    Returns:
+        The new key's description and its secret.
 
     Raises:
-        NotFoundError: There is no such key in force.
-        InvalidInputError: The grace is negative, or longer than a year.
+        NotFoundError: There is no such valid key.
+        InvalidInputError: The grace period is negative, or longer than a year.
     """
     require_owner(claims)
     if not 0 <= grace_seconds <= 366 * 86_400:
-        raise InvalidInputError("the grace of a key that is replaced lies between 0 seconds and a year")
+        raise InvalidInputError("the grace period of a replaced key is between 0 seconds and a year")
     with database.agent(claims) as tx:
         old = tx.execute(_QUERIES["retire_key"], {"key_id": key_id, "seconds": grace_seconds}).fetchone()
         if old is None:
-            raise NotFoundError("there is no such key in force")
+            raise NotFoundError("there is no such valid key")
         return _insert_key(tx, claims, old["role"], old["subject_id"], old["label"], old["expired_at"])
 
 
 def revoke_key(database: Database, claims: Claims, key_id: UUID) -> ApiKey:
-    """Take a key back; it opens nothing from the next call on. Doing so again changes nothing.
+    """Revoke a key from the next call on. Revoking it again changes nothing.
 
     Raises:
         NotFoundError: There is no such key.
@@ -169,18 +172,18 @@ def grant(
     *,
     expires_at: datetime | None = None,
 ) -> tuple[Grant, bool]:
-    """Open one node to a persona or a third party. What it opens already is not granted again.
+    """Grant a persona or a third party access to one node, or return the existing grant.
 
     Returns:
-        The grant, and whether it was made now.
+        The grant, and whether it was created now.
 
     Raises:
         NotFoundError: There is no such node or persona.
-        InvalidInputError: A third party was to write, its name is not usable, or the time has passed.
+        InvalidInputError: The grant would let a third party write, its name is not valid, or the time has passed.
     """
     require_owner(claims)
     if subject.kind is SubjectType.THIRD_PARTY and grant_type is not GrantType.READ:
-        raise InvalidInputError("third parties only read: make a persona for whoever is to write")
+        raise InvalidInputError("third parties may only read: create a persona to grant write access")
     with database.agent(claims) as tx:
         subject = _checked(tx, subject)
         values = {
@@ -193,24 +196,24 @@ def grant(
         }
         found = tx.execute(_QUERIES["find_grant"], values).fetchone()
         try:
-            made = tx.execute(_QUERIES["insert_grant"], values).fetchone() if found is None else None
+            created = tx.execute(_QUERIES["insert_grant"], values).fetchone() if found is None else None
         except psycopg.errors.ForeignKeyViolation as error:
             raise NotFoundError("there is no such node") from error
-        grant_id = (found or made or {})["grant_id"]
-        return _grants(tx, claims, grant_id=grant_id)[0], made is not None
+        grant_id = (found or created or {})["grant_id"]
+        return _grants(tx, claims, grant_id=grant_id)[0], created is not None
 
 
 def list_grants(
     database: Database, claims: Claims, *, node_id: UUID | None = None, all_of_them: bool = False
 ) -> list[Grant]:
-    """The grants of a graph or of one node, newest first: those in force, or all that ever were."""
+    """Return the grants of a graph or of one node, newest first: the valid ones, or all."""
     require_owner(claims)
     with database.agent(claims) as tx:
         return _grants(tx, claims, node_id=node_id, all_of_them=all_of_them)
 
 
 def revoke(database: Database, claims: Claims, grant_id: UUID) -> Grant:
-    """Take a grant back, with the next statement. Doing so again changes nothing.
+    """Revoke a grant from the next statement on. Revoking it again changes nothing.
 
     Raises:
         NotFoundError: There is no such grant.
@@ -233,19 +236,19 @@ def add_node(
     summary: str = "",
     writes: bool = False,
 ) -> UUID:
-    """Make a node below another by hand: a concept, or a persona, who reads it and what comes to lie below it.
+    """Create a node below another: a concept, or a persona, which may read it and the nodes below it.
 
     Args:
-        writes: Let the persona write to its own node too, by a grant that can be taken back.
+        writes: Grant the persona write access to its own node; the grant can be revoked.
 
     Returns:
-        Its id.
+        The id of the node.
 
     Raises:
-        NotFoundError: The parent is absent, or not visible to whoever asks.
-        ForbiddenError: It is visible, and whoever asks does not own the graph.
+        NotFoundError: The parent does not exist, or the caller may not see it.
+        ForbiddenError: The caller sees the parent and does not own the graph.
         ConflictError: The parent has a child of that name.
-        InvalidInputError: The name is not usable, the summary too long, or the parent lies in the deepest layer.
+        InvalidInputError: The name is not valid, the summary too long, or the parent is in the deepest layer.
     """
     text = clean_text(summary, "repair")[0].strip()
     if len(text) > MAX_NODE_SUMMARY_LENGTH:
@@ -258,7 +261,7 @@ def add_node(
 
 
 def list_personas(database: Database, claims: Claims) -> list[Persona]:
-    """The personas of a graph, by path."""
+    """Return the personas of a graph, ordered by path."""
     require_owner(claims)
     with database.agent(claims) as tx:
         rows = tx.execute(_QUERIES["list_personas"], {"user_id": claims.user_id}).fetchall()
@@ -314,7 +317,7 @@ def _grant(row: Mapping[str, Any]) -> Grant:
 
 
 def _checked(tx: Transaction, subject: Subject) -> Subject:
-    """The subject as it is stored: a persona that is there, or a name that can be told from others by the eye."""
+    """Return the subject as it is stored: an existing persona, or a third party with a visible name."""
     if subject.kind is SubjectType.PERSONA:
         try:
             node_id = UUID(subject.name)
@@ -325,7 +328,7 @@ def _checked(tx: Transaction, subject: Subject) -> Subject:
         return Subject(subject.kind, str(node_id))
     name = clean_text(subject.name, "repair")[0].strip()
     if not 1 <= len(name) <= MAX_SUBJECT_LENGTH or not name.isprintable():
-        raise InvalidInputError(f"the name of a third party has 1 to {MAX_SUBJECT_LENGTH} characters that can be seen")
+        raise InvalidInputError(f"the name of a third party has 1 to {MAX_SUBJECT_LENGTH} printable characters")
     return Subject(subject.kind, name)
 
 
@@ -341,5 +344,5 @@ def _later(moment: datetime | None) -> datetime | None:
         return None
     moment = utc(moment)
     if moment <= datetime.now(UTC):
-        raise InvalidInputError("it would have expired already: give a time that is still to come")
+        raise InvalidInputError("the expiry has passed: give a time in the future")
     return moment

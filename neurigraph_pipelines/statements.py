@@ -1,7 +1,7 @@
-"""Reads the SQL of the ``sql`` folder: named queries, numbered migrations, and functions.
+"""The SQL of the ``sql`` folder: named queries, numbered migrations and routines.
 
-No SQL is written in Python; identifiers are composed with ``psycopg.sql`` and values are bound. What a query means
-stands with it, in its file.
+Python contains no SQL. Identifiers are composed with ``psycopg.sql``, and values are bound. A query is explained in its
+file.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from pathlib import Path
 from psycopg import sql
 
 SQL_ROOT = Path(__file__).resolve().parent.parent / "sql"
+BASELINE = {"shared": 21, "node": 6}
+"""Number of the first file of each folder. Lower numbers belonged to files that the baseline replaced."""
+
 _ROUTINES = SQL_ROOT / "routines"
 
 _NAME_LINE = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE)
@@ -26,7 +29,7 @@ class Statements(Mapping[str, sql.SQL]):
     """The named queries of one file of ``sql/queries``.
 
     Raises:
-        ValueError: Two queries of the file bear one name.
+        ValueError: Two queries of the file have the same name.
     """
 
     def __init__(self, concern: str) -> None:
@@ -34,7 +37,7 @@ class Statements(Mapping[str, sql.SQL]):
         parts = _NAME_LINE.split(path.read_text(encoding="utf-8"))
         names, bodies = parts[1::2], parts[2::2]
         if len(set(names)) < len(names):
-            raise ValueError(f"{path} gives one name to two queries")
+            raise ValueError(f"{path} has two queries of one name")
         self._queries = {
             name: _trusted(body.strip().removesuffix(";")) for name, body in zip(names, bodies, strict=True)
         }
@@ -51,41 +54,41 @@ class Statements(Mapping[str, sql.SQL]):
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """One file of functions that are created or replaced; ``checksum`` is the SHA-256 of its text."""
+    """One file of functions, triggers or policies that replaces what an earlier text of it made."""
 
     name: str
     text: str
 
     @property
     def statement(self) -> sql.SQL:
-        """The file as it stands, ready to be formatted or executed."""
+        """The text of the file, to format or execute."""
         return _trusted(self.text)
 
     @property
     def checksum(self) -> str:
-        """Says whether the file is what was applied."""
+        """SHA-256 of the text, in hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Migration(Routine):
-    """One numbered file, applied once."""
+    """One numbered file, which is applied once."""
 
     number: int
 
 
 @cache
 def statements(concern: str) -> Statements:
-    """The named queries of ``sql/queries/<concern>.sql``, read once."""
+    """Return the named queries of ``sql/queries/<concern>.sql``, cached."""
     return Statements(concern)
 
 
 @cache
 def numbered(folder: str) -> tuple[Migration, ...]:
-    """The migrations of ``sql/<folder>`` in order.
+    """Return the migrations of ``sql/<folder>`` in order.
 
     Raises:
-        ValueError: A file is not named ``NNNN_words.sql``, or the numbers do not count up from 1.
+        ValueError: A file is not named ``NNNN_words.sql``, or the numbers do not count up from ``BASELINE``.
     """
     found: list[Migration] = []
     for path in sorted((SQL_ROOT / folder).glob("*.sql")):
@@ -93,17 +96,23 @@ def numbered(folder: str) -> tuple[Migration, ...]:
         if match is None:
             raise ValueError(f"{path} is not named NNNN_words.sql")
         found.append(Migration(match["name"], path.read_text(encoding="utf-8"), int(match["number"])))
-    if [m.number for m in found] != list(range(1, len(found) + 1)):
-        raise ValueError(f"the migrations of sql/{folder} do not count up from 0001")
+    first = BASELINE[folder]
+    if [m.number for m in found] != list(range(first, first + len(found))):
+        raise ValueError(f"the migrations of sql/{folder} do not count up from {first:04d}")
     return tuple(found)
+
+
+def newest(folder: str) -> int:
+    """Return the number of the last migration of ``sql/<folder>``."""
+    return numbered(folder)[-1].number
 
 
 @cache
 def routines() -> tuple[Routine, ...]:
-    """The files of ``sql/routines``, by name: one may use what an earlier one defines."""
+    """Return the files of ``sql/routines`` by name; one may use functions of an earlier one."""
     return tuple(Routine(path.stem, path.read_text(encoding="utf-8")) for path in sorted(_ROUTINES.glob("*.sql")))
 
 
 def _trusted(text: str) -> sql.SQL:
-    """Only text of our own files comes here; ``sql.SQL`` is not for anything else."""
+    """Wrap text of our own files; ``sql.SQL`` accepts no other text."""
     return sql.SQL(text)

@@ -1,7 +1,4 @@
-"""Files on the local disk that survive a crash whole or not at all.
-
-What they hold belongs to the modules that write them.
-"""
+"""Durable, atomic writes of local files: after a crash a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from pathlib import Path
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names that were added to, moved within or removed from ``folder`` durable."""
+    """Make additions, renames and removals in ``folder`` durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -20,10 +17,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file by one that only its owner reads: all or nothing, durable on return.
+    """Replace a file atomically with one that only its owner can read; durable on return.
 
     Raises:
-        OSError: It could not be written; what was there is still there.
+        OSError: The file could not be written; the old one is unchanged.
     """
     new = path.with_name(path.name + ".new")
     new.unlink(missing_ok=True)
@@ -37,10 +34,10 @@ def write_private(path: Path, text: str) -> None:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all, however many processes write it at the same time.
+    """Write a file atomically, even if several processes write it at the same time.
 
     Raises:
-        OSError: It could not be written; what was there is still there.
+        OSError: The file could not be written; the old one is unchanged.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=file.parent, suffix=".part")

@@ -1,7 +1,7 @@
-"""JSON Web Tokens that somebody else signed: by HS256 with a shared secret, by RS256 with the keys of one address.
+"""Verify JSON Web Tokens that other services signed: HS256 with a shared secret, RS256 with the keys of one address.
 
-Belongs here: whether a token is genuine and meant for us, and fetching the key set (RFC 7517), from the configured
-address and from no other. Whom a genuine token names, and what that opens, is decided by ``access`` and the database.
+Belongs here: the check that a token is genuine and meant for this installation, and fetching the key set (RFC 7517)
+from the configured address only. ``access`` and the database decide what a genuine token allows.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _log = logging.getLogger("neurigraph.access")
 class JsonWebTokens:
     """Implements ``ports.TokenVerifier``.
 
-    An algorithm is taken only with the key that belongs to it: a token that says HS256 is checked with the secret,
-    one that says RS256 with an RSA key of the set, and any other is refused.
+    Each algorithm works only with its own key: HS256 tokens are checked with the secret, RS256 tokens with an RSA key
+    of the set, and any other algorithm is refused.
 
     Args:
-        audience: What ``aud`` must name.
-        issuer: What ``iss`` must be.
-        secret: Of HS256; None to refuse it.
-        keys: Of RS256; None to refuse it.
-        leeway_seconds: For clocks that differ.
-        most_seconds: A token that expires later than so far from now is refused: nobody can take it back.
+        audience: Required in ``aud``.
+        issuer: Required value of ``iss``.
+        secret: Secret of HS256; None to refuse HS256.
+        keys: Keys of RS256; None to refuse RS256.
+        leeway_seconds: Tolerance for differing clocks.
+        most_seconds: Longest remaining lifetime; longer tokens are refused, because they cannot be revoked.
     """
 
     def __init__(
@@ -63,20 +63,20 @@ class JsonWebTokens:
         self._most_seconds = most_seconds
 
     def verify(self, token: str) -> Mapping[str, Any]:
-        """The claims of a genuine token that is in force and meant for us.
+        """Return the claims of a genuine, current token for this installation.
 
         Raises:
-            UnauthenticatedError: It is anything else; the log says what, the caller is not told.
+            UnauthenticatedError: The token is invalid; only the log gives the reason.
             TransientError: The key set could not be fetched.
         """
         try:
             claims = self._decode(token)
-            lasting = int(claims["exp"]) > time.time() + self._most_seconds + self._leeway
+            lasts_too_long = int(claims["exp"]) > time.time() + self._most_seconds + self._leeway
         except (PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
             _log.info("a token was refused: %s", type(error).__name__)
             raise UnauthenticatedError(_REFUSED) from error
-        if lasting:
-            _log.info("a token was refused: it is good for too long")
+        if lasts_too_long:
+            _log.info("a token was refused: it expires too late")
             raise UnauthenticatedError(_REFUSED)
         return claims
 
@@ -102,15 +102,15 @@ class JsonWebTokens:
 
 
 class KeySet:
-    """The RSA keys that an address names, fetched on first use and kept for a while; threads may share one.
+    """The RSA keys of one address, fetched on first use and cached; threads may share an object.
 
     Args:
-        url: https; http only of this machine.
-        seconds: For which the keys are kept.
-        least_seconds: Between two fetches: a token with an unknown key makes us look for new ones, but not each.
+        url: https; http only for this machine.
+        seconds: Lifetime of the cached keys.
+        least_seconds: Shortest time between two fetches, so that not every token with an unknown key causes one.
 
     Raises:
-        ConfigurationError: The address is not one that can be trusted with this.
+        ConfigurationError: The address is not allowed.
     """
 
     def __init__(self, url: str, seconds: float, least_seconds: float = LEAST_SECONDS_BETWEEN_FETCHES) -> None:
@@ -133,10 +133,10 @@ class KeySet:
         self._lock = threading.Lock()
 
     def find(self, key_id: object) -> PyJWK:
-        """The key of that id; of a set of one key, that one, if none is named.
+        """Return the key with that id, or the only key of the set if no id is given.
 
         Raises:
-            InvalidKeyError: There is none.
+            InvalidKeyError: The set has no such key.
             TransientError: The keys could not be fetched.
         """
         with self._lock:
@@ -167,7 +167,7 @@ class KeySet:
 
 
 def _by_id(body: bytes) -> dict[str | None, PyJWK]:
-    """Keys that RS256 signatures may be checked with, by id; a single one also under None."""
+    """Return the keys for RS256 signatures by id; a single key also under None."""
     try:
         found = PyJWKSet.from_json(body.decode()).keys
     except (PyJWTError, ValueError, TypeError, AttributeError, KeyError) as error:
@@ -182,14 +182,12 @@ def _by_id(body: bytes) -> dict[str | None, PyJWK]:
 
 
 def _failed(why: str) -> TransientError:
-    _log.error("the key set of NEURIGRAPH_JWT_JWKS_URL cannot be had: %s", why)
+    _log.error("the key set of NEURIGRAPH_JWT_JWKS_URL cannot be fetched: %s", why)
     return _unavailable()
 
 
 def _unavailable() -> TransientError:
-    return TransientError(
-        "the keys that tokens are checked with cannot be fetched", retry_after=LEAST_SECONDS_BETWEEN_FETCHES
-    )
+    return TransientError("the keys that verify tokens cannot be fetched", retry_after=LEAST_SECONDS_BETWEEN_FETCHES)
 
 
 def _is_loopback(host: str) -> bool:

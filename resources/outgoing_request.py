@@ -12,10 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:  # importing it takes a tenth of a second, which only requests pay
-    import httpx
+import httpx
 
 
 def send(
@@ -48,8 +47,6 @@ def send(
     Raises:
         OSError: The host was not reached, or the answer was not complete in time; the message is the kind of error.
     """
-    import httpx
-
     deadline = time.monotonic() + seconds
     try:
         target = httpx.URL(url).copy_with(userinfo=b"")
@@ -86,9 +83,9 @@ def _exchange(
     max_bytes: int,
 ) -> tuple[int, bytes]:
     """Use the transport of httpx, because its client logs the whole address, which may contain a secret."""
-    import httpx
-
-    with _cut_off(deadline) as trace, httpx.HTTPTransport(ssl.create_default_context(), trust_env=False) as transport:
+    # Loading the system's certificates takes a while, and plain http needs none.
+    tls = ssl.create_default_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    with _cut_off(deadline) as trace, httpx.HTTPTransport(tls, trust_env=False) as transport:
         request = httpx.Request(
             method,
             url.copy_with(host=address),

@@ -1,7 +1,7 @@
-"""Finds e-mail addresses, telephone numbers, payment cards and keys in text, and writes a word in their place.
+"""Replace e-mail addresses, telephone numbers, payment cards and keys in text by a word.
 
-Telephone numbers are found by ``phonenumbers`` (Google's libphonenumber), keys by the patterns of ``detect-secrets``
-(Yelp) and by a few more; all of it works on this machine alone. What is redacted where is for the domain.
+``phonenumbers`` (Google's libphonenumber) finds telephone numbers; patterns of ``detect-secrets`` (Yelp) and a few more
+find keys. No network is used. The domain decides which texts are redacted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ISSUED = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}"
     r"|35\d{14}|6(?:011|5\d\d|4[4-9]\d|2\d\d)\d{12,15}"
 )
-"""What the cards of the large networks begin with, and how long they are."""
+"""Prefixes and lengths of the large networks' cards."""
 
 _OTHER_KEYS = re.compile(
     r"(?<![\w-])(?:ng_[\w-]{43}|sk-ant-[\w-]{20,200}|sk-(?:proj-|svcacct-)?[\w-]{40,200}|github_pat_\w{22,255}"
@@ -33,8 +33,8 @@ class PatternRedactor:
     """Implements ``ports.Redactor``.
 
     Args:
-        kinds: Of ``email``, ``phone``, ``card`` and ``key``.
-        phone_region: Country whose numbers are found without their country code, such as ``US``; None: no country's.
+        kinds: Any of ``email``, ``phone``, ``card`` and ``key``.
+        phone_region: Country whose numbers are found without a country code, such as ``US``; None for no country.
     """
 
     def __init__(self, kinds: Iterable[str], phone_region: str | None = None) -> None:
@@ -48,9 +48,9 @@ class PatternRedactor:
         self._finders = {kind: finder for kind, finder in finders.items() if kind in wanted}
 
     def redact(self, text: str) -> tuple[str, Counter[str]]:
-        """The text with ``[email]`` and the like in the place of what was found, and how much was.
+        """Return the text with each match replaced by ``[email]`` or the like, and the number of matches by kind.
 
-        What is left holds nothing that would be found again.
+        Redacting the result again finds nothing.
         """
         counts: Counter[str] = Counter()
         while found := self._found(text):
@@ -63,7 +63,7 @@ class PatternRedactor:
         return text, counts
 
     def _found(self, text: str) -> list[tuple[Span, str]]:
-        """What does not overlap, in order; of what does, the kind that was asked first."""
+        """Return matches that do not overlap, in order; earlier kinds win."""
         taken = bytearray(len(text))
         found = []
         for kind, finder in self._finders.items():
@@ -87,7 +87,7 @@ def _cards(text: str) -> Iterator[Span]:
 
 
 def _has_check_digit(digits: str) -> bool:
-    """Whether the last digit is right (Luhn, ISO/IEC 7812-1)."""
+    """Whether the check digit is correct (Luhn, ISO/IEC 7812-1)."""
     doubled = (2 * int(digit) for digit in digits[-2::-2])
     return (sum(map(int, digits[-1::-2])) + sum(two // 10 + two % 10 for two in doubled)) % 10 == 0
 
@@ -107,7 +107,7 @@ def _keys(text: str) -> Iterator[Span]:
 
 
 def _key_blocks(text: str) -> Iterator[Span]:
-    """Private keys as they stand in files; one without an end goes to the end of the text."""
+    """Yield PEM private keys; one without an end marker extends to the end of the text."""
     position = 0
     while begin := _KEY_BEGIN.search(text, position):
         end = _KEY_END.search(text, begin.end())
@@ -117,7 +117,7 @@ def _key_blocks(text: str) -> Iterator[Span]:
 
 @cache
 def _known_patterns() -> tuple[tuple[re.Pattern[str], int], ...]:
-    """Patterns and the group in which the key lies; none takes longer than in proportion to the text."""
+    """Return patterns with the group that contains the key; all run in linear time."""
     from detect_secrets.plugins.aws import AWSKeyDetector
     from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
     from detect_secrets.plugins.basic_auth import BasicAuthDetector

@@ -1,7 +1,6 @@
-"""Text that JSON, UTF-8 and models accept.
+"""Repair text so that JSON, UTF-8 and models accept it.
 
-Belongs here: the repair of characters that no encoder takes. Not here: what the inbox stores or rejects,
-which is the domain's decision.
+Unlike ``text.hygiene``, this joins surrogate pairs and never rejects a text; the domain decides what is stored.
 """
 
 from __future__ import annotations

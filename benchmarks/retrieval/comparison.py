@@ -123,7 +123,7 @@ def _ours(installation: Installation, graph: Graph) -> tuple[Contestant, Contest
     def ask(settings: Settings, asked: Asked) -> tuple[float, bool]:
         question = Question(asked.text, limit=LIMIT, message_limit=LIMIT)
         started = time.perf_counter()
-        answer = phase_one(installation.database, embedder, settings, graph.claims, question)
+        answer = phase_one(installation.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
         seconds = time.perf_counter() - started
         installation.database.wait_for_background()  # what it leaves to the background is in nobody else's way
         wanted = (str(asked.record_id), asked.seq)

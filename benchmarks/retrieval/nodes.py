@@ -133,7 +133,10 @@ def _ask_all(
 
 def _ask(installation: Installation, settings: Settings, graph: Graph, question: Asked) -> Answer:
     asked = Question(question.text, limit=LIMIT, message_limit=LIMIT)
-    return phase_one(installation.database, SyntheticEmbedder(graph.questions), settings, graph.claims, asked)
+    return phase_one(
+        installation.acting_for(graph.claims).using(embedder=SyntheticEmbedder(graph.questions), settings=settings),
+        asked,
+    )
 
 
 def _cold_and_warm(installation: Installation, nodes: int) -> str:
@@ -154,7 +157,7 @@ def _cold_and_warm(installation: Installation, nodes: int) -> str:
             with installation.database.agent(graph.claims) as tx:  # connecting, and learning the shared tables
                 tx.execute("SELECT count(*) FROM neurigraph.graph_index")
             if first:
-                prefetch(installation.database, settings, graph.claims)
+                prefetch(installation.acting_for(graph.claims).using(settings=settings))
             started = time.perf_counter()
             _ask(installation, settings if first else cold_settings, graph, question)
             taken.append((time.perf_counter() - started) * 1_000)

@@ -32,11 +32,11 @@ async def _installation(request: Request) -> Installation:
     return installation
 
 
-Here = Annotated[Installation, Depends(_installation)]
+InstallationDep = Annotated[Installation, Depends(_installation)]
 """The installation that the application serves."""
 
 
-def _caller(installation: Here, credentials: _Credentials) -> Claims:
+def _caller(installation: InstallationDep, credentials: _Credentials) -> Claims:
     if credentials is None:
         raise UnauthenticatedError("this call needs the header `Authorization: Bearer KEY` with an API key")
     return authenticate(installation.database, credentials.credentials, installation.token_verifier)
@@ -46,7 +46,7 @@ Caller = Annotated[Claims, Depends(_caller)]
 """Claims of the caller, from the key or token of the request."""
 
 
-def _writer(installation: Here, caller: Caller) -> Claims:
+def _writer(installation: InstallationDep, caller: Caller) -> Claims:
     require_writer(installation.database, caller)
     return caller
 
@@ -64,7 +64,7 @@ Owner = Annotated[Claims, Depends(_owner)]
 """Claims of the owner of a graph; others get 403."""
 
 
-def require_administrator(request: Request, installation: Here, credentials: _AdminCredentials) -> None:
+def require_administrator(request: Request, installation: InstallationDep, credentials: _AdminCredentials) -> None:
     """Require the admin key, or a caller on this machine if no admin key is set.
 
     Raises:

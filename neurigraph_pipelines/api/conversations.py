@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import Here, Owner, Writer
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented
     responses={200: {"model": responses.Conversation, "description": "The conversation exists already."}},
 )
 def open_conversation(
-    body: requests.NewConversation, response: Response, caller: Writer, installation: Here
+    body: requests.NewConversation, response: Response, caller: Writer, installation: InstallationDep
 ) -> dict[str, UUID]:
     """Open a conversation, or return the existing one with the same `external_id`."""
     with installation.database.agent(caller) as tx:
@@ -44,7 +44,7 @@ def open_conversation(
 
 @router.post("/{conversation_id}/messages", response_model=responses.Appended)
 def append_messages(
-    conversation_id: UUID, body: requests.NewMessages, caller: Writer, installation: Here
+    conversation_id: UUID, body: requests.NewMessages, caller: Writer, installation: InstallationDep
 ) -> dict[str, Any]:
     """Append messages in the order given.
 
@@ -58,7 +58,7 @@ def append_messages(
 
 @router.post("/{conversation_id}/end", response_model=responses.Ended)
 def end_conversation(
-    conversation_id: UUID, caller: Writer, installation: Here, body: requests.End | None = None
+    conversation_id: UUID, caller: Writer, installation: InstallationDep, body: requests.End | None = None
 ) -> dict[str, UUID | datetime]:
     """End a conversation. Ending it again changes nothing and returns the time of its first end."""
     return {
@@ -68,6 +68,8 @@ def end_conversation(
 
 
 @router.patch("/{conversation_id}", status_code=204)
-def share_conversation(conversation_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
+def share_conversation(
+    conversation_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep
+) -> None:
     """Make a conversation and all memories from it private, or share them again. Only the owner may do so."""
     sources.set_privacy(installation, caller, SourceKind.CONVERSATION, conversation_id, body)

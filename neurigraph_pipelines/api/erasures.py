@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.erasure import forget, receipts
@@ -77,19 +77,25 @@ class Erasures(BaseModel):
 
 
 @router.delete("/records/{record_id}", response_model=ErasureWithObjects | ErasurePreview)
-def forget_record(record_id: UUID, caller: Caller, installation: Here, dry_run: DryRun = False) -> dict[str, Any]:
+def forget_record(
+    record_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+) -> dict[str, Any]:
     """Erase a record and everything derived from it, permanently. Repeating the call returns the same receipt."""
     return _forget(installation, caller, Subject(SubjectKind.RECORD, record_id), dry_run)
 
 
 @router.delete("/nodes/{node_id}", response_model=ErasureWithObjects | ErasurePreview)
-def forget_node(node_id: UUID, caller: Caller, installation: Here, dry_run: DryRun = False) -> dict[str, Any]:
+def forget_node(
+    node_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+) -> dict[str, Any]:
     """Erase a node, all nodes below it and their records, permanently. Repeating the call returns the same receipt."""
     return _forget(installation, caller, Subject(SubjectKind.NODE, node_id), dry_run)
 
 
 @router.delete("/users/{user_id}", response_model=ErasureWithObjects | ErasurePreview)
-def forget_user(user_id: UUID, caller: Caller, installation: Here, dry_run: DryRun = False) -> dict[str, Any]:
+def forget_user(
+    user_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+) -> dict[str, Any]:
     """Erase the calling user and all their data, keys included, permanently."""
     return _forget(installation, caller, Subject(SubjectKind.USER, user_id), dry_run)
 
@@ -97,7 +103,7 @@ def forget_user(user_id: UUID, caller: Caller, installation: Here, dry_run: DryR
 @router.get("/erasures", response_model=Erasures)
 def list_erasures(
     caller: Caller,
-    installation: Here,
+    installation: InstallationDep,
     limit: Annotated[int, Query(ge=1, le=receipts.MAX_RECEIPTS)] = 50,
     offset: Offset = 0,
 ) -> dict[str, Any]:
@@ -108,9 +114,8 @@ def list_erasures(
 
 
 def _forget(installation: Installation, caller: Claims, subject: Subject, dry_run: bool) -> dict[str, Any]:
-    here = installation
     if dry_run:
-        return asdict(forget.preview(here.database, caller, subject))
-    receipt = forget.forget(here.acting_for(caller), subject, through="api")
-    with here.database.pipeline() as tx:  # the claims of an erased user are no longer valid
+        return asdict(forget.preview(installation.database, caller, subject))
+    receipt = forget.forget(installation.acting_for(caller), subject, through="api")
+    with installation.database.pipeline() as tx:  # the claims of an erased user are no longer valid
         return {**asdict(receipt), "objects": [asdict(each) for each in receipts.objects_of(tx, receipt.erasure_id)]}

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import Here, Owner, Writer
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -25,8 +25,13 @@ router = APIRouter(prefix="/events", tags=["inbox"], responses=documented(401, 4
     response_model_exclude_none=True,
     responses={200: {"model": responses.Event, "description": "The event exists already."}},
 )
-def open_event(body: requests.NewEvent, response: Response, caller: Writer, installation: Here) -> dict[str, Any]:
-    """Open an event, or return the existing one with the same `external_id`, and append the messages so far."""
+def open_event(
+    body: requests.NewEvent, response: Response, caller: Writer, installation: InstallationDep
+) -> dict[str, Any]:
+    """Open an event, or return the existing one with the same `external_id`, and append the messages so far.
+
+    Either everything is stored or nothing.
+    """
     inbox = sources.inbox(installation)
     with installation.database.agent(caller) as tx:
         event_id, created = inbox.open_source(
@@ -50,7 +55,7 @@ def open_event(body: requests.NewEvent, response: Response, caller: Writer, inst
 
 @router.post("/{event_id}/messages", response_model=responses.Appended)
 def append_to_event(
-    event_id: UUID, body: requests.NewEventMessages, caller: Writer, installation: Here
+    event_id: UUID, body: requests.NewEventMessages, caller: Writer, installation: InstallationDep
 ) -> dict[str, Any]:
     """Append messages in the order given. They can be found once the event has ended and is stored."""
     return sources.append(installation, caller, SourceKind.EVENT, event_id, body.messages)
@@ -58,7 +63,7 @@ def append_to_event(
 
 @router.post("/{event_id}/end", response_model=responses.EventEnded)
 def end_event(
-    event_id: UUID, caller: Writer, installation: Here, body: requests.End | None = None
+    event_id: UUID, caller: Writer, installation: InstallationDep, body: requests.End | None = None
 ) -> dict[str, UUID | datetime]:
     """End an event, which is stored as one memory, whatever its length. Ending it again changes nothing."""
     return {
@@ -68,6 +73,6 @@ def end_event(
 
 
 @router.patch("/{event_id}", status_code=204)
-def share_event(event_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
+def share_event(event_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep) -> None:
     """Make an event and all memories from it private, or share them again. Only the owner may do so."""
     sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body)

@@ -9,7 +9,7 @@ from itertools import chain
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from neurigraph_pipelines.api.authentication import Here, Owner
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.model import Claims
@@ -29,7 +29,7 @@ _SLOTS = threading.BoundedSemaphore(EXPORTS_AT_ONCE)
     response_class=StreamingResponse,
     responses={200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}},
 )
-def export(caller: Owner, installation: Here) -> StreamingResponse:
+def export(caller: Owner, installation: InstallationDep) -> StreamingResponse:
     """Download all data of the user as a zip file.
 
     The zip file is written while it is downloaded. A download that breaks off leaves a file that cannot be opened. Only

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/failures", tags=["failures"], responses=documented(4
 @router.get("", response_model=responses.Failures)
 def list_failures(
     caller: Caller,
-    installation: Here,
+    installation: InstallationDep,
     replayed: Annotated[bool, Query(description="Include failures that were replayed.")] = False,
     limit: Annotated[int, Query(ge=1, le=failures.MAX_FAILURES)] = 50,
     offset: Offset = 0,
@@ -32,6 +32,6 @@ def list_failures(
 
 
 @router.post("/{failure_id}/replay", response_model=responses.Replay)
-def replay_failure(failure_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+def replay_failure(failure_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Put a failed segment or upload back into its queue with all its attempts. Repeating the call changes nothing."""
     return asdict(failures.replay_own(installation.database, caller, failure_id))

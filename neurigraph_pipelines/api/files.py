@@ -14,7 +14,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.problems import documented, retry_after
 from neurigraph_pipelines.api.responses import files as responses
 from neurigraph_pipelines.errors import RehydratingError
@@ -33,19 +33,19 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 @router.get("/{file_id}", response_model=responses.File)
-def file_state(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+def file_state(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the state of a file. This does not count as an access."""
     return asdict(control.file_state(installation.database, caller, file_id))
 
 
 @router.post("/{file_id}/touch", response_model=responses.File)
-def touch(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+def touch(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
     return asdict(control.touch(installation.acting_for(caller), file_id))
 
 
 @router.post("/{file_id}/compress", response_model=responses.File, responses=documented(403, 409))
-def compress(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+def compress(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Make a file dormant now. Nothing happens if it is dormant already."""
     return asdict(control.compress(installation.acting_for(caller), file_id))
 
@@ -71,7 +71,7 @@ def compress(file_id: UUID, caller: Caller, installation: Here) -> dict[str, Any
 async def open_by_id(
     file_id: UUID,
     caller: Caller,
-    installation: Here,
+    installation: InstallationDep,
     message: Annotated[int | None, Query(ge=1, le=_LARGEST_SEQ, description="Number of one message.")] = None,
     text: Annotated[bool, Query(description="For an upload, return the text that was extracted from it.")] = False,
     wait: Annotated[
@@ -79,14 +79,14 @@ async def open_by_id(
     ] = 0.0,
 ) -> Response:
     """Open exactly one file, which counts as an access. The first caller decompresses a dormant file."""
-    database, objects, settings = installation.database, installation.objects, installation.settings
+    context = installation.acting_for(caller)
     if message is not None:
-        opened = await run_in_threadpool(open_message, database, objects, settings, caller, file_id, message)
+        opened = await run_in_threadpool(open_message, context, file_id, message)
         return JSONResponse(responses.Message(**asdict(opened)).model_dump(mode="json"))
     until = time.monotonic() + wait
     while True:
         try:
-            file = await run_in_threadpool(open_file, database, objects, settings, caller, file_id, as_text=text)
+            file = await run_in_threadpool(open_file, context, file_id, as_text=text)
             return _content(file)
         except RehydratingError as error:
             left = until - time.monotonic()

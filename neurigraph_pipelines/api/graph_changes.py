@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, model_validator
 
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.requests import Form
 from neurigraph_pipelines.graph import moving, reshaping
@@ -84,13 +84,13 @@ class GraphChange(BaseModel):
 
 
 @router.post("/records/{record_id}/move", response_model=GraphChange)
-def move_record(record_id: UUID, body: MoveRecord, caller: Caller, installation: Here) -> dict[str, Any]:
+def move_record(record_id: UUID, body: MoveRecord, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Move a record to another node, with its file, its history and its state."""
     return asdict(moving.move_records(installation.database, caller, [record_id], body.node_id, dry_run=body.dry_run))
 
 
 @router.patch("/nodes/{node_id}", response_model=GraphChange)
-def change_node(node_id: UUID, body: ChangeNode, caller: Caller, installation: Here) -> dict[str, Any]:
+def change_node(node_id: UUID, body: ChangeNode, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Rename a node, which keeps its old name as an alias, or move it with all nodes below it."""
     database = installation.database
     if body.name is not None:
@@ -100,7 +100,7 @@ def change_node(node_id: UUID, body: ChangeNode, caller: Caller, installation: H
 
 
 @router.post("/nodes/{node_id}/merge", response_model=GraphChange)
-def merge(node_id: UUID, body: Merge, caller: Caller, installation: Here) -> dict[str, Any]:
+def merge(node_id: UUID, body: Merge, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Move the records, children, edges and names of this node into another, and remove this node.
 
     Children with the same name are merged in the same way. Grants of removed nodes end.
@@ -111,7 +111,7 @@ def merge(node_id: UUID, body: Merge, caller: Caller, installation: Here) -> dic
 
 
 @router.post("/nodes/{node_id}/split", response_model=GraphChange)
-def split(node_id: UUID, body: Split, caller: Caller, installation: Here) -> dict[str, Any]:
+def split(node_id: UUID, body: Split, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Move some records of a node to a new node."""
     return asdict(
         moving.split_node(

@@ -7,7 +7,7 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from neurigraph_pipelines.api.authentication import Here
+from neurigraph_pipelines.api.authentication import InstallationDep
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.migrations import require_current
 
@@ -27,7 +27,7 @@ async def healthy() -> dict[str, str]:
 
 
 @router.get("/readyz", response_model=Status, responses=documented(503))
-def ready(installation: Here) -> dict[str, str]:
+def ready(installation: InstallationDep) -> dict[str, str]:
     """Return `ready` if the database answers and its schema is at the version that this release needs."""
     require_current(installation.database)
     return {"status": "ready"}

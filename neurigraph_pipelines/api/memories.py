@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 
 from neurigraph_pipelines import history
 from neurigraph_pipelines.api import requests
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.nodes import MAX_PAGE
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/records/{record_id}", tags=["memories"], responses=d
 def memory(
     record_id: UUID,
     caller: Caller,
-    installation: Here,
+    installation: InstallationDep,
     at: Annotated[
         datetime | None, Query(description="Return the memory as it was at this moment. Default: now.")
     ] = None,
@@ -38,7 +38,7 @@ def memory(
 def deltas(
     record_id: UUID,
     caller: Caller,
-    installation: Here,
+    installation: InstallationDep,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
     offset: Offset = 0,
 ) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def deltas(
 def difference(
     record_id: UUID,
     caller: Caller,
-    installation: Here,
+    installation: InstallationDep,
     w1: Annotated[datetime, Query(description="The first moment.")],
     w2: Annotated[datetime | None, Query(description="The second moment. Default: now.")] = None,
 ) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def difference(
 
 
 @router.patch("", response_model=responses.Memory, responses=documented(403, 409))
-def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation: Here) -> dict[str, Any]:
+def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Change the title, summary or keywords of a memory. Its files do not change."""
     revision.revise(
         installation.acting_for(caller),
@@ -72,7 +72,9 @@ def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation:
 
 
 @router.post("/supersede", response_model=responses.Memory, responses=documented(403, 409))
-def supersede(record_id: UUID, body: requests.Supersede, caller: Caller, installation: Here) -> dict[str, Any]:
+def supersede(
+    record_id: UUID, body: requests.Supersede, caller: Caller, installation: InstallationDep
+) -> dict[str, Any]:
     """Mark a memory as replaced by a newer one, or undo that with null."""
     revision.supersede(installation.database, caller, record_id, body.by, body.expected_delta)
     return history.record_at(installation.database, caller, record_id)

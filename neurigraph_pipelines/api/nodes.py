@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.api import requests
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import graph as responses
@@ -26,14 +26,14 @@ MAX_PAGE = 200
 
 
 @router.get("/tree", response_model=responses.Tree)
-def tree(caller: Caller, installation: Here) -> dict[str, Any]:
+def tree(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the whole graph from the root down; for a persona or a third party, the nodes that they may read."""
     with installation.database.agent(caller) as tx:
         return asdict(navigation.tree(tx, caller.user_id))
 
 
 @router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
-def provision(body: requests.NewNode, caller: Caller, installation: Here) -> dict[str, UUID]:
+def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep) -> dict[str, UUID]:
     """Create a node: a concept, or a persona that can have keys and grants of its own."""
     node_id = sharing.add_node(
         installation.database,
@@ -49,14 +49,14 @@ def provision(body: requests.NewNode, caller: Caller, installation: Here) -> dic
 
 
 @router.get("/nodes/{node_id}", response_model=responses.Shell)
-def shell(node_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+def shell(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the shell of a node: identity, state, children and edges."""
     with installation.database.agent(caller) as tx:
         return navigation.shell(tx, node_id)
 
 
 @router.get("/nodes/{node_id}/state", response_model=NodeFiles)
-def node_state(node_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+def node_state(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the states of a node's files and the bytes that they occupy."""
     state = control.node_state(installation.database, caller, node_id)
     totals = state.totals
@@ -67,7 +67,7 @@ def node_state(node_id: UUID, caller: Caller, installation: Here) -> dict[str, A
 def records(
     node_id: UUID,
     caller: Caller,
-    installation: Here,
+    installation: InstallationDep,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
     offset: Offset = 0,
 ) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, BackgroundTasks
 
 from neurigraph_pipelines.api import requests
-from neurigraph_pipelines.api.authentication import Caller, Here
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import retrieval as responses
 from neurigraph_pipelines.retrieval import ask as phase_two
@@ -18,31 +18,26 @@ router = APIRouter(tags=["retrieval"], responses=documented(401, 404, 413, 422, 
 
 
 @router.post("/search", response_model=responses.Found, response_model_exclude_unset=True)
-def search(body: requests.Search, caller: Caller, installation: Here, background: BackgroundTasks) -> dict[str, Any]:
+def search(
+    body: requests.Search, caller: Caller, installation: InstallationDep, background: BackgroundTasks
+) -> dict[str, Any]:
     """Search memories and messages for a question. No file is opened."""
     found = phase_one.search(
-        installation.database,
-        installation.embedder,
-        installation.settings,
-        caller,
+        installation.acting_for(caller),
         body.question,
         asked_at=body.asked_at,
-        reranker=installation.reranker,
         run_after=background.add_task,
     )
     return asdict(found)
 
 
 @router.post("/ask", response_model=responses.Reply)
-def ask(body: requests.Ask, caller: Caller, installation: Here) -> dict[str, Any]:
+def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     return asdict(
         phase_two.ask(
-            installation.context,
-            installation.settings,
-            caller,
+            installation.acting_for(caller),
             body.question,
             asked_at=body.asked_at,
-            reranker=installation.reranker,
         )
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 import uvicorn
 from starlette.responses import Response
@@ -49,66 +49,70 @@ class _Deadline:
         self._seconds = seconds
         self._timer: asyncio.TimerHandle | None = None
 
-    def set(self) -> None:
+    def start(self) -> None:
         """Start the timer unless it is running."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._transport.abort)
 
-    def lift(self) -> None:
+    def stop(self) -> None:
         """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
+class _LimitedProtocol(H11Protocol):
+    """HTTP/1.1 with a limit on connections. Closes those that send a head or read a response too slowly."""
+
+    client_seconds: ClassVar[float]
+    max_connections: ClassVar[int]
+    _head: _Deadline
+    _reading: _Deadline
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head = _Deadline(transport, self.client_seconds)
+        self._reading = _Deadline(transport, self.client_seconds)
+        self._head.start()
+        if len(self.connections) > self.max_connections:
+            detail = "too many connections are open: try again in a moment"
+            self._reject(problem(503, detail, headers=retry_after(1.0)))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head.stop()
+        self._reading.stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._head.stop()
+        else:
+            self._head.start()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading.start()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._reading.stop()
+
+    def send_400_response(self, msg: str) -> None:
+        too_long = len(self.conn.trailing_data[0]) > MAX_HEAD_BYTES
+        detail = f"the head of the request has more than {MAX_HEAD_BYTES:,} bytes" if too_long else msg
+        self._reject(problem(431 if too_long else 400, detail))
+
+    def _reject(self, response: Response) -> None:
+        """Send a response without a request, and close the connection."""
+        status = response.status_code
+        lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
+        lines += [b"%s: %s" % header for header in (*response.raw_headers, (b"connection", b"close"))]
+        self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
+        self.transport.close()
+
+
 def _protocol(settings: Settings) -> type[asyncio.Protocol]:
-    class LimitedProtocol(H11Protocol):
-        """HTTP/1.1 with a limit on connections. Closes those that send a head or read a response too slowly."""
-
-        _head: _Deadline
-        _reading: _Deadline
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._head = _Deadline(transport, settings.api.client_seconds)
-            self._reading = _Deadline(transport, settings.api.client_seconds)
-            self._head.set()
-            if len(self.connections) > settings.api.connections:
-                self._refuse(
-                    problem(503, "too many connections are open: try again in a moment", headers=retry_after(1.0))
-                )
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._head.lift()
-            self._reading.lift()
-            super().connection_lost(exc)
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._head.lift()
-            else:
-                self._head.set()
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._reading.set()
-
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            self._reading.lift()
-
-        def send_400_response(self, msg: str) -> None:
-            too_long = len(self.conn.trailing_data[0]) > MAX_HEAD_BYTES
-            detail = f"the head of the request has more than {MAX_HEAD_BYTES:,} bytes" if too_long else msg
-            self._refuse(problem(431 if too_long else 400, detail))
-
-        def _refuse(self, refusal: Response) -> None:
-            """Send a response without a request, and close the connection."""
-            status = refusal.status_code
-            lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
-            lines += [b"%s: %s" % header for header in (*refusal.raw_headers, (b"connection", b"close"))]
-            self.transport.write(b"\r\n".join([*lines, b"", bytes(refusal.body)]))
-            self.transport.close()
-
-    return LimitedProtocol
+    """Return the protocol class with the limits of the settings; uvicorn creates one instance per connection."""
+    limits = {"client_seconds": settings.api.client_seconds, "max_connections": settings.api.connections}
+    return type("LimitedProtocol", (_LimitedProtocol,), limits)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.api import requests
-from neurigraph_pipelines.api.authentication import Here, Owner
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import access as responses
 
@@ -20,7 +20,7 @@ _All = Annotated[bool, Query(alias="all", description="Include expired and revok
 
 
 @router.post("/keys", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
-def issue_key(body: requests.NewKey, caller: Owner, installation: Here) -> dict[str, Any]:
+def issue_key(body: requests.NewKey, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Issue a key for the user, a persona or a third party."""
     key, secret = sharing.issue_key(
         installation.database, caller, subject=body.subject, label=body.label, expires_at=body.expires_at
@@ -29,14 +29,14 @@ def issue_key(body: requests.NewKey, caller: Owner, installation: Here) -> dict[
 
 
 @router.get("/keys", response_model=responses.Keys)
-def list_keys(caller: Owner, installation: Here, all_of_them: _All = False) -> dict[str, Any]:
+def list_keys(caller: Owner, installation: InstallationDep, all_of_them: _All = False) -> dict[str, Any]:
     """List the keys of the graph without their secrets, newest first."""
     return {"keys": [asdict(key) for key in sharing.list_keys(installation.database, caller, all_of_them=all_of_them)]}
 
 
 @router.post("/keys/{key_id}/rotate", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
 def rotate_key(
-    key_id: UUID, caller: Owner, installation: Here, body: requests.KeyRotation | None = None
+    key_id: UUID, caller: Owner, installation: InstallationDep, body: requests.KeyRotation | None = None
 ) -> dict[str, Any]:
     """Issue a key that replaces another. The old key stays valid for `grace_seconds`."""
     grace = body.grace_seconds if body is not None else 0.0
@@ -45,7 +45,7 @@ def rotate_key(
 
 
 @router.delete("/keys/{key_id}", response_model=responses.Key)
-def revoke_key(key_id: UUID, caller: Owner, installation: Here) -> dict[str, Any]:
+def revoke_key(key_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Revoke a key, which is rejected from the next call on. Revoking it again changes nothing."""
     return asdict(sharing.revoke_key(installation.database, caller, key_id))
 
@@ -56,7 +56,7 @@ def revoke_key(key_id: UUID, caller: Owner, installation: Here) -> dict[str, Any
     response_model=responses.Grant,
     responses={200: {"model": responses.Grant, "description": "The grant exists already."}, **documented(413)},
 )
-def grant(body: requests.NewGrant, response: Response, caller: Owner, installation: Here) -> dict[str, Any]:
+def grant(body: requests.NewGrant, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Grant a persona or a third party access to exactly one node."""
     assert body.subject is not None, "NewGrant requires a subject"
     granted, created = sharing.grant(
@@ -69,7 +69,7 @@ def grant(body: requests.NewGrant, response: Response, caller: Owner, installati
 
 @router.get("/grants", response_model=responses.Grants)
 def list_grants(
-    caller: Owner, installation: Here, node_id: UUID | None = None, all_of_them: _All = False
+    caller: Owner, installation: InstallationDep, node_id: UUID | None = None, all_of_them: _All = False
 ) -> dict[str, Any]:
     """List the grants of the graph or of one node, newest first."""
     found = sharing.list_grants(installation.database, caller, node_id=node_id, all_of_them=all_of_them)
@@ -77,6 +77,6 @@ def list_grants(
 
 
 @router.delete("/grants/{grant_id}", response_model=responses.Grant)
-def revoke(grant_id: UUID, caller: Owner, installation: Here) -> dict[str, Any]:
+def revoke(grant_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Revoke a grant, which ends with the next statement. Revoking it again changes nothing."""
     return asdict(sharing.revoke(installation.database, caller, grant_id))

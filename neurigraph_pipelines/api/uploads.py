@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from neurigraph_pipelines.api import requests, sources
-from neurigraph_pipelines.api.authentication import Caller, Here, Owner
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -61,7 +61,7 @@ def _form_schema() -> dict[str, Any]:
     },
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _form_schema()}}}},
 )
-async def upload(request: Request, response: Response, caller: Owner, installation: Here) -> dict[str, UUID]:
+async def upload(request: Request, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, UUID]:
     """Upload a file. It is read and stored in the background: see `GET /v1/uploads/{upload_id}`."""
     # The form goes to disk beyond a megabyte. It is read only here so that nobody without a key can fill the disk.
     async with request.form(max_files=1, max_fields=_MAX_FIELDS) as form:
@@ -88,7 +88,7 @@ async def upload(request: Request, response: Response, caller: Owner, installati
 @router.get("/uploads", response_model=responses.Uploads)
 def list_uploads(
     caller: Caller,
-    installation: Here,
+    installation: InstallationDep,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
     offset: Offset = 0,
 ) -> dict[str, Any]:
@@ -98,13 +98,13 @@ def list_uploads(
 
 
 @router.get("/uploads/{upload_id}", response_model=responses.Upload)
-def upload_status(upload_id: UUID, caller: Caller, installation: Here) -> dict[str, Any]:
+def upload_status(upload_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the progress of an upload."""
     return installation.uploads.status(caller, upload_id)
 
 
 @router.patch("/uploads/{upload_id}", status_code=204)
-def share_upload(upload_id: UUID, body: requests.Sharing, caller: Owner, installation: Here) -> None:
+def share_upload(upload_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep) -> None:
     """Make an upload and all memories from it private, or share them again. Only the owner may do so."""
     sources.set_privacy(installation, caller, SourceKind.UPLOAD, upload_id, body)
 

@@ -14,6 +14,8 @@ from neurigraph_pipelines.cli.session import AnyUserSlug, DryRun, UserSlug, clai
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from neurigraph_pipelines.lifecycle.dormancy import SweepReport
     from neurigraph_pipelines.lifecycle.orphans import OrphanReport
     from neurigraph_pipelines.lifecycle.storage_report import StorageTotals
@@ -127,10 +129,10 @@ def _compress_due(
 ) -> SweepReport:
     from neurigraph_pipelines.lifecycle.dormancy import SweepReport, sweep_dormant, sweep_expired
 
-    here, user_id = installation, claims.user_id if claims is not None else None
+    user_id = claims.user_id if claims is not None else None
     reports = (
         sweep(
-            here.context,
+            installation.context,
             limit=sys.maxsize,
             user_id=user_id,
             dry_run=dry_run,
@@ -159,9 +161,9 @@ def _compress_one(installation: Installation, claims: Claims, identifier: str, d
 def _compress_awake(
     installation: Installation, claims: Claims, node: str | None, dry_run: bool, on_done: Callable[[int], None]
 ) -> SweepReport:
-    from neurigraph_pipelines.lifecycle.dormancy import sweep_awake
+    from neurigraph_pipelines.lifecycle.dormancy import sweep_active
 
-    return sweep_awake(
+    return sweep_active(
         installation.context,
         user_id=claims.user_id,
         node_id=node_id_of(installation, claims, node) if node is not None else None,
@@ -198,8 +200,6 @@ def verify(
     Without --user it also lists objects that no row refers to; --repair removes them after the grace period. The exit
     code is 1 if faults remain.
     """
-    from neurigraph_pipelines.lifecycle import orphans, verification
-
     if sample is not None and (user is not None or node is not None or quick or repair):
         raise InvalidInputError("--sample reads files of all users and repairs nothing: use it without other options")
     if node is not None and user is None:
@@ -207,33 +207,44 @@ def verify(
     output = Output(as_json)
     audit = None
     with opened() as installation, output.progress() as progress:
-        here = installation
         if sample is not None:
-            found = verification.verify_sample(here.context, sample)
+            from neurigraph_pipelines.lifecycle.verification import verify_sample
+
+            found = verify_sample(installation.context, sample)
         else:
-            claims = claims_of(here, user) if user is not None else None
-            files = progress.add_task("verifying files", total=None)
-            found = verification.verify(
-                here.context,
-                user_id=claims.user_id if claims is not None else None,
-                node_id=node_id_of(here, claims, node) if claims is not None and node is not None else None,
-                read=not quick,
-                repair=repair,
-                on_node=lambda done: progress.update(files, completed=done.files),
-            )
-            if claims is None:
-                objects = progress.add_task("looking for orphaned objects", total=None)
-                audit = orphans.audit_objects(
-                    here.context,
-                    dry_run=not repair,
-                    on_done=lambda count: progress.advance(objects, count),
-                )
+            found = _verify_files(installation, user, node, quick, repair, progress)
+            if user is None:
+                audit = _audit_objects(installation, repair, progress)
     output.result(
         {**asdict(found), "left": found.left, "objects": asdict(audit) if audit is not None else None},
         lambda: _verified_view(found, audit),
     )
     if found.left or (audit is not None and audit.left):
         raise typer.Exit(_NOT_ALL)
+
+
+def _verify_files(
+    installation: Installation, user: str | None, node: str | None, quick: bool, repair: bool, progress: Progress
+) -> Verification:
+    from neurigraph_pipelines.lifecycle.verification import verify
+
+    claims = claims_of(installation, user) if user is not None else None
+    task = progress.add_task("verifying files", total=None)
+    return verify(
+        installation.context,
+        user_id=claims.user_id if claims is not None else None,
+        node_id=node_id_of(installation, claims, node) if claims is not None and node is not None else None,
+        read=not quick,
+        repair=repair,
+        on_node=lambda done: progress.update(task, completed=done.files),
+    )
+
+
+def _audit_objects(installation: Installation, repair: bool, progress: Progress) -> OrphanReport:
+    from neurigraph_pipelines.lifecycle.orphans import audit_objects
+
+    task = progress.add_task("looking for orphaned objects", total=None)
+    return audit_objects(installation.context, dry_run=not repair, on_done=lambda count: progress.advance(task, count))
 
 
 def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:

@@ -74,13 +74,9 @@ def search(
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         question = replace(question, limit=limit, explain=explain)
         found = search(
-            installation.database,
-            installation.embedder,
-            installation.settings,
-            claims,
+            installation.acting_for(claims),
             question,
             asked_at=question.at or _now(),
-            reranker=installation.reranker,
         )
 
     def view() -> Any:
@@ -111,12 +107,9 @@ def ask(
         claims = claims_of(installation, user)
         question = _question(installation, claims, query, node, after, before, kind, speaker, at, include_superseded)
         reply = phase_two.ask(
-            installation.context,
-            installation.settings,
-            claims,
+            installation.acting_for(claims),
             question,
             asked_at=question.at or _now(),
-            reranker=installation.reranker,
         )
 
     def view() -> Any:
@@ -182,14 +175,14 @@ def open_file(
 
     with opened() as installation:
         claims = claims_of(installation, user)
-        database, objects, settings = installation.database, installation.objects, installation.settings
+        context = installation.acting_for(claims)
         file_id = file_id_of(installation, claims, identifier)
         try:
             if message is not None:
-                one = phase_two.open_message(database, objects, settings, claims, file_id, message)
+                one = phase_two.open_message(context, file_id, message)
                 data, view, content = asdict(one), partial(_message_view, one), iter([one.text.encode()])
             else:
-                file = phase_two.open_file(database, objects, settings, claims, file_id, as_text=text, wait=wait)
+                file = phase_two.open_file(context, file_id, as_text=text, wait=wait)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
         except NotFoundError:
             raise NotFoundError(

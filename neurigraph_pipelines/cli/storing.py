@@ -44,8 +44,7 @@ def import_file(
     """Import the conversations of a file into the inbox, or the file itself if it contains none.
 
     The user is created if necessary. Messages that are in the inbox already are not added again: to finish an
-    interrupted import, run it again. An export of Neurigraph is restored completely, if its user does not exist in this
-    database.
+    interrupted import, run it again. A Neurigraph export is restored completely, if its user does not exist here.
     """
     from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format

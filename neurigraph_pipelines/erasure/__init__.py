@@ -1,5 +1,5 @@
-"""Forgetting: a record, a node with all below it, or a user, with everything that was made of them.
+"""Permanent erasure of a record, a node with all nodes below it, or a user, with all derived data.
 
-``forget`` is what faces call; ``rows`` takes rows away, each transaction whole; ``traces`` finds what a forgotten text
-left in shells and candidates; ``journal`` removes objects; ``receipts`` says what was done.
+``forget`` is the entry point. ``rows`` erases rows, ``traces`` erases words that remain in shells and candidates,
+``journal`` removes objects, ``receipts`` reads and writes receipts, and ``scrubbing`` rewrites tables.
 """

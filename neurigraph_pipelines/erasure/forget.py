@@ -1,8 +1,8 @@
-"""Forgetting as faces ask for it: what would go, that it goes, and that what a crash left unfinished is finished.
+"""Erasures: preview, run, and finish after a crash.
 
-Only the owner of a graph forgets. An erasure takes one transaction for a record, and for a node or a user as many as it
-takes to lock a bounded number of tables at a time; in between, what is left is whole, and the erasure is on record as
-one under way, so that asking again, or ``finish_erasures``, goes on with it.
+Only the owner of a graph erases. An erasure takes one transaction for a record, and several for a node or a user, each
+with a bounded number of table locks. Between them the remaining data is consistent, and the erasure is recorded as
+unfinished, so that repeating the request, or ``finish_erasures``, continues it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import Lexer
 
 NODES_AT_ONCE = 20
-"""Nodes of one transaction: dropping one takes some seventy locks, of 6,400 that a server has by default."""
+"""Nodes per transaction: dropping one takes about seventy locks, of 6,400 that a server has by default."""
 
 Progress = Callable[[str, int], None]
-"""Told ``nodes`` or ``objects``, and how many are gone again."""
+"""Called with ``nodes`` or ``objects``, and how many more were erased."""
 
 _QUERIES = statements("erasure")
 _OWNER = "user"
@@ -41,13 +41,13 @@ _OWNER = "user"
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What forgetting something would erase.
+    """What an erasure would remove.
 
     Attributes:
-        nodes: Paths of the nodes that would go, parents first.
-        object_bytes: What objects of their files occupy.
-        sources: Conversations, events and uploads that would go whole; of a user all there are.
-        shared_sources: Those that stay because other records, or what is not stored yet, belong to them.
+        nodes: Paths of the nodes that would be erased, parents first.
+        object_bytes: Size of the objects of their files.
+        sources: Number of conversations, events and uploads that would be erased completely; for a user, all.
+        shared_sources: Number of sources that remain because of other records or unstored parts.
     """
 
     subject_kind: SubjectKind
@@ -62,11 +62,11 @@ class Preview:
 
 
 def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
-    """What forgetting would erase, without erasing anything.
+    """Return what an erasure would remove, without removing anything.
 
     Raises:
-        NotFoundError: No such subject, or whoever asks does not own it.
-        InvalidInputError: It is the root of a graph.
+        NotFoundError: There is no such subject, or the caller does not own it.
+        InvalidInputError: The subject is the root of a graph.
     """
     with database.agent(claims) as tx:
         _require(tx, claims, subject)
@@ -98,42 +98,42 @@ def forget(
     through: str,
     on_done: Progress | None = None,
 ) -> Receipt:
-    """Erase something with all that was made of it, for good.
+    """Erase a subject with all derived data, permanently.
 
-    What was forgotten before gives its receipt again; what was begun is gone on with.
+    If the subject was erased before, this returns the same receipt. An unfinished erasure is continued.
 
     Args:
-        through: The face that it was asked for through, for the receipt.
-        on_done: Told how far it is.
+        through: The interface of the request, for the receipt.
+        on_done: Called with the progress.
 
     Raises:
-        NotFoundError: No such subject, or whoever asks does not own it.
-        InvalidInputError: It is the root of a graph.
-        RehydratingError: A file of it is being decompressed: nothing of that transaction was erased.
-        TransientError: Others are reading or writing it all the time, or the object store did not answer.
-        StorageError: The object store refused. Its rows are gone; asking again removes the objects.
+        NotFoundError: There is no such subject, or the caller does not own it.
+        InvalidInputError: The subject is the root of a graph.
+        RehydratingError: One of its files is being decompressed. The current transaction erased nothing.
+        TransientError: Others kept reading or writing it, or the object store did not answer.
+        StorageError: The object store rejected a request. The rows are erased; repeating the call removes the objects.
     """
     erasure_id = _begin(context.database, context.claims, subject, through)
     return _carry_out(context, erasure_id, on_done or _silent)
 
 
 def finish_erasures(context: Context) -> list[Receipt]:
-    """Go on with all erasures that a crash, or a store that refused, left under way.
+    """Finish all erasures that a crash or an error of the object store interrupted.
 
     Raises:
-        NeurigraphError: As of ``forget``, the first of them; all others were gone on with.
+        NeurigraphError: The first error, as for ``forget``; the other erasures were continued.
     """
     with context.database.pipeline() as tx:
         unfinished = [row["erasure_id"] for row in tx.execute(_QUERIES["unfinished"])]
     finished: list[Receipt] = []
-    faults: list[NeurigraphError] = []
+    failures: list[NeurigraphError] = []
     for erasure_id in unfinished:
         try:
             finished.append(_carry_out(context, erasure_id, _silent))
-        except NeurigraphError as fault:
-            faults.append(fault)
-    if faults:
-        raise faults[0]
+        except NeurigraphError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
     return finished
 
 
@@ -150,15 +150,15 @@ def _begin(database: Database, claims: Claims, subject: Subject, through: str) -
             return erasure_id
     with database.owner() as tx:
         row = tx.execute(_QUERIES["open_erasure"], values).fetchone()
-        if row is None:  # somebody else's, made in this moment: it is seen from the next statement on
+        if row is None:  # another request opened it just now; the next statement sees it
             row = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
         assert row is not None
-        made: UUID = row["erasure_id"]
-        return made
+        opened: UUID = row["erasure_id"]
+        return opened
 
 
 def _require(tx: Transaction, claims: Claims, subject: Subject) -> None:
-    """Let the owner pass, and nobody else: for all others there is nothing to forget."""
+    """Require the owner and an existing subject; for others the subject does not exist."""
     if claims.role != _OWNER:
         raise NotFoundError
     values = {"user_id": claims.user_id, "record_id": subject.subject_id, "node_id": subject.subject_id}
@@ -167,7 +167,7 @@ def _require(tx: Transaction, claims: Claims, subject: Subject) -> None:
     elif subject.kind is SubjectKind.NODE:
         found = tx.execute(_QUERIES["node_of_user"], values).fetchone()
         if found is not None and found["layer_depth"] == 0:
-            raise InvalidInputError("this node is the root of the graph: forget the user instead")
+            raise InvalidInputError("this node is the root of the graph: erase the user instead")
     else:
         found = (
             tx.execute(_QUERIES["slug_of_user"], values).fetchone() if subject.subject_id == claims.user_id else None
@@ -177,7 +177,7 @@ def _require(tx: Transaction, claims: Claims, subject: Subject) -> None:
 
 
 def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt:
-    """Rows first, objects after them; each step finds by itself what is left to do."""
+    """Erase the rows and then the objects. Each step finds what is left to do, so it can be repeated."""
     database, objects = context.database, context.objects
     with database.owner() as tx:
         work = erasure(tx, erasure_id)
@@ -214,10 +214,10 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
 def _erase_nodes(
     database: Database, objects: ObjectStore, lexer: Lexer, work: Erasure, slug: str, on_done: Progress
 ) -> None:
-    """Some nodes at a time until none is left: another may come in between."""
+    """Erase nodes in batches until none is left, since new ones may appear meanwhile."""
     top = work.subject.subject_id if work.subject.kind is SubjectKind.NODE else None
     strays = None
-    if top is not None:  # a user's are looked for at the end
+    if top is not None:  # a user's strays are removed at the end
         with database.owner() as tx:
             node_ids = [node.node_id for node in nodes_below(tx, work.user_id, top)]
             rows = tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
@@ -271,4 +271,4 @@ def _preview(
 
 
 def _silent(_: str, __: int) -> None:
-    """Tell nobody."""
+    """Ignore progress."""

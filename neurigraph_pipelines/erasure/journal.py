@@ -1,6 +1,6 @@
-"""Objects on their way out: noted in the transaction that takes their rows away, removed after it, and only then done.
+"""The journal of objects to remove: written in the transaction that erases their rows, and worked off after it.
 
-A process may die at any moment between: whoever comes next finds in the journal what is left to remove.
+If a process dies in between, the next one finds the remaining objects in the journal.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 
 _REMOVED_AT_ONCE = 500
-_REMOVERS = 8  # they wait for a disk or a network
+_REMOVERS = 8  # threads; they wait for a disk or a network
 _QUERIES = statements("erasure")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object that is to be removed; without a size, one that no row names and that may not be there."""
+    """An object to remove. Without a size, no row refers to it and it may not exist."""
 
     key: str
     sha256: bytes | None = None
@@ -32,7 +32,7 @@ class Entry:
 
 
 def entries_of_file(manifest: dict[str, Any]) -> Iterator[Entry]:
-    """The objects that a file has, or may have."""
+    """Yield the objects that a file has or may have."""
     yield Entry(manifest["storage_path"], manifest["stored_sha256"], manifest["stored_bytes"])
     if not has_working_copy(manifest):
         return
@@ -40,15 +40,15 @@ def entries_of_file(manifest: dict[str, Any]) -> Iterator[Entry]:
     if manifest["compression_state"] == CompressionState.DORMANT:
         yield Entry(copy)
     else:
-        # A node of an early version has no such column yet.
+        # A node of an early version lacks this column.
         yield Entry(copy, manifest.get("content_sha256"), manifest["size_bytes"])
 
 
 def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iterable[Entry]) -> dict[str, int]:
-    """Write down what is to be removed once this transaction is over.
+    """Record objects to remove after this transaction commits.
 
     Returns:
-        ``objects`` and ``object_bytes``, of those on record.
+        The numbers ``objects`` and ``object_bytes`` of the objects that rows refer to.
     """
     noted = list(entries)
     tx.execute(
@@ -66,13 +66,13 @@ def note_objects(tx: Transaction, erasure_id: UUID, user_id: UUID, entries: Iter
 
 
 def objects_of_user(objects: ObjectStore, slug: str) -> Iterator[str]:
-    """Keys of all objects that were ever written for a user, in use or left behind by a process that died."""
+    """Yield the keys of all objects of a user, including orphans of processes that died."""
     for tier in (DURABLE, ACTIVE):
         yield from objects.keys(f"{tier}{slug}/")
 
 
 def objects_of_records(objects: ObjectStore, slug: str, record_ids: frozenset[UUID]) -> dict[UUID, list[str]]:
-    """The same of some records: each attempt to store one has keys of its own."""
+    """Return the keys of all objects of some records; each attempt to store a record has keys of its own."""
     found: dict[UUID, list[str]] = {}
     for key in objects_of_user(objects, slug):
         record_id = record_of(key)
@@ -84,11 +84,11 @@ def objects_of_records(objects: ObjectStore, slug: str, record_ids: frozenset[UU
 def remove_objects(
     database: Database, objects: ObjectStore, erasure_id: UUID, on_removed: Callable[[int], None]
 ) -> None:
-    """Remove what the journal still names, and strike it out.
+    """Remove the remaining objects of an erasure, and mark them as removed in the journal.
 
     Raises:
-        StorageError: The store refused; what is left is tried again the next time.
-        TransientError: It did not answer.
+        StorageError: The store rejected a request; the next call continues.
+        TransientError: The store did not answer.
     """
     with ThreadPoolExecutor(_REMOVERS) as pool:
         while True:

@@ -1,6 +1,6 @@
-"""What was forgotten, as it is told: ids, counts and checksums, and none of the text.
+"""Receipts of erasures: ids, counts and checksums, without any erased text.
 
-Reading and adding up only; what is erased is decided in ``rows``.
+``rows`` decides what is erased; this module only reads and extends receipts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _QUERIES = statements("erasure")
 
 
 class SubjectKind(StrEnum):
-    """What can be forgotten."""
+    """The kinds of subjects that can be erased."""
 
     RECORD = "record"
     NODE = "node"
@@ -33,7 +33,7 @@ class SubjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is to be forgotten."""
+    """The record, node or user to erase."""
 
     kind: SubjectKind
     subject_id: UUID
@@ -41,16 +41,16 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One erasure.
+    """The receipt of one erasure.
 
     Attributes:
-        user_id: Whose it was, and who asked for it.
-        requested_through: The face that it was asked for through.
-        w: When it was asked for.
-        finished_at: When the last row and the last object were gone; None while some are left.
-        erased: How many of what; ``object_bytes`` are those of the objects.
-        kept: Ids of what stays because something else needs it: ``sources`` with other records, or with something
-            that is not stored yet, and ``originals`` of uploads of which other parts remain.
+        user_id: The owner, who requested the erasure.
+        requested_through: The interface of the request.
+        w: Time of the request.
+        finished_at: Time at which the last row and object were removed; None before.
+        erased: Number of erased rows and objects by kind; ``object_bytes`` is the size of the objects.
+        kept: Ids that remain because other data needs them: ``sources`` with other records or unstored parts, and
+            ``originals`` of uploads with other records.
     """
 
     erasure_id: UUID
@@ -66,7 +66,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class ErasedObject:
-    """One object that was on record; ``sha256`` is of the bytes as they lay in the store, in hex."""
+    """An object that a row referred to; ``sha256`` is the checksum of its stored bytes, in hex."""
 
     sha256: str | None
     size_bytes: int
@@ -75,7 +75,7 @@ class ErasedObject:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """An erasure under way, as those who carry it out know it."""
+    """The subject and progress of an erasure, for the functions that carry it out."""
 
     erasure_id: UUID
     user_id: UUID
@@ -86,7 +86,7 @@ class Erasure:
 def add_to_receipt(
     tx: Transaction, erasure_id: UUID, erased: Mapping[str, int], kept: Mapping[str, Sequence[UUID]]
 ) -> None:
-    """Put on the receipt what this transaction erases and keeps."""
+    """Add what this transaction erases and keeps to the receipt."""
     tx.execute(
         _QUERIES["add_to_receipt"],
         {
@@ -98,34 +98,34 @@ def add_to_receipt(
 
 
 def erasure(tx: Transaction, erasure_id: UUID) -> Erasure:
-    """What there is to do, or was done."""
+    """Return the subject and progress of an erasure."""
     row = _row(tx, erasure_id)
     subject = Subject(SubjectKind(row["subject_kind"]), row["subject_id"])
     return Erasure(erasure_id, row["user_id"], subject, row["rows_erased_at"] is not None)
 
 
 def receipt(tx: Transaction, erasure_id: UUID) -> Receipt:
-    """The receipt of one erasure."""
+    """Return the receipt of one erasure."""
     return _receipt(_row(tx, erasure_id))
 
 
 def receipts(
     tx: Transaction, user_id: UUID | None = None, *, limit: int = MAX_RECEIPTS, offset: int = 0
 ) -> list[Receipt]:
-    """Receipts that the transaction's role may see, newest first.
+    """Return the receipts that the transaction's role may see, newest first.
 
     Args:
-        tx: Of the pipeline, or of a face with claims.
-        user_id: Only this user's, who may be gone.
+        tx: A transaction of the pipeline, or one with claims.
+        user_id: Only this user's receipts; the user may be erased.
         limit: Most receipts.
-        offset: How many to pass over.
+        offset: Number of receipts to skip.
     """
     rows = tx.execute(_QUERIES["erasures"], {"user_id": user_id, "limit": limit, "offset": offset})
     return [_receipt(row) for row in rows]
 
 
 def objects_of(tx: Transaction, erasure_id: UUID) -> list[ErasedObject]:
-    """The objects of one erasure that were on record."""
+    """Return the objects of one erasure that rows referred to."""
     return [ErasedObject(**row) for row in tx.execute(_QUERIES["objects"], {"erasure_id": erasure_id})]
 
 
@@ -145,5 +145,5 @@ def _receipt(row: Mapping[str, Any]) -> Receipt:
         row["w_coordinate"],
         row["finished_at"],
         {name: int(count) for name, count in sorted(row["erased"].items())},
-        {name: sorted({UUID(each) for each in ids}) for name, ids in sorted(row["kept"].items())},
+        {name: sorted({UUID(text) for text in ids}) for name, ids in sorted(row["kept"].items())},
     )

@@ -1,7 +1,7 @@
-"""Rows on their way out: a record, a few nodes, an inbox, a user, each in one transaction of the owner.
+"""Erasure of rows: a record, some nodes, an inbox or a user, each in one transaction of the database owner.
 
-What one of these functions erases is gone as a whole, with its objects noted in the journal, or is there as a whole.
-How many of them an erasure takes, and in which order, is for ``forget``.
+Each method erases its rows and records their objects in the journal, or changes nothing. ``forget`` decides which
+methods run, and in which order.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _QUERIES = statements("erasure")
 
 
 @dataclass(frozen=True, slots=True)
-class DoomedNode:
-    """A node that is about to go; ``names`` run from the root down."""
+class NodeToErase:
+    """A node that will be erased; ``names`` run from the root down."""
 
     node_id: UUID
     schema_name: str
     names: tuple[str, ...]
 
 
-def nodes_below(tx: Transaction, user_id: UUID, node_id: UUID | None, limit: int | None = None) -> list[DoomedNode]:
-    """A node and all below it, or all nodes of a user; children before their parents."""
+def nodes_below(tx: Transaction, user_id: UUID, node_id: UUID | None, limit: int | None = None) -> list[NodeToErase]:
+    """Return a node and all nodes below it, or all nodes of a user; children before their parents."""
     rows = tx.execute(_QUERIES["nodes_below"], {"user_id": user_id, "node_id": node_id, "limit": limit})
-    return [DoomedNode(**{**row, "names": tuple(row["names"])}) for row in rows]
+    return [NodeToErase(**{**row, "names": tuple(row["names"])}) for row in rows]
 
 
 class RowsEraser:
-    """Erases rows for one erasure in one transaction of the owner, and puts them on its receipt.
+    """Erases rows for one erasure in one transaction of the owner, and adds them to its receipt.
 
     Args:
-        lexer: Of the language of the installation.
-        strays: Keys of objects of the records concerned, on record or not.
+        lexer: The lexer for the installation's language.
+        strays: Keys of all objects of the records, including those without a row.
     """
 
     def __init__(
@@ -66,25 +66,25 @@ class RowsEraser:
         tx.execute(_QUERIES["begin_erasing"])
 
     def record(self, record_id: UUID) -> None:
-        """Erase one record; nothing happens where it is gone already.
+        """Erase one record. Nothing happens if it is erased already.
 
         Raises:
-            RehydratingError: One of its files is being decompressed at this moment.
-            TransientError: Others are reading or writing its node all the time.
+            RehydratingError: One of its files is being decompressed.
+            TransientError: Others kept reading or writing its node.
         """
         slug = lock_graph_exclusive(self._tx, self._user_id)
-        place = self._tx.execute(
+        location = self._tx.execute(
             _QUERIES["node_of_record"], {"record_id": record_id, "user_id": self._user_id}
         ).fetchone()
-        if place is None:
+        if location is None:
             return
-        upgrade_node(self._tx, place["node_id"], place["schema_name"])
-        lock_rows(self._tx, {place["schema_name"]: [record_id]}, [place["node_id"]])
-        schema = sql.Identifier(place["schema_name"])
+        upgrade_node(self._tx, location["node_id"], location["schema_name"])
+        lock_rows(self._tx, {location["schema_name"]: [record_id]}, [location["node_id"]])
+        schema = sql.Identifier(location["schema_name"])
         of_record = {"record_id": record_id}
         self._count(_QUERIES["count_of_records"], record_ids=[record_id])
         parts = self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), of_record).fetchall()
-        said = self._tx.execute(_QUERIES["words_of_record"].format(schema=schema), of_record).fetchall()
+        texts = self._tx.execute(_QUERIES["words_of_record"].format(schema=schema), of_record).fetchall()
         lexemes = self._tx.execute(_QUERIES["lexemes_of_record"].format(schema=schema), of_record).fetchall()
         self._hand_over_originals(parts, [record_id])
         self._note_files(schema, [record_id], record_id)
@@ -97,22 +97,22 @@ class RowsEraser:
         traces = Traces(self._tx, self._user_id, slug, self._lexer)
         self._erased.update(
             traces.remove(
-                [row["lexeme"] for row in lexemes], [row["said"] for row in said], [], touched=[place["node_id"]]
+                [row["lexeme"] for row in lexemes], [row["said"] for row in texts], [], touched=[location["node_id"]]
             )
         )
         self._write_receipt()
 
-    def nodes(self, top: UUID | None, most: int) -> int:
-        """Erase some of the nodes at and below ``top``, or of all, with their schemas: children before their parents.
+    def nodes(self, top: UUID | None, limit: int) -> int:
+        """Erase up to ``limit`` nodes at and below ``top``, or of all nodes, with their schemas; children first.
 
         Returns:
-            How many; none where none is left.
+            The number of erased nodes; 0 if none was left.
 
         Raises:
-            RehydratingError, TransientError: As of ``record``.
+            RehydratingError, TransientError: As for ``record``.
         """
         slug = lock_graph_exclusive(self._tx, self._user_id)
-        nodes = nodes_below(self._tx, self._user_id, top, most)
+        nodes = nodes_below(self._tx, self._user_id, top, limit)
         if not nodes:
             return 0
         node_ids = [node.node_id for node in nodes]
@@ -121,9 +121,9 @@ class RowsEraser:
         record_ids = [row["record_id"] for row in rows]
         self._count(_QUERIES["count_of_records"], record_ids=record_ids)
         self._count(_QUERIES["count_of_nodes"], node_ids=node_ids)
-        of_user = self._erasure.subject.kind is SubjectKind.USER
-        # Of a user everything goes: there is nobody left to inherit, and nothing to mend.
-        mending = None if of_user else self._prepare_mending(nodes, node_ids, record_ids)
+        erases_user = self._erasure.subject.kind is SubjectKind.USER
+        # When a whole user is erased, no record remains to take over originals, and nothing to clean up.
+        cleanup = None if erases_user else self._prepare_cleanup(nodes, node_ids, record_ids)
         for node in nodes:
             self._note_files(sql.Identifier(node.schema_name), record_ids, None)
         self._count(
@@ -135,19 +135,19 @@ class RowsEraser:
         ).rowcount
         for node in nodes:
             self._tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(node.schema_name)))
-        if mending is not None:
-            self._erase_parts(mending.parts)
+        if cleanup is not None:
+            self._erase_parts(cleanup.parts)
             self._restore_superseded(record_ids)
             traces = Traces(self._tx, self._user_id, slug, self._lexer)
             paths = [node.names[1:] for node in nodes]
-            self._erased.update(traces.remove(mending.lexemes, mending.texts, paths, touched=mending.neighbours))
+            self._erased.update(traces.remove(cleanup.lexemes, cleanup.texts, paths, touched=cleanup.neighbours))
         self._write_receipt()
         return len(nodes)
 
     def inbox(self) -> None:
-        """Erase what came in from a user and is not, or no longer, raw text of this database; and their keys.
+        """Erase a user's inbox, statistics and keys.
 
-        From here on nobody can ask or write in their name with a key, and no run that is under way can store anything.
+        After this, no key gives access to the user's graph, and running pipeline steps cannot store anything.
         """
         self._count(_QUERIES["count_of_inbox"], user_id=self._user_id)
         self._note_staged()
@@ -158,66 +158,66 @@ class RowsEraser:
         self._write_receipt()
 
     def user(self, strays: Iterable[str]) -> None:
-        """Erase a user whose nodes are gone, and note what objects there are still."""
+        """Erase a user whose nodes are erased, and record the remaining objects in the journal."""
         self._tx.execute(_QUERIES["lock_user"], {"user_id": self._user_id})
         self._note_staged()
         self._note(map(Entry, strays))
         self._erased["users"] += self._tx.execute(_QUERIES["erase_user"], {"user_id": self._user_id}).rowcount
         self._write_receipt()
 
-    def _prepare_mending(
-        self, nodes: Sequence[DoomedNode], node_ids: Sequence[UUID], record_ids: Sequence[UUID]
-    ) -> _Mending:
-        """What has to be known of nodes before they are gone, to mend what remains."""
-        here = {"node_ids": node_ids, "user_id": self._user_id}
+    def _prepare_cleanup(
+        self, nodes: Sequence[NodeToErase], node_ids: Sequence[UUID], record_ids: Sequence[UUID]
+    ) -> _Cleanup:
+        """Read from nodes, before they are erased, what is needed to clean up afterwards."""
+        values = {"node_ids": node_ids, "user_id": self._user_id}
         parts: list[dict[str, Any]] = []
-        texts = [row["said"] for row in self._tx.execute(_QUERIES["words_of_nodes"], here)]
+        texts = [row["said"] for row in self._tx.execute(_QUERIES["words_of_nodes"], values)]
         for node in nodes:
             schema = sql.Identifier(node.schema_name)
             parts += self._tx.execute(_QUERIES["parts_of_sources"].format(schema=schema), {"record_id": None})
             texts += [row["keyword"] for row in self._tx.execute(_QUERIES["keywords_of_node"].format(schema=schema))]
         self._hand_over_originals(parts, record_ids)
-        return _Mending(
+        return _Cleanup(
             parts,
-            [row["lexeme"] for row in self._tx.execute(_QUERIES["lexemes_of_nodes"], here)],
+            [row["lexeme"] for row in self._tx.execute(_QUERIES["lexemes_of_nodes"], values)],
             texts,
-            [row["node_id"] for row in self._tx.execute(_QUERIES["neighbours"], here)],
+            [row["node_id"] for row in self._tx.execute(_QUERIES["neighbours"], values)],
         )
 
     def _hand_over_originals(self, parts: Iterable[Mapping[str, Any]], record_ids: Sequence[UUID]) -> None:
-        """Keep the original of an upload for the parts of it that remain."""
+        """Hand the originals of uploads over to other records of the same uploads, if any remain."""
         for source_id in {part["source_id"] for part in parts if part["source_kind"] == SourceKind.UPLOAD}:
             values = {
                 "user_id": self._user_id,
                 "source": f"{SourceKind.UPLOAD.value}:{source_id}",
                 "record_ids": record_ids,
             }
-            heir = self._tx.execute(_QUERIES["heir"], values).fetchone()
+            successor = self._tx.execute(_QUERIES["heir"], values).fetchone()
             original = self._tx.execute(_QUERIES["original_of_upload"], {"source_id": source_id}).fetchone()
-            if heir is None or original is None:
+            if successor is None or original is None:
                 continue
             self._kept["originals"].append(original["file_id"])
             if original["record_id"] in record_ids:
-                upgrade_node(self._tx, heir["node_id"], heir["schema_name"])
-                lock_rows(self._tx, {heir["schema_name"]: [heir["record_id"]]}, [heir["node_id"]])
-                handed = self._tx.execute(
-                    _QUERIES["hand_over_file"], {"file_id": original["file_id"], "record_id": heir["record_id"]}
+                upgrade_node(self._tx, successor["node_id"], successor["schema_name"])
+                lock_rows(self._tx, {successor["schema_name"]: [successor["record_id"]]}, [successor["node_id"]])
+                file = self._tx.execute(
+                    _QUERIES["hand_over_file"], {"file_id": original["file_id"], "record_id": successor["record_id"]}
                 ).fetchone()
-                assert handed is not None
-                self._handed_over |= {handed["storage_path"], active_key(handed["storage_path"])}
+                assert file is not None
+                self._handed_over |= {file["storage_path"], active_key(file["storage_path"])}
 
     def _note_files(self, schema: sql.Identifier, record_ids: Iterable[UUID], record_id: UUID | None) -> None:
-        """Note the objects of all files of a node, or of one record's, and what else bears these records' ids."""
+        """Record in the journal the objects of a node's or a record's files, and stray objects of these records."""
         files = self._tx.execute(_QUERIES["files"].format(schema=schema), {"record_id": record_id}).fetchall()
         entries = [entry for file in files for entry in entries_of_file(file)]
         known = self._handed_over | {entry.key for entry in entries}
-        here = {file["record_id"] for file in files}.intersection(record_ids)
-        strays = {key for each in here for key in self._strays.get(each, ())} - known
+        owners = {file["record_id"] for file in files}.intersection(record_ids)
+        strays = {key for owner in owners for key in self._strays.get(owner, ())} - known
         self._erased["files"] += len(files)
         self._note([*entries, *map(Entry, sorted(strays))])
 
     def _note_staged(self) -> None:
-        """Note the bytes of uploads that no record holds yet."""
+        """Record in the journal the staged objects of uploads that no record stores yet."""
         staged = self._tx.execute(_QUERIES["staged"], {"user_id": self._user_id}).fetchall()
         self._note(Entry(row["staging_key"], row["sha256"], row["size_bytes"]) for row in staged)
 
@@ -225,7 +225,7 @@ class RowsEraser:
         self._erased.update(note_objects(self._tx, self._erasure.erasure_id, self._user_id, entries))
 
     def _erase_parts(self, parts: Sequence[Mapping[str, Any]]) -> None:
-        """Erase the messages that gone records held, and the sources of which nothing is left."""
+        """Erase the messages of erased records, and the sources of which nothing remains."""
         sources = sorted({part["source_id"] for part in parts})
         values = {"user_id": self._user_id, "source_ids": sources}
         self._erased["messages"] += self._tx.execute(
@@ -244,15 +244,15 @@ class RowsEraser:
             for row in finished
             if row["staging_key"] is not None
         )
-        gone = [row["source_id"] for row in finished]
+        erased = [row["source_id"] for row in finished]
         self._erased["sources"] += self._tx.execute(
-            _QUERIES["erase_sources"], {"user_id": self._user_id, "source_ids": gone}
+            _QUERIES["erase_sources"], {"user_id": self._user_id, "source_ids": erased}
         ).rowcount
         self._tx.execute(_QUERIES["untitle_sources"], values)
-        self._kept["sources"] += [source_id for source_id in sources if source_id not in set(gone)]
+        self._kept["sources"] += [source_id for source_id in sources if source_id not in set(erased)]
 
     def _restore_superseded(self, record_ids: Sequence[UUID]) -> None:
-        """Let records stand for themselves again that one of these had taken the place of."""
+        """Undo the replacement of records that one of these records had superseded."""
         values = {
             "user_id": self._user_id,
             "record_ids": record_ids,
@@ -277,8 +277,8 @@ class RowsEraser:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mending:
-    """Of nodes that go: what their records held of which sources, what was said of them, and who is linked to them."""
+class _Cleanup:
+    """Facts about erased nodes: the parts of sources in their records, lexemes, texts and linked nodes."""
 
     parts: list[dict[str, Any]]
     lexemes: list[str]

@@ -1,7 +1,7 @@
-"""Rewriting tables, so that what was forgotten is not in the files of the database any more either.
+"""Rewriting of tables, so that database files contain no erased data.
 
-A deleted row is invisible at once, but its bytes stay on their page until something else needs the room, in indexes
-for longer, and samples of columns in the planner's statistics. Nothing here changes what anybody can read.
+A deleted row is invisible at once, but its bytes stay on their page until the space is reused, longer in indexes, and
+column samples stay in the planner's statistics. Rewriting does not change visible data.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _QUERIES = statements("scrubbing")
 
 @dataclass(slots=True)
 class ScrubReport:
-    """What was rewritten.
+    """The result of a scrub.
 
     Attributes:
-        tables: How many tables.
-        busy: Tables that somebody used all the time; another run takes them.
+        tables: Number of rewritten tables.
+        busy: Tables that could not be locked; another run rewrites them.
     """
 
     tables: int = 0
@@ -35,11 +35,11 @@ class ScrubReport:
 def scrub(
     database: Database, user_id: UUID | None = None, on_done: Callable[[int, int], None] | None = None
 ) -> ScrubReport:
-    """Rewrite the shared tables and those of nodes, one after the other; each is locked while it is rewritten.
+    """Rewrite the shared tables and the tables of nodes one by one, each under a lock.
 
     Args:
-        user_id: Of nodes only this user's.
-        on_done: Told how many tables are done, and of how many.
+        user_id: Only the nodes of this user, besides the shared tables.
+        on_done: Called with the number of finished tables, and of all tables.
     """
     report = ScrubReport()
     with database.maintenance() as connection:
@@ -49,7 +49,7 @@ def scrub(
             try:
                 _rewrite(connection, table["schema_name"], table["table_name"])
                 report.tables += 1
-            except errors.UndefinedTable:  # its node went meanwhile
+            except errors.UndefinedTable:  # its node was removed meanwhile
                 pass
             except errors.LockNotAvailable:
                 report.busy.append(f"{table['schema_name']}.{table['table_name']}")

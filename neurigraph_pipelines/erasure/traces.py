@@ -1,7 +1,8 @@
-"""What a forgotten text left elsewhere: in the shells of other nodes, in relations, in candidates for nodes.
+"""Traces of erased text in shells of other nodes, in relations and in candidates for nodes.
 
-None of these says which record it came from. So what counts is which of the forgotten words nothing says any more that
-remains: whatever bears one of them goes, and shells are derived anew from the records that their nodes still hold.
+None of these refers to the record that it came from. Therefore a word counts as a trace if it was in the erased text
+and no remaining text contains it. Candidates and relations with such a word are erased, and shells are rebuilt from the
+remaining records of their nodes.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ _QUERIES = statements("erasure")
 
 
 class Traces:
-    """Of one user's graph, in the transaction that forgets something of it; the graph is taken.
+    """Removes traces from one user's graph, in the transaction of the erasure, which holds the graph's lock.
 
     Args:
-        lexer: That made the lexemes of the passages.
+        lexer: The lexer that made the lexemes of the passages.
     """
 
     def __init__(self, tx: Transaction, user_id: UUID, user_slug: str, lexer: Lexer) -> None:
@@ -34,16 +35,16 @@ class Traces:
     def remove(
         self, lexemes: Iterable[str], texts: Iterable[str], paths: Sequence[Sequence[str]], touched: Iterable[UUID]
     ) -> dict[str, int]:
-        """Remove what is left of something, after its rows are gone.
+        """Remove the traces of erased rows.
 
         Args:
-            lexemes: Of the passages that are gone.
-            texts: Everything else that was said of it.
-            paths: Names from layer 1 down of nodes that are gone.
-            touched: Nodes whose shells are no longer right in any case.
+            lexemes: Lexemes of the erased passages.
+            texts: All other erased texts.
+            paths: Names from layer 1 down of erased nodes.
+            touched: Nodes whose shells must be rebuilt in any case.
 
         Returns:
-            How many ``candidates`` and ``edges`` went.
+            The numbers of erased ``candidates`` and ``edges``.
         """
         words = set(lexemes).union(*(self._lexer.lexemes(text) for text in texts))
         rows = self._tx.execute(_QUERIES["vanished"], {"user_id": self._user_id, "lexemes": sorted(words)})
@@ -53,45 +54,45 @@ class Traces:
         self._rebuild_shells(vanished, {*touched, *(end for pair in ends for end in pair)})
         return {"candidates": candidates, "edges": len(ends)}
 
-    def _bears(self, text: str, vanished: frozenset[str]) -> bool:
+    def _contains(self, text: str, vanished: frozenset[str]) -> bool:
         return bool(vanished) and not vanished.isdisjoint(self._lexer.lexemes(text))
 
-    def _remove_candidates(self, vanished: frozenset[str], gone: Sequence[tuple[str, ...]]) -> int:
-        """Those that bear a word, were met below a node that is gone, or are to be linked with one."""
+    def _remove_candidates(self, vanished: frozenset[str], erased: Sequence[tuple[str, ...]]) -> int:
+        """Erase candidates with a vanished word, below an erased node, or with an edge from one."""
 
         def below(path: Sequence[str]) -> bool:
             keys = tuple(map(name_key, path))
-            return any(keys[: len(each)] == each for each in gone)
+            return any(keys[: len(path_keys)] == path_keys for path_keys in erased)
 
-        doomed = [
+        to_erase = [
             row["candidate_id"]
             for row in self._tx.execute(_QUERIES["candidates"], {"user_id": self._user_id}).fetchall()
             if below(row["parent_path"])
             or any(below(edge["from"]) for edge in row["edges"])
-            or self._bears(" ".join([row["node_name"], *(edge["label"] for edge in row["edges"])]), vanished)
+            or self._contains(" ".join([row["node_name"], *(edge["label"] for edge in row["edges"])]), vanished)
         ]
-        self._tx.execute(_QUERIES["erase_candidates"], {"candidate_ids": doomed})
-        return len(doomed)
+        self._tx.execute(_QUERIES["erase_candidates"], {"candidate_ids": to_erase})
+        return len(to_erase)
 
     def _remove_relations(self, vanished: frozenset[str]) -> list[tuple[UUID, UUID]]:
-        """Edges whose label bears a word; gives the ends of each."""
+        """Erase edges whose label contains a vanished word, and return the two nodes of each."""
         labels = self._tx.execute(_QUERIES["relations"], {"user_id": self._user_id}).fetchall()
-        borne = [row["relation"] for row in labels if self._bears(row["relation"], vanished)]
-        rows = self._tx.execute(_QUERIES["erase_relations"], {"user_id": self._user_id, "relations": borne})
+        relations = [row["relation"] for row in labels if self._contains(row["relation"], vanished)]
+        rows = self._tx.execute(_QUERIES["erase_relations"], {"user_id": self._user_id, "relations": relations})
         return [(row["from_node_id"], row["to_node_id"]) for row in rows]
 
     def _rebuild_shells(self, vanished: frozenset[str], touched: set[UUID]) -> None:
-        """Once from what is there, and once more without other names and sentences that still bear a word."""
+        """Rebuild shells from the remaining records, and again without aliases and definitions with vanished words."""
         for node_id in sorted(touched):
             rebuild_shell(self._tx, node_id, self._slug)
         for row in self._tx.execute(_QUERIES["shells"], {"user_id": self._user_id}).fetchall():
-            borne = vanished.difference(self._lexer.lexemes(row["node_name"]))  # the name stays in any case
-            aliases = [alias for alias in row["aliases"] if not self._bears(alias, borne)]
-            undefined = self._bears(definition_in(row["node_summary"]), borne)
+            traces = vanished.difference(self._lexer.lexemes(row["node_name"]))  # the name stays in any case
+            aliases = [alias for alias in row["aliases"] if not self._contains(alias, traces)]
+            undefined = self._contains(definition_in(row["node_summary"]), traces)
             if (
                 undefined
                 or len(aliases) < len(row["aliases"])
-                or self._bears(" ".join([row["node_summary"] or "", *(row["node_keywords"] or ())]), borne)
+                or self._contains(" ".join([row["node_summary"] or "", *(row["node_keywords"] or ())]), traces)
             ):
                 definition = "" if undefined else None
                 rebuild_shell(self._tx, row["node_id"], self._slug, aliases=aliases, definition=definition)

@@ -20,7 +20,7 @@ from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_sh
 from neurigraph_pipelines.graph.naming import display_name, name_key
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.statements import numbered, statements
+from neurigraph_pipelines.statements import newest, numbered, statements
 
 _QUERIES = statements("graph")
 _ACCESS = statements("access")
@@ -205,7 +205,7 @@ def upgrade_nodes(database: Database, limit: int = 100) -> int:
         The number of upgraded nodes; fewer than ``limit`` means that none is left.
     """
     done = 0
-    version = len(numbered("node"))
+    version = newest("node")
     while done < limit:
         with database.owner() as tx:
             row = tx.execute(_QUERIES["outdated_nodes"], {"version": version, "limit": 1}).fetchone()
@@ -219,7 +219,7 @@ def upgrade_nodes(database: Database, limit: int = 100) -> int:
 def has_outdated_nodes(database: Database) -> bool:
     """Return whether a node has DDL of an earlier version and is not being upgraded."""
     with database.owner() as tx:
-        found = tx.execute(_QUERIES["outdated_nodes"], {"version": len(numbered("node")), "limit": 1}).fetchone()
+        found = tx.execute(_QUERIES["outdated_nodes"], {"version": newest("node"), "limit": 1}).fetchone()
     return found is not None
 
 
@@ -230,7 +230,7 @@ def upgrade_node(tx: Transaction, node_id: UUID, schema_name: str) -> None:
         NotFoundError: The node no longer exists.
     """
     row = tx.execute(_QUERIES["node_owner_and_version"], {"node_id": node_id}).fetchone()
-    if row is not None and row["node_ddl_version"] >= len(numbered("node")):
+    if row is not None and row["node_ddl_version"] >= newest("node"):
         return
     locked = tx.execute(_QUERIES["lock_node_version"], {"node_id": node_id}).fetchone()
     if row is None or locked is None:
@@ -269,7 +269,7 @@ def _provision(
             "node_keywords": list(plan.keywords) or None,
             "aliases": list(plan.aliases),
             "node_summary": plan.summary or None,
-            "node_ddl_version": len(numbered("node")),
+            "node_ddl_version": newest("node"),
         },
     ).fetchone()
     if inserted is None:
@@ -304,7 +304,8 @@ def _apply_ddl(
     tx: Transaction, schema: str, node_id: UUID, user_id: UUID, version: int, up_to: int | None = None
 ) -> None:
     """Run the node DDL after ``version`` and record the new version."""
-    missing = numbered("node")[version:up_to]
+    last = newest("node") if up_to is None else up_to
+    missing = [migration for migration in numbered("node") if version < migration.number <= last]
     if not missing:
         return
     with _as_owner(tx):

@@ -1,1 +1,1 @@
-"""The life of a file: where its bytes lie at rest and while it is active."""
+"""The lifecycle of files: storage keys, state transitions, sweeps, rehydration, verification and storage reports."""

@@ -1,6 +1,6 @@
-"""One file by hand: look at its state, keep it awake, send it to sleep; and the state of a node's files.
+"""Operations on one file for the API and the command line, with the caller's claims: state, touch and compress.
 
-What the faces call, as whoever asks. Opening is in ``retrieval.open``; what works by itself is in ``dormancy``.
+Also the state of a node's files. ``retrieval.open`` opens files, and ``dormancy`` sweeps them automatically.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _QUERIES = statements("lifecycle")
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """One entry of a file's log: ``error`` says why, of what failed."""
+    """One entry of a file's state history; ``error`` gives the reason of a failure."""
 
     event: str
     triggered_by: str
@@ -37,14 +37,14 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """Where a file stands in its life.
+    """The state of a file.
 
     Attributes:
-        size_bytes: Of its content.
-        stored_bytes: Of its durable object.
-        recompress_after: When it goes back to sleep, while it is awake for having been opened.
-        last_failure: Why it could not be read the last time, if it could not.
-        history: The newest entries of its log, newest first; at most ``HISTORY_SHOWN``.
+        size_bytes: Size of the content, uncompressed.
+        stored_bytes: Size of the durable object.
+        recompress_after: Time at which the file becomes dormant again, if opening it made it active.
+        last_failure: The reason why the file could not be read the last time, if it failed.
+        history: State history, newest first; at most ``HISTORY_SHOWN`` entries.
     """
 
     file_id: UUID
@@ -64,7 +64,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """Where the files of a node stand: the node is ``rehydrating`` when any is, else ``active`` when any is."""
+    """The states of a node's files. The node is ``rehydrating`` if any file is, else ``active`` if any file is."""
 
     node_id: UUID
     state: CompressionState
@@ -75,19 +75,19 @@ class NodeState:
 
 @retry_not_found
 def file_state(database: Database, claims: Claims, file_id: UUID) -> FileState:
-    """The state of a file; looking at it is no access.
+    """Return the state of a file. This does not count as an access.
 
     Raises:
-        NotFoundError: No such file, or not visible to whoever asks; so everywhere below.
+        NotFoundError: There is no such file, or the caller may not see it; so everywhere below.
     """
     with database.agent(claims) as tx:
-        place = transitions.locate(tx, file_id)
-        manifest = transitions.manifest_of(tx, place)
+        location = transitions.locate(tx, file_id)
+        manifest = transitions.manifest_of(tx, location)
         history = tx.execute(_QUERIES["history"], {"file_id": file_id, "limit": HISTORY_SHOWN}).fetchall()
     return FileState(
         file_id=file_id,
         record_id=manifest["record_id"],
-        node_id=place.node_id,
+        node_id=location.node_id,
         file_name=manifest["file_name"],
         file_type=manifest["file_type"],
         state=CompressionState(manifest["compression_state"]),
@@ -96,7 +96,7 @@ def file_state(database: Database, claims: Claims, file_id: UUID) -> FileState:
         stored_bytes=manifest["stored_bytes"],
         last_accessed_at=manifest["last_accessed_at"],
         recompress_after=manifest["recompress_after"],
-        last_failure=manifest.get("last_failure"),  # a node of an older version has no such column yet
+        last_failure=manifest.get("last_failure"),  # a node of an older version lacks this column
         history=tuple(
             StateChange(row["event_type"], row["triggered_by"], row["occurred_at"], row["error_detail"])
             for row in history
@@ -105,7 +105,7 @@ def file_state(database: Database, claims: Claims, file_id: UUID) -> FileState:
 
 
 def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
-    """The state of a node's files, and what they occupy."""
+    """Return the states of a node's files, and the bytes that they occupy."""
     with database.agent(claims) as tx:
         shell: dict[str, Any] | None = tx.execute(_QUERIES["node_shell"], {"node_id": node_id}).fetchone()
         if shell is None:
@@ -122,30 +122,30 @@ def node_state(database: Database, claims: Claims, node_id: UUID) -> NodeState:
 
 @retry_not_found
 def touch(context: Context, file_id: UUID) -> FileState:
-    """Reset the dormancy clock of a file, as if it had been opened; a dormant one stays dormant.
+    """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant.
 
-    Whoever may read may do so, since opening does the same.
+    Read access is enough, since opening does the same.
     """
     with context.database.agent(context.claims) as tx:
-        place = transitions.locate(tx, file_id)
+        location = transitions.locate(tx, file_id)
     with context.database.pipeline() as tx:
-        transitions.touch(tx, context.settings, place)
+        transitions.touch(tx, context.settings, location)
     return file_state(context.database, context.claims, file_id)
 
 
 @retry_not_found
 def compress(context: Context, file_id: UUID) -> FileState:
-    """Send a file to sleep now; nothing happens when it sleeps already.
+    """Make a file dormant now. Nothing happens if it is dormant already.
 
     Raises:
-        ForbiddenError: Whoever asks only reads the node: putting a file to sleep makes others wait.
-        RehydratingError: It is being decompressed at this moment.
-        LostObjectError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
-        StorageError: The object store refused: the file stays awake.
+        ForbiddenError: The caller may only read the node; a dormant file makes other readers wait.
+        RehydratingError: The file is being decompressed.
+        LostObjectError: Its durable object is missing or damaged: logged as ``failed``, and the file stays active.
+        StorageError: The object store rejected the request: the file stays active.
         TransientError: The object store did not answer.
     """
     with context.database.agent(context.claims) as tx:
-        place = transitions.locate(tx, file_id)
-        require_write(tx, place.node_id)
-    dormancy.compress(context, place)
+        location = transitions.locate(tx, file_id)
+        require_write(tx, location.node_id)
+    dormancy.compress(context, location)
     return file_state(context.database, context.claims, file_id)

@@ -1,7 +1,7 @@
-"""The way down: what was not accessed for long, what was opened for a while, and what somebody sends to sleep.
+"""Makes files dormant: sweeps of files not accessed for long or opened for a while, and single files on request.
 
-A sweep looks only at nodes whose shell says that something is due, takes files a few at a time, and never waits for
-one that is being read. It may be stopped anywhere: the next one goes on. The way up is in ``rehydration``.
+A sweep looks only at nodes whose shell says that files are due, locks files in small batches, and skips files that are
+being read. It can stop anywhere, and the next one continues. ``rehydration`` makes files active again.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from neurigraph_pipelines.errors import (
 )
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.lifecycle import transitions
-from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, put_to_sleep
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest
+from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, move_to_cold_storage
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
 from neurigraph_pipelines.ports import ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("lifecycle")
-_BATCH_FILES = 100  # locked at one time, while their objects are moved
-_AT_ONCE = 8  # objects that are moved at one time
+_BATCH_FILES = 100  # files that are locked together while their objects are moved
+_MOVERS = 8  # threads that move objects
 _DAY_SECONDS = 86_400
-_BEFORE_ALL = UUID(int=0)
+_SMALLEST_ID = UUID(int=0)
 _Failure = StorageError | TransientError
 
 
 @dataclass(slots=True)
 class SweepReport:
-    """What a sweep did, or would do.
+    """The result of a sweep or of its dry run.
 
     Attributes:
-        nodes: Nodes that were looked at.
-        files: Files that went to sleep.
-        bytes_freed: Of working copies that were dropped.
-        failures: Why files stayed awake, by file: their object is gone or damaged, or the store refused or did not
-            answer.
-        finished: False when the limit was reached: the next run goes on.
+        nodes: Number of nodes that were checked.
+        files: Number of files that became dormant.
+        bytes_freed: Bytes of the working copies that were deleted.
+        failures: Reasons why files stayed active, by file: the object is missing or damaged, or the store rejected the
+            request or did not answer.
+        finished: False if the limit was reached; the next run continues.
     """
 
     nodes: int = 0
@@ -61,7 +61,7 @@ class SweepReport:
     finished: bool = True
 
     def __add__(self, other: SweepReport) -> SweepReport:
-        """Both together; a dry run of both counts twice what is due to both."""
+        """Return the sums. Dry runs of two sweeps count a file twice if it is due in both."""
         return SweepReport(
             self.nodes + other.nodes,
             self.files + other.files,
@@ -71,16 +71,16 @@ class SweepReport:
         )
 
     def add(self, rows: Sequence[Manifest], failures: Mapping[UUID, Exception]) -> None:
-        """Count a batch of files."""
-        asleep = [row for row in rows if row["file_id"] not in failures]
-        self.files += len(asleep)
-        self.bytes_freed += sum(row["size_bytes"] for row in asleep if has_working_copy(row))
+        """Add a batch of files."""
+        dormant = [row for row in rows if row["file_id"] not in failures]
+        self.files += len(dormant)
+        self.bytes_freed += sum(row["size_bytes"] for row in dormant if has_working_copy(row))
         self.failures |= {file_id: str(error) for file_id, error in failures.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class _Sweep:
-    """Which nodes and which of their files are due, and on whose account they go to sleep."""
+    """The queries for due nodes and their due files, with the cause to log."""
 
     nodes: sql.SQL
     files: sql.SQL
@@ -97,14 +97,14 @@ def sweep_dormant(
     dry_run: bool = False,
     on_done: Callable[[int], None] | None = None,
 ) -> SweepReport:
-    """Send to sleep what was not accessed for ``dormancy_days``, in nodes that were not accessed for as long.
+    """Make files dormant that were not accessed for ``dormancy_days``, in nodes that were not accessed for as long.
 
     Args:
         limit: Most files of one run.
         user_id: Only this user's files.
-        overdue_seconds: Only what has been due for so long.
-        dry_run: Count what is due, and change nothing.
-        on_done: Told how many files were just finished.
+        overdue_seconds: Only files that have been due for this long.
+        dry_run: Count due files, and change nothing.
+        on_done: Called with the number of files that were just finished.
     """
     sweep = _Sweep(
         _QUERIES["dormancy_nodes"],
@@ -124,7 +124,7 @@ def sweep_expired(
     dry_run: bool = False,
     on_done: Callable[[int], None] | None = None,
 ) -> SweepReport:
-    """Send back to sleep what was opened for ``recompress_ttl_minutes`` and not again; as ``sweep_dormant``."""
+    """Make files dormant that were last opened ``recompress_ttl_minutes`` ago; arguments as for ``sweep_dormant``."""
     sweep = _Sweep(
         _QUERIES["expiry_nodes"],
         _QUERIES["expiry_files"],
@@ -138,7 +138,7 @@ def sweep_expired(
     return _run(context, sweep, limit, dry_run, on_done)
 
 
-def sweep_awake(
+def sweep_active(
     context: Context,
     *,
     user_id: UUID,
@@ -146,10 +146,10 @@ def sweep_awake(
     dry_run: bool = False,
     on_done: Callable[[int], None] | None = None,
 ) -> SweepReport:
-    """Send to sleep all of a user's files that are awake, whenever they were accessed; as ``sweep_dormant``.
+    """Make all active files of a user dormant, whenever they were accessed; arguments as for ``sweep_dormant``.
 
     Args:
-        node_id: Only this node's.
+        node_id: Only this node's files.
     """
     sweep = _Sweep(
         _QUERIES["awake_nodes"],
@@ -161,33 +161,33 @@ def sweep_awake(
 
 
 def has_expired(context: Context) -> bool:
-    """Whether ``sweep_expired`` has a node to look at."""
+    """Return whether ``sweep_expired`` has a node to check."""
     seconds = context.settings.lifecycle.recompress_ttl_minutes * 60
     with context.database.pipeline() as tx:
         nodes = tx.execute(_QUERIES["expiry_nodes"], {"user_id": None, "seconds": seconds, "overdue_seconds": 0})
         return nodes.fetchone() is not None
 
 
-def compress(context: Context, place: FilePlace) -> None:
-    """Send one file to sleep now; nothing happens when it sleeps already.
+def compress(context: Context, location: FileLocation) -> None:
+    """Make one file dormant now. Nothing happens if it is dormant already.
 
     Raises:
         NotFoundError: The file is gone.
-        RehydratingError: It is being woken at this moment.
-        LostObjectError: Its durable object is gone or damaged: logged as ``failed``, and the file stays awake.
-        StorageError: The object store refused: the file stays awake.
+        RehydratingError: The file is being decompressed.
+        LostObjectError: Its durable object is missing or damaged: logged as ``failed``, and the file stays active.
+        StorageError: The object store rejected the request: the file stays active.
         TransientError: The object store did not answer.
     """
     with context.database.pipeline() as tx:
-        upgrade_node(tx, place.node_id, place.schema_name)
-        manifest = transitions.lock(tx, place)
+        upgrade_node(tx, location.node_id, location.schema_name)
+        manifest = transitions.lock(tx, location)
         if manifest["compression_state"] == CompressionState.REHYDRATING:
             raise RehydratingError(
-                f"file {place.file_id} is being decompressed: ask again in a moment", retry_after_seconds=1.0
+                f"file {location.file_id} is being decompressed: try again in a moment", retry_after_seconds=1.0
             )
         if manifest["compression_state"] == CompressionState.DORMANT:
             return
-        failures = _send_to_sleep(tx, context.objects, place.schema, [manifest], CompressionCause.MANUAL, map)
+        failures = _make_dormant(tx, context.objects, location.schema, [manifest], CompressionCause.MANUAL, map)
     for error in failures.values():
         raise error
 
@@ -204,11 +204,11 @@ def _run(
     with database.pipeline() as tx:
         nodes = tx.execute(sweep.nodes, sweep.terms).fetchall()
     looked_at = 0
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="sweep") as movers:
+    with ThreadPoolExecutor(_MOVERS, thread_name_prefix="sweep") as movers:
         for node in nodes:
-            with suppress(NotFoundError):  # what was removed meanwhile has no files
+            with suppress(NotFoundError):  # the node was removed meanwhile
                 schema = sql.Identifier(node["schema_name"])
-                after = _BEFORE_ALL
+                after = _SMALLEST_ID
                 report.nodes += 1
                 while True:
                     if looked_at >= limit:
@@ -221,7 +221,7 @@ def _run(
                             sweep.files.format(schema=schema),
                             {**sweep.terms, "after": after, "limit": min(_BATCH_FILES, limit - looked_at)},
                         ).fetchall()
-                        failures = {} if dry_run else _send_to_sleep(tx, objects, schema, rows, sweep.cause, movers.map)
+                        failures = {} if dry_run else _make_dormant(tx, objects, schema, rows, sweep.cause, movers.map)
                     if not rows:
                         break
                     after = rows[-1]["file_id"]
@@ -229,13 +229,13 @@ def _run(
                     report.add(rows, failures)
                     if on_done is not None:
                         on_done(len(rows))
-                if not dry_run:  # a file that was opened again put off its time, but not that of its node
+                if not dry_run:  # opening a file again postpones its due time, but not that of its node
                     with database.pipeline() as tx:
                         tx.execute(_QUERIES["sum_file_states"], node)
     return report
 
 
-def _send_to_sleep(
+def _make_dormant(
     tx: Transaction,
     objects: ObjectStore,
     schema: sql.Identifier,
@@ -243,12 +243,12 @@ def _send_to_sleep(
     cause: CompressionCause,
     mapping: Callable[..., Iterable[tuple[UUID, _Failure | None]]],
 ) -> dict[UUID, _Failure]:
-    """Put the objects of locked rows away, and then change the state of those that are.
+    """Move the objects of locked rows to cold storage, then change the state of those that succeeded.
 
     Returns:
-        What kept files awake.
+        Errors of the files that stay active.
     """
-    outcomes = dict(mapping(partial(_put_away, objects), rows))
+    outcomes = dict(mapping(partial(_move_objects, objects), rows))
     failures = {file_id: error for file_id, error in outcomes.items() if error is not None}
     for file_id, error in failures.items():
         if isinstance(error, LostObjectError):
@@ -257,9 +257,9 @@ def _send_to_sleep(
     return failures
 
 
-def _put_away(objects: ObjectStore, manifest: Manifest) -> tuple[UUID, _Failure | None]:
+def _move_objects(objects: ObjectStore, manifest: Manifest) -> tuple[UUID, _Failure | None]:
     try:
-        put_to_sleep(objects, manifest)
+        move_to_cold_storage(objects, manifest)
     except (StorageError, TransientError) as error:
         return manifest["file_id"], error
     return manifest["file_id"], None

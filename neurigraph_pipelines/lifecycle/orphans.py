@@ -1,7 +1,7 @@
-"""Objects without a row: what a process left that died between writing an object and naming it, or before dropping it.
+"""Orphaned objects: objects without a row, left by a process that died before writing the row or deleting the object.
 
-Rows without an object are found by ``verification``. Nothing here depends on a clock: an object is removed under a
-lock that whoever names it takes as well, and is looked up once more under it; the grace period only saves work.
+``verification`` finds rows without an object. Correctness does not depend on a clock: an object is removed only under a
+lock that its writers take as well, after another look for its row. The grace period only saves work.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _KEYS_AT_ONCE = 1_000
 
 @dataclass(slots=True)
 class OrphanReport:
-    """What an audit of the objects found.
+    """The result of an audit of the object store.
 
     Attributes:
-        objects: Objects that were looked at.
-        orphans: Keys of objects that no row names, and of working copies of files that sleep.
-        removed: How many of them were removed.
-        young: How many were left alone because the grace period is not over.
-        foreign: Keys of objects that were not written by us; they are left alone.
-        finished: False when the limit was reached: the next run goes on.
+        objects: Number of objects that were checked.
+        orphans: Keys of objects without a row, and of working copies of dormant files.
+        removed: Number of orphans that were removed.
+        young: Number of orphans within the grace period, which stay.
+        foreign: Keys of objects that Neurigraph did not write; they stay.
+        finished: False if the limit was reached; the next run continues.
     """
 
     objects: int = 0
@@ -49,7 +49,7 @@ class OrphanReport:
 
     @property
     def left(self) -> int:
-        """Orphans past the grace period that are still there."""
+        """Number of orphans past the grace period that remain."""
         return len(self.orphans) - self.young - self.removed
 
 
@@ -60,12 +60,12 @@ def audit_objects(
     dry_run: bool = False,
     on_done: Callable[[int], None] | None = None,
 ) -> OrphanReport:
-    """Compare all objects with the manifests, and remove those that nothing has named for ``orphan_grace_hours``.
+    """Compare all objects with the manifests, and remove orphans older than ``orphan_grace_hours``.
 
     Args:
         limit: Most orphans of one run.
-        dry_run: Say which, and remove nothing.
-        on_done: Told how many objects were just looked at.
+        dry_run: Report orphans, and remove nothing.
+        on_done: Called with the number of objects that were just checked.
     """
     database, objects = context.database, context.objects
     report = OrphanReport()
@@ -76,34 +76,34 @@ def audit_objects(
     for prefix in (DURABLE, ACTIVE):
         keys = objects.keys(prefix)
         while batch := list(islice(keys, _KEYS_AT_ONCE)):
-            ours = {key: record_id for key in batch if (record_id := record_of(key)) is not None}
+            own = {key: record_id for key in batch if (record_id := record_of(key)) is not None}
             report.objects += len(batch)
-            report.foreign += [key for key in batch if key not in ours]
-            # What a move hid from the first look is there at the second.
-            unnamed = _unnamed(database, _unnamed(database, ours))
-            for key in sorted(unnamed):
+            report.foreign += [key for key in batch if key not in own]
+            # The second look finds the rows of records that moved to another node during the first.
+            orphans = _without_row(database, _without_row(database, own))
+            for key in sorted(orphans):
                 if len(report.orphans) == limit:
                     report.finished = False
                     return report
-                _treat(database, objects, key, ours[key], youngest, dry_run, report)
+                _check_orphan(database, objects, key, own[key], youngest, dry_run, report)
             if on_done is not None:
                 on_done(len(batch))
     return report
 
 
 def guard_objects(tx: Transaction, objects: ObjectStore, record_id: UUID, keys: Iterable[str]) -> None:
-    """Keep a record's objects from being taken for orphans until the transaction that names them is over.
+    """Protect a record's objects from removal as orphans until this transaction, which writes their row, ends.
 
     Raises:
-        AbsentObjectError: One was removed before.
+        AbsentObjectError: An object was removed before.
     """
     tx.execute(_QUERIES["guard_objects"], {"record_id": record_id})
     for key in keys:
         if not objects.exists(key):
-            raise AbsentObjectError(f"{key} was removed before its record was stored: it is written again")
+            raise AbsentObjectError(f"{key} was removed before its record was stored; the step writes it again")
 
 
-def _treat(
+def _check_orphan(
     database: Database,
     objects: ObjectStore,
     key: str,
@@ -114,7 +114,7 @@ def _treat(
 ) -> None:
     try:
         young = objects.modified_at(key) > youngest
-    except AbsentObjectError:  # another audit was faster
+    except AbsentObjectError:  # another audit removed it first
         return
     report.orphans.append(key)
     if young:
@@ -126,38 +126,38 @@ def _treat(
 def _remove(database: Database, objects: ObjectStore, key: str, record_id: UUID) -> bool:
     with database.pipeline() as tx:
         tx.execute(_QUERIES["lock_objects"], {"record_id": record_id})
-        if key in _named(tx, _QUERIES["lock_files_of_records"], [record_id]):
+        if key in _keys_in_use(tx, _QUERIES["lock_files_of_records"], [record_id]):
             return False
         objects.delete(key)
         return True
 
 
 @retry_not_found
-def _unnamed(database: Database, keys: Mapping[str, UUID]) -> dict[str, UUID]:
-    """Those of some keys, each with the record it was written for, that nothing names."""
+def _without_row(database: Database, keys: Mapping[str, UUID]) -> dict[str, UUID]:
+    """Return the keys without a row, given keys with the records that they were written for."""
     with database.pipeline() as tx:
-        named = _named(tx, _QUERIES["files_of_records"], keys.values())
-    return {key: record_id for key, record_id in keys.items() if key not in named}
+        in_use = _keys_in_use(tx, _QUERIES["files_of_records"], keys.values())
+    return {key: record_id for key, record_id in keys.items() if key not in in_use}
 
 
-def _named(tx: Transaction, files_of_records: sql.SQL, record_ids: Iterable[UUID]) -> set[str]:
-    """Keys of all objects that files of these records have in the states they are in.
+def _keys_in_use(tx: Transaction, files_of_records: sql.SQL, record_ids: Iterable[UUID]) -> set[str]:
+    """Return the keys of all objects that the files of these records have in their current states.
 
-    An original that another record inherited still bears the id of the one that it was written for.
+    The key of an original that passed to another record still contains the id of the record it was written for.
     """
     wanted_ids = set(record_ids)
-    places = tx.execute(
+    locations = tx.execute(
         _QUERIES["places_of_records"],
         {"record_ids": list(wanted_ids), "original_ids": list(map(original_id, wanted_ids))},
     ).fetchall()
     records: dict[str, list[UUID]] = {}
-    for place in places:
-        records.setdefault(place["schema_name"], []).append(place["record_id"])
-    named: set[str] = set()
+    for location in locations:
+        records.setdefault(location["schema_name"], []).append(location["record_id"])
+    in_use: set[str] = set()
     for schema_name, wanted in records.items():
         files = tx.execute(files_of_records.format(schema=sql.Identifier(schema_name)), {"record_ids": wanted})
         for manifest in files:
-            named.add(manifest["storage_path"])
+            in_use.add(manifest["storage_path"])
             if has_working_copy(manifest) and manifest["compression_state"] != CompressionState.DORMANT:
-                named.add(active_key(manifest["storage_path"]))
-    return named
+                in_use.add(active_key(manifest["storage_path"]))
+    return in_use

@@ -1,6 +1,6 @@
-"""The way up: whole files are opened here, and what sleeps is woken for it by exactly one worker.
+"""Opening of whole files, and rehydration of dormant ones by exactly one worker.
 
-Who may open what is decided by whoever locates the file; the way down is in ``dormancy``.
+The caller checks access when it locates the file. ``dormancy`` makes files dormant again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import (
     LostObjectError,
     NeurigraphError,
@@ -33,22 +34,22 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
     make_working_copy,
     working_content,
 )
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
-from neurigraph_pipelines.ports import Database, ObjectStore
+from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("lifecycle")
-_FIRST_LOOK_SECONDS = 0.02
+_FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 0.5
-_BYTES_A_SECOND = 50_000_000  # what a slow disk unpacks; only for saying when to come again
+_BYTES_A_SECOND = 50_000_000  # decompression on a slow disk; used only to estimate Retry-After
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class StuckFile:
-    """A rehydration that nobody goes on with."""
+    """A file in rehydration whose worker let its lease expire."""
 
     file_id: UUID
     node_id: UUID
@@ -56,64 +57,61 @@ class StuckFile:
     since: datetime
 
 
-def open_whole(
-    database: Database, objects: ObjectStore, settings: Settings, place: FilePlace, wait: float = 0.0
-) -> tuple[Manifest, VerifiedBytes]:
-    """The content of a file; resets its clocks, and rehydrates it when it sleeps.
+def open_whole(context: Context, location: FileLocation, wait: float = 0.0) -> tuple[Manifest, VerifiedBytes]:
+    """Return the content of a file. Resets its clocks, and rehydrates it if it is dormant.
 
     Args:
-        wait: Seconds to wait while somebody else rehydrates it.
+        wait: Seconds to wait while another worker rehydrates it.
 
     Returns:
-        The row of its manifest, and its bytes, whose checksum holds.
+        The row of its manifest, and its verified bytes.
 
     Raises:
-        RehydratingError: Somebody else was still at it when ``wait`` was over.
+        RehydratingError: Another worker was still rehydrating it after ``wait`` seconds.
         NotFoundError: The file is gone.
-        LostObjectError: The bytes are gone or damaged: logged as ``failed``, and not served.
-        StorageError: The object store refused: that says nothing of the file, and changes nothing.
+        LostObjectError: The bytes are missing or damaged: logged as ``failed``, and not served.
+        StorageError: The object store rejected the request. The file is not at fault, and nothing changes.
     """
-    patience = _Patience(wait)
+    backoff = _Backoff(wait)
     while True:
-        with database.pipeline() as tx:
-            manifest = transitions.touch(tx, settings, place)
+        with context.database.pipeline() as tx:
+            manifest = transitions.touch(tx, context.settings, location)
         if manifest["compression_state"] == CompressionState.ACTIVE:
-            return manifest, _read(database, objects, place, manifest)
-        woken = rehydrate(database, objects, settings, place, CompressionCause.RETRIEVAL)
-        if woken is not None:
-            return woken, _read(database, objects, place, woken)
-        patience.pause(place.file_id, manifest["size_bytes"])
+            return manifest, _read(context, location, manifest)
+        rehydrated = rehydrate(context, location, CompressionCause.RETRIEVAL)
+        if rehydrated is not None:
+            return rehydrated, _read(context, location, rehydrated)
+        backoff.pause(location.file_id, manifest["size_bytes"])
 
 
-def rehydrate(
-    database: Database, objects: ObjectStore, settings: Settings, place: FilePlace, cause: CompressionCause
-) -> Manifest | None:
-    """Take a file from dormant to active, if nobody else is at it.
+def rehydrate(context: Context, location: FileLocation, cause: CompressionCause) -> Manifest | None:
+    """Change a file from dormant to active, unless another worker is rehydrating it.
 
     Returns:
-        Its row once it is active; None where it was not ours to wake.
+        The file's row once it is active; None if the file was not dormant, or the lease was lost.
 
     Raises:
-        LostObjectError: The durable object is gone or damaged: logged as ``failed``.
-        StorageError: The object store refused, or has no room for the working copy.
+        LostObjectError: The durable object is missing or damaged: logged as ``failed``.
+        StorageError: The object store rejected a request, or has no room for the working copy.
         TransientError: The object store did not answer.
     """
+    database, objects, settings = context.database, context.objects, context.settings
     holder = uuid4()
     with database.pipeline() as tx:
-        claimed = transitions.claim(tx, settings, place, holder, cause)
-        if claimed is None:
+        manifest = transitions.begin_rehydration(tx, settings, location, holder, cause)
+        if manifest is None:
             return None
-        # A store that refuses, or does not answer, is found out while the claim can still be taken back.
-        objects.exists(claimed["storage_path"])
+        # If the store rejects this request or does not answer, the transaction rolls back and the lease with it.
+        objects.exists(manifest["storage_path"])
     try:
-        digest = make_working_copy(objects, claimed, _sign_of_life(database, settings, place, holder))
+        digest = make_working_copy(objects, manifest, _lease_renewer(database, settings, location, holder))
     except BaseException as error:
         reason = str(error) if isinstance(error, NeurigraphError) else type(error).__name__
         with database.pipeline() as tx:
-            transitions.give_up(tx, place, holder, reason, cause)
+            transitions.give_up(tx, location, holder, reason, cause)
         raise
     with database.pipeline() as tx:
-        return transitions.activate(tx, settings, place, holder, digest, cause)
+        return transitions.activate(tx, settings, location, holder, digest, cause)
 
 
 def revert_stuck(
@@ -123,91 +121,96 @@ def revert_stuck(
     user_id: UUID | None = None,
     dry_run: bool = False,
 ) -> list[StuckFile]:
-    """Send back to dormant what was being rehydrated by a worker that gives no sign of life.
+    """Change files back to dormant whose rehydrating worker let its lease expire.
 
     Args:
-        limit: Most files of one run; the next goes on.
+        limit: Most files of one run; the next run continues.
         user_id: Only this user's files.
-        dry_run: Say which, and change nothing.
+        dry_run: Return the files, and change nothing.
     """
     with database.pipeline() as tx:
         nodes = tx.execute(_QUERIES["rehydrating_nodes"], {"user_id": user_id}).fetchall()
     found: list[StuckFile] = []
     for node in nodes:
         schema = sql.Identifier(node["schema_name"])
-        with suppress(NotFoundError), database.pipeline() as tx:  # a node that was removed meanwhile has no files
+        with suppress(NotFoundError), database.pipeline() as tx:  # the node was removed meanwhile
             stuck = tx.execute(_QUERIES["stuck_files"].format(schema=schema), {"limit": limit - len(found)})
             for row in stuck.fetchall():
-                place = FilePlace(row["file_id"], node["node_id"], node["schema_name"])
-                reason = "whoever rehydrated it gave no sign of life any more"
-                if dry_run or transitions.give_up(tx, place, row["lease_holder"], reason, CompressionCause.SCHEDULER):
-                    found.append(StuckFile(place.file_id, place.node_id, row["file_name"], row["since"]))
+                location = FileLocation(row["file_id"], node["node_id"], node["schema_name"])
+                reason = "the worker that rehydrated it stopped renewing its lease"
+                if dry_run or transitions.give_up(
+                    tx, location, row["lease_holder"], reason, CompressionCause.SCHEDULER
+                ):
+                    found.append(StuckFile(location.file_id, location.node_id, row["file_name"], row["since"]))
         if len(found) >= limit:
             break
     return found
 
 
-def read_failed(database: Database, place: FilePlace, error: LostObjectError) -> None:
-    """Put on record that a file could not be read."""
+def read_failed(database: Database, location: FileLocation, error: LostObjectError) -> None:
+    """Record that a file could not be read."""
     with database.pipeline() as tx:
-        upgrade_node(tx, place.node_id, place.schema_name)
-        transitions.note_failure(tx, place.schema, place.file_id, str(error), CompressionCause.RETRIEVAL)
+        upgrade_node(tx, location.node_id, location.schema_name)
+        transitions.note_failure(tx, location.schema, location.file_id, str(error), CompressionCause.RETRIEVAL)
 
 
-def _read(database: Database, objects: ObjectStore, place: FilePlace, manifest: Manifest) -> VerifiedBytes:
-    """An active file: from its working copy, else from the durable object, which makes the copy good again."""
+def _read(context: Context, location: FileLocation, manifest: Manifest) -> VerifiedBytes:
+    """Return the content of an active file, from its working copy or else from the durable object.
+
+    In the second case the working copy is written again.
+    """
     if has_working_copy(manifest):
-        content = working_content(objects, manifest)
+        content = working_content(context.objects, manifest)
         if content is not None:
             return content
     try:
-        content = durable_content(objects, manifest)
+        content = durable_content(context.objects, manifest)
     except LostObjectError as error:
-        read_failed(database, place, error)
+        read_failed(context.database, location, error)
         raise
     if has_working_copy(manifest):
-        _heal(database, objects, place, content)
+        _rewrite_working_copy(context, location, content)
     return content
 
 
-def _heal(database: Database, objects: ObjectStore, place: FilePlace, content: VerifiedBytes) -> None:
-    """Write the working copy again, unless the file has gone to sleep meanwhile; the reader is served either way."""
-    with database.pipeline() as tx:
-        manifest = transitions.lock(tx, place)
+def _rewrite_working_copy(context: Context, location: FileLocation, content: VerifiedBytes) -> None:
+    """Write the working copy again, unless the file is no longer active. Errors are only logged."""
+    with context.database.pipeline() as tx:
+        manifest = transitions.lock(tx, location)
         if manifest["compression_state"] != CompressionState.ACTIVE:
             return
         try:
-            objects.put(active_key(manifest["storage_path"]), content.chunks())
+            context.objects.put(active_key(manifest["storage_path"]), content.chunks())
         except (StorageError, TransientError) as error:
-            _log.warning("the working copy of file %s could not be made good: %s", place.file_id, error)
+            _log.warning("the working copy of file %s could not be rewritten: %s", location.file_id, error)
 
 
-def _sign_of_life(database: Database, settings: Settings, place: FilePlace, holder: UUID) -> Callable[[], None]:
-    """Renews the lease, now and then, when called."""
+def _lease_renewer(database: Database, settings: Settings, location: FileLocation, holder: UUID) -> Callable[[], None]:
+    """Return a function that renews the lease if a third of it has passed since the last renewal."""
     last = time.monotonic()
 
-    def give() -> None:
+    def renew() -> None:
         nonlocal last
         if time.monotonic() - last > settings.lifecycle.rehydration_lease_seconds / 3:
             last = time.monotonic()
             with database.pipeline() as tx:
-                transitions.renew(tx, settings, place, holder)
+                transitions.renew_lease(tx, settings, location, holder)
 
-    return give
+    return renew
 
 
-class _Patience:
-    """Looks again after ever longer pauses, until the time is over."""
+class _Backoff:
+    """Growing pauses between attempts, until the waiting time is over."""
 
     def __init__(self, wait: float) -> None:
         self._until = time.monotonic() + wait
-        self._pause = _FIRST_LOOK_SECONDS
+        self._pause = _FIRST_PAUSE_SECONDS
 
     def pause(self, file_id: UUID, size_bytes: int) -> None:
         left = self._until - time.monotonic()
         if left <= 0:
             raise RehydratingError(
-                f"file {file_id} is being decompressed: ask again in a moment",
+                f"file {file_id} is being decompressed: try again in a moment",
                 retry_after_seconds=1.0 + size_bytes / _BYTES_A_SECOND,
             )
         time.sleep(min(self._pause, left))

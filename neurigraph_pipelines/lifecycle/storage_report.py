@@ -1,4 +1,4 @@
-"""What files occupy, by state, node and user, and what compression saves. Reads the manifests; opens no object."""
+"""Bytes that files occupy, by state, node and user, and bytes that compression saves. Reads only the manifests."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("lifecycle")
-_NODES_AT_ONCE = 50  # arms of one statement; planning grows with their square beyond
+_NODES_AT_ONCE = 50  # UNION arms of one statement; planning time grows with their square
 
 
 @dataclass(frozen=True, slots=True)
 class StorageTotals:
-    """Files and bytes.
+    """Numbers of files and bytes.
 
     Attributes:
-        active_files: Awake.
-        dormant_files: Asleep.
-        rehydrating_files: Being woken.
-        content_bytes: Of all contents, uncompressed.
-        active_bytes: What awake files occupy: durable objects, and the working copies beside them.
-        dormant_bytes: What all other files occupy: durable objects.
+        active_files: Number of active files.
+        dormant_files: Number of dormant files.
+        rehydrating_files: Number of files being decompressed.
+        content_bytes: Size of all contents, uncompressed.
+        active_bytes: Bytes of the durable objects and working copies of active files.
+        dormant_bytes: Bytes of the durable objects of all other files.
     """
 
     active_files: int = 0
@@ -42,16 +42,16 @@ class StorageTotals:
 
     @property
     def files(self) -> int:
-        """All of them."""
+        """Number of all files."""
         return self.active_files + self.dormant_files + self.rehydrating_files
 
     @property
     def saved_bytes(self) -> int:
-        """What is occupied less than the contents are long; below zero while much is awake."""
+        """Size of the contents less the occupied bytes; negative while many files are active."""
         return self.content_bytes - self.active_bytes - self.dormant_bytes
 
     def __add__(self, other: StorageTotals) -> StorageTotals:
-        """Both together."""
+        """Return the sums."""
         return StorageTotals(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
 
@@ -74,15 +74,15 @@ class UserStorage:
 
     @property
     def totals(self) -> StorageTotals:
-        """Of all nodes."""
+        """Totals of all nodes."""
         return sum((node.totals for node in self.nodes), StorageTotals())
 
 
 def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterator[UserStorage]:
-    """What everybody's files occupy, user by user.
+    """Yield the storage of each user with files.
 
     Args:
-        user_id: Only this user's.
+        user_id: Only this user.
     """
     with database.pipeline() as tx:
         rows = tx.execute(_QUERIES["nodes_with_files"], {"user_id": user_id}).fetchall()
@@ -90,7 +90,7 @@ def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterat
         nodes = list(group)
         totals: dict[UUID, StorageTotals] = {}
         for start in range(0, len(nodes), _NODES_AT_ONCE):
-            totals |= _totals_of_those_left(database, nodes[start : start + _NODES_AT_ONCE])
+            totals |= _totals_of_existing(database, nodes[start : start + _NODES_AT_ONCE])
         yield UserStorage(
             owner,
             slug,
@@ -102,8 +102,8 @@ def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterat
         )
 
 
-def _totals_of_those_left(database: Database, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:
-    """The totals of those nodes that were not removed since they were listed."""
+def _totals_of_existing(database: Database, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:
+    """Return the totals of the nodes that were not removed since they were listed."""
     try:
         with database.pipeline() as tx:
             return totals_of(tx, nodes)
@@ -111,11 +111,11 @@ def _totals_of_those_left(database: Database, nodes: Sequence[dict[str, Any]]) -
         if len(nodes) == 1:
             return {}
         middle = len(nodes) // 2
-        return _totals_of_those_left(database, nodes[:middle]) | _totals_of_those_left(database, nodes[middle:])
+        return _totals_of_existing(database, nodes[:middle]) | _totals_of_existing(database, nodes[middle:])
 
 
 def totals_of(tx: Transaction, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:
-    """The totals of some nodes, given by rows with ``node_id`` and ``schema_name``."""
+    """Return the totals of nodes, given by rows with ``node_id`` and ``schema_name``."""
     arms = sql.SQL(" UNION ALL ").join(
         _QUERIES["totals_arm"].format(
             node_id=sql.Literal(str(node["node_id"])), schema=sql.Identifier(node["schema_name"])
@@ -129,14 +129,14 @@ def totals_of(tx: Transaction, nodes: Sequence[dict[str, Any]]) -> dict[UUID, St
 
 
 def _totals(row: dict[str, Any]) -> StorageTotals:
-    """One state of one node."""
+    """Return the totals of the files of one node in one state."""
     state, files = CompressionState(row["compression_state"]), row["files"]
-    awake = state is CompressionState.ACTIVE
+    active = state is CompressionState.ACTIVE
     return StorageTotals(
-        active_files=files if awake else 0,
+        active_files=files if active else 0,
         dormant_files=files if state is CompressionState.DORMANT else 0,
         rehydrating_files=files if state is CompressionState.REHYDRATING else 0,
         content_bytes=row["content_bytes"],
-        active_bytes=row["occupied_bytes"] if awake else 0,
-        dormant_bytes=0 if awake else row["occupied_bytes"],
+        active_bytes=row["occupied_bytes"] if active else 0,
+        dormant_bytes=0 if active else row["occupied_bytes"],
     )

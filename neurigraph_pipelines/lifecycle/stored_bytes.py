@@ -1,6 +1,6 @@
-"""The objects of one file: its durable object and the working copy beside it, read and written with their checksums.
+"""The objects of one file, its durable object and its working copy, read and written with their checksums.
 
-Takes a row of ``file_manifest`` and knows nothing of states and transactions: those are for ``transitions``.
+Functions take a row of ``file_manifest``. States and transactions belong in ``transitions``.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from neurigraph_pipelines.lifecycle.object_keys import active_key
 from neurigraph_pipelines.ports import ObjectStore
 from neurigraph_pipelines.text.stored_text import compress, decompress
 
-_IN_MEMORY = 8 << 20  # what is larger waits in a temporary file
+_IN_MEMORY = 8 << 20  # larger contents go to a temporary file
 _PIECE_BYTES = 1 << 20
 
 
 class VerifiedBytes:
-    """Bytes that were checked before anybody sees them: read once, kept aside, and served from there."""
+    """Content that is read and hashed completely before it is served, from memory or a temporary file."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         digest = hashlib.sha256()
-        with ExitStack() as until_read:
-            self._file = until_read.enter_context(SpooledTemporaryFile(_IN_MEMORY))
+        with ExitStack() as on_error:
+            self._file = on_error.enter_context(SpooledTemporaryFile(_IN_MEMORY))
             for chunk in chunks:
                 digest.update(chunk)
                 self._file.write(chunk)
-            finalize(self, until_read.pop_all().close)
+            finalize(self, on_error.pop_all().close)
         self.size_bytes = self._file.tell()
         self.sha256 = digest.digest()
 
     def chunks(self) -> Iterator[bytes]:
-        """All of it from the beginning, piece by piece; as often as wanted, in turns if need be."""
+        """Yield the content in pieces. Several iterations may run at the same time."""
         position = 0
         while position < self.size_bytes:
             self._file.seek(position)
@@ -48,31 +48,31 @@ class VerifiedBytes:
 
     @property
     def content(self) -> bytes:
-        """All of it at once."""
+        """The whole content."""
         return b"".join(self.chunks())
 
 
 def damaged(manifest: Mapping[str, Any]) -> DamagedObjectError:
-    """The error of whoever finds that an object is not what was written."""
+    """Return the error for an object that differs from what was written."""
     return DamagedObjectError(f"the object of file {manifest['file_id']} is damaged: it is not served")
 
 
 def has_working_copy(manifest: Mapping[str, Any]) -> bool:
-    """Whether the file has one while it is active; of what is native the durable object is its own."""
+    """Return whether an active file has a working copy; files in native format need none."""
     return bool(manifest["compression_format"] == "gzip")
 
 
 def durable_content(objects: ObjectStore, manifest: Mapping[str, Any]) -> VerifiedBytes:
-    """The content of a file from its durable object.
+    """Return the content of a file from its durable object.
 
     Raises:
-        LostObjectError: It is gone or damaged.
+        LostObjectError: The object is missing or damaged.
     """
     return VerifiedBytes(_content(objects, manifest))
 
 
 def working_content(objects: ObjectStore, manifest: Mapping[str, Any]) -> VerifiedBytes | None:
-    """The content of an active file from its working copy; None where that is gone, damaged or cannot be checked."""
+    """Return the content of an active file from its working copy; None if it is missing, damaged or unverifiable."""
     try:
         content = VerifiedBytes(objects.get(active_key(manifest["storage_path"])))
     except LostObjectError:
@@ -81,17 +81,17 @@ def working_content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Verifi
 
 
 def make_working_copy(objects: ObjectStore, manifest: Mapping[str, Any], on_piece: Callable[[], None]) -> bytes:
-    """Check the durable object, and put the working copy beside it where the file has one.
+    """Verify the durable object, and write the working copy if the file has one.
 
     Args:
-        on_piece: Called again and again while it lasts.
+        on_piece: Called after each piece that was read.
 
     Returns:
-        Digest of the content.
+        SHA-256 digest of the content.
 
     Raises:
-        LostObjectError: The durable object is gone or damaged; there is no copy then.
-        StorageError: The copy could not be written; there is none then.
+        LostObjectError: The durable object is missing or damaged; no copy is left.
+        StorageError: The copy could not be written; no copy is left.
     """
 
     def pieces() -> Iterator[bytes]:
@@ -112,10 +112,9 @@ def make_working_copy(objects: ObjectStore, manifest: Mapping[str, Any], on_piec
 
 
 def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any]) -> bool:
-    """Write the durable object once more from the working copy, if that gives byte for byte what was lost.
+    """Write the durable object again from the working copy, if that reproduces the lost bytes exactly.
 
-    The level that it was packed at is not on record, so all are tried; nothing is written that does not have the
-    checksum on record.
+    The compression level is not recorded, so all levels are tried. Only bytes with the recorded checksum are written.
     """
     content = working_content(objects, manifest)
     if content is None:
@@ -127,11 +126,11 @@ def remake_durable(objects: ObjectStore, manifest: Mapping[str, Any]) -> bool:
     return False
 
 
-def put_to_sleep(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
-    """Move the durable object to cold storage, and drop the working copy: not before the durable object was checked.
+def move_to_cold_storage(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
+    """Verify the durable object and move it to cold storage, then delete the working copy.
 
     Raises:
-        LostObjectError: The durable object is gone or damaged: a working copy stays, it may be all there is.
+        LostObjectError: The durable object is missing or damaged. The working copy stays, since it may be the only one.
     """
     for _ in _checked(objects, manifest):
         pass
@@ -141,7 +140,7 @@ def put_to_sleep(objects: ObjectStore, manifest: Mapping[str, Any]) -> None:
 
 
 def _packed(manifest: Mapping[str, Any], content: VerifiedBytes, level: int) -> Iterator[bytes]:
-    """The content as it was packed: in the members that the manifest knows of, or in one."""
+    """Yield the content compressed as it was stored: in the gzip members that the manifest lists, or in one."""
     starts = manifest["member_text_offsets"]
     if not starts:
         yield from compress(content.chunks(), level)
@@ -163,7 +162,7 @@ def _content(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[byte
 
 
 def _checked(objects: ObjectStore, manifest: Mapping[str, Any]) -> Iterator[bytes]:
-    """The durable object as it lies; an error at its end unless its checksum is the one on record."""
+    """Yield the durable object as it is stored, and raise an error at its end if its checksum is wrong."""
     digest = hashlib.sha256()
     for chunk in objects.get(manifest["storage_path"]):
         digest.update(chunk)

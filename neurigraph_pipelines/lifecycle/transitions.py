@@ -1,8 +1,7 @@
-"""The states of a file and the steps between them, each one statement of an open transaction.
+"""State transitions of a file, each one statement in the caller's transaction.
 
-Every step checks the state it leaves and says who caused it; the triggers of the manifest let no other step pass, and
-append each to ``compression_state_log``. The bytes are moved by whoever takes the step: ``rehydration`` and
-``dormancy``.
+Every transition checks the previous state and sets its cause. Triggers on the manifest reject any other transition, and
+append each one to ``compression_state_log``. ``rehydration`` and ``dormancy`` move the bytes.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _QUERIES = statements("lifecycle")
 
 
 @dataclass(frozen=True, slots=True)
-class FilePlace:
-    """Where a file's row stands."""
+class FileLocation:
+    """The location of a file's row: its node and the node's schema."""
 
     file_id: UUID
     node_id: UUID
@@ -37,56 +36,57 @@ class FilePlace:
 
     @property
     def schema(self) -> sql.Identifier:
-        """The node's schema, to be composed into a statement."""
+        """The node's schema as an identifier for SQL composition."""
         return sql.Identifier(self.schema_name)
 
 
-def locate(tx: Transaction, file_id: UUID) -> FilePlace:
-    """Where a file's row stands, for whoever asks.
+def locate(tx: Transaction, file_id: UUID) -> FileLocation:
+    """Return the location of a file's row.
 
     Raises:
-        NotFoundError: There is none, or it is not visible.
+        NotFoundError: There is no such file, or the transaction's role may not see it.
     """
     row = tx.execute(_QUERIES["locate_file"], {"file_id": file_id}).fetchone()
     if row is None:
         raise NotFoundError
-    return FilePlace(**row)
+    return FileLocation(**row)
 
 
-def manifest_of(tx: Transaction, place: FilePlace) -> Manifest:
-    """A file's row, for whoever asks.
+def manifest_of(tx: Transaction, location: FileLocation) -> Manifest:
+    """Return a file's row.
 
     Raises:
-        NotFoundError: It is gone, or not visible.
+        NotFoundError: The file is gone, or the transaction's role may not see it.
     """
-    manifest = tx.execute(_QUERIES["manifest"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
+    manifest = tx.execute(_QUERIES["manifest"].format(schema=location.schema), {"file_id": location.file_id}).fetchone()
     if manifest is None:
         raise NotFoundError
     return manifest
 
 
-def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
-    """Reset the clocks of a file, its record and its node, bringing the node to the current DDL first.
+def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manifest:
+    """Reset the dormancy clocks of a file, its record and its node, after upgrading the node to the current DDL.
 
     Args:
-        tx: Of the pipeline, here and below; here with nothing in it that must survive a crash.
+        tx: A transaction of the pipeline, as in all functions below. This function makes its commit asynchronous, so it
+            must not contain changes that have to survive a crash.
 
     Returns:
-        Its row, as it was before.
+        The file's row, as it was before.
 
     Raises:
         NotFoundError: The file is gone.
     """
-    upgrade_node(tx, place.node_id, place.schema_name)
-    with tx.pipeline():  # one way to the server and back
+    upgrade_node(tx, location.node_id, location.schema_name)
+    with tx.pipeline():  # one round trip
         tx.execute(_QUERIES["forget_on_crash"])
-        locked = tx.execute(_QUERIES["lock_file"].format(schema=place.schema), {"file_id": place.file_id})
+        locked = tx.execute(_QUERIES["lock_file"].format(schema=location.schema), {"file_id": location.file_id})
         tx.execute(
             _QUERIES["touch_file"],
             {
-                "file_id": place.file_id,
-                "node_id": place.node_id,
-                "schema_name": place.schema_name,
+                "file_id": location.file_id,
+                "node_id": location.node_id,
+                "schema_name": location.schema_name,
                 "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60,
             },
         )
@@ -96,39 +96,47 @@ def touch(tx: Transaction, settings: Settings, place: FilePlace) -> Manifest:
     return manifest
 
 
-def claim(
-    tx: Transaction, settings: Settings, place: FilePlace, holder: UUID, cause: CompressionCause
+def begin_rehydration(
+    tx: Transaction, settings: Settings, location: FileLocation, holder: UUID, cause: CompressionCause
 ) -> Manifest | None:
-    """Dormant to rehydrating, for one of all who try; None for the others, and where there is nothing to do.
+    """Change a file from dormant to rehydrating and lease it; only one of concurrent callers succeeds.
 
     Args:
-        holder: Whoever claims it: the steps that follow are theirs until their lease runs out.
+        holder: The holder of the lease. Only the holder can take the next steps until the lease expires.
+
+    Returns:
+        The file's row; None if the file is not dormant.
     """
-    upgrade_node(tx, place.node_id, place.schema_name)
+    upgrade_node(tx, location.node_id, location.schema_name)
     _set_cause(tx, cause)
     return tx.execute(
-        _QUERIES["claim"].format(schema=place.schema),
-        {"file_id": place.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
+        _QUERIES["claim"].format(schema=location.schema),
+        {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
     ).fetchone()
 
 
-def renew(tx: Transaction, settings: Settings, place: FilePlace, holder: UUID) -> None:
-    """A sign of life: the lease begins anew, if it is still the holder's."""
+def renew_lease(tx: Transaction, settings: Settings, location: FileLocation, holder: UUID) -> None:
+    """Extend the lease of a rehydration, if the holder still has it."""
     tx.execute(
-        _QUERIES["renew"].format(schema=place.schema),
-        {"file_id": place.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
+        _QUERIES["renew"].format(schema=location.schema),
+        {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
     )
 
 
 def activate(
-    tx: Transaction, settings: Settings, place: FilePlace, holder: UUID, content_sha256: bytes, cause: CompressionCause
+    tx: Transaction,
+    settings: Settings,
+    location: FileLocation,
+    holder: UUID,
+    content_sha256: bytes,
+    cause: CompressionCause,
 ) -> Manifest | None:
-    """Rehydrating to active, until ``recompress_ttl_minutes`` from now; None where the lease has gone to somebody."""
+    """Change a file from rehydrating to active for ``recompress_ttl_minutes``; None if the holder lost the lease."""
     _set_cause(tx, cause)
     return tx.execute(
-        _QUERIES["activate"].format(schema=place.schema),
+        _QUERIES["activate"].format(schema=location.schema),
         {
-            "file_id": place.file_id,
+            "file_id": location.file_id,
             "holder": holder,
             "content_sha256": content_sha256,
             "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60,
@@ -136,35 +144,37 @@ def activate(
     ).fetchone()
 
 
-def give_up(tx: Transaction, place: FilePlace, holder: UUID, reason: str, cause: CompressionCause) -> bool:
-    """Rehydrating back to dormant; False where the lease has gone to somebody else."""
+def give_up(tx: Transaction, location: FileLocation, holder: UUID, reason: str, cause: CompressionCause) -> bool:
+    """Change a file from rehydrating back to dormant; False if the holder lost the lease."""
     _set_cause(tx, cause)
     done = tx.execute(
-        _QUERIES["give_up"].format(schema=place.schema),
-        {"file_id": place.file_id, "holder": holder, "reason": reason},
+        _QUERIES["give_up"].format(schema=location.schema),
+        {"file_id": location.file_id, "holder": holder, "reason": reason},
     )
     return done.rowcount > 0
 
 
 def make_dormant(tx: Transaction, schema: sql.Identifier, file_ids: Sequence[UUID], cause: CompressionCause) -> None:
-    """Active to dormant, of files whose rows the transaction has locked and whose working copies are gone."""
+    """Change files from active to dormant. The transaction has locked their rows, and their working copies are gone."""
     _set_cause(tx, cause)
     tx.execute(_QUERIES["make_dormant"].format(schema=schema), {"file_ids": list(file_ids)})
 
 
 def note_failure(tx: Transaction, schema: sql.Identifier, file_id: UUID, reason: str, cause: CompressionCause) -> None:
-    """Put on record why a file cannot be read: once in the log, however often it is found again."""
+    """Record why a file cannot be read. Repeated failures with the same reason are logged once."""
     _set_cause(tx, cause)
     tx.execute(_QUERIES["note_failure"].format(schema=schema), {"file_id": file_id, "reason": reason})
 
 
-def lock(tx: Transaction, place: FilePlace) -> Manifest:
-    """Keep a file in the state it is in for the rest of the transaction.
+def lock(tx: Transaction, location: FileLocation) -> Manifest:
+    """Lock a file's row, so that its state does not change until the transaction ends.
 
     Raises:
         NotFoundError: The file is gone.
     """
-    manifest = tx.execute(_QUERIES["lock_file"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
+    manifest = tx.execute(
+        _QUERIES["lock_file"].format(schema=location.schema), {"file_id": location.file_id}
+    ).fetchone()
     if manifest is None:
         raise NotFoundError
     return manifest

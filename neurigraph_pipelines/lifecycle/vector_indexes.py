@@ -1,7 +1,7 @@
-"""Vector indexes of nodes that have outgrown exact search, built and dropped while everybody reads and writes.
+"""Vector indexes of nodes too large for exact search, built and dropped without blocking readers or writers.
 
-Which nodes those are follows from the statistics of the corpus. That a node has an index is written down once both of
-its vectors have one, and searches go by that; how they use it is in ``sql/shared``.
+Corpus statistics say which nodes these are. A node is marked as indexed once both of its vector columns have an index,
+and searches rely on that mark.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from neurigraph_pipelines.statements import statements
 
 VECTORS = ("embedding", "window_embedding")
 ROWS_OF_LIST = 1_000
-"""Rows to one list of an IVFFlat index (as pgvector advises, up to a million rows)."""
+"""Rows per list of an IVFFlat index, as pgvector advises for up to a million rows."""
 
 _QUERIES = statements("vector_indexes")
 _CREATE = {"hnsw": _QUERIES["create_hnsw"], "ivfflat": _QUERIES["create_ivfflat"]}
@@ -27,7 +27,7 @@ _CREATE = {"hnsw": _QUERIES["create_hnsw"], "ivfflat": _QUERIES["create_ivfflat"
 
 @dataclass(frozen=True, slots=True)
 class IndexedNode:
-    """A node whose vectors have an index now, or have none any more."""
+    """A node whose vector indexes were built or dropped."""
 
     node_id: UUID
     schema_name: str
@@ -37,8 +37,8 @@ class IndexedNode:
 def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
     """Index up to ``limit`` nodes of at least ``settings.retrieval.vector_index_passages`` passages, biggest first.
 
-    A build that was cut off leaves an index that Postgres does not use; it is dropped and built again. An index of
-    another method than the one that is set goes once the new one is there.
+    An interrupted build leaves an invalid index, which is dropped and built again. An index of another method than the
+    configured one is dropped once the new one exists.
     """
     built: list[IndexedNode] = []
     with context.database.maintenance() as connection:
@@ -62,14 +62,15 @@ def build_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]
 def drop_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
     """Drop the indexes of up to ``limit`` nodes with less than half of ``vector_index_passages`` passages.
 
-    Exact search is faster there and finds all; half, so that a node near the threshold is not indexed again and again.
+    Exact search is faster for such nodes and has full recall. The threshold is halved so that a node near it is not
+    indexed and dropped repeatedly.
     """
     dropped: list[IndexedNode] = []
     with context.database.maintenance() as connection:
-        outlived = connection.execute(
+        oversized = connection.execute(
             _QUERIES["outlived"], {"passages": context.settings.retrieval.vector_index_passages, "limit": limit}
         ).fetchall()
-        for row in outlived:
+        for row in oversized:
             _drop(connection, row, _CREATE.keys())
             connection.execute(_QUERIES["note_index"], {"node_id": row["node_id"], "method": None})
             dropped.append(IndexedNode(row["node_id"], row["schema_name"], row["passages"]))
@@ -77,7 +78,7 @@ def drop_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
 
 
 def count_due(context: Context) -> int:
-    """How many nodes wait for an index, or for theirs to be dropped."""
+    """Return the number of nodes that wait for an index, or for theirs to be dropped."""
     with context.database.pipeline() as tx:
         row = tx.execute(
             _QUERIES["count_due"],
@@ -92,13 +93,16 @@ def count_due(context: Context) -> int:
 
 def _drop(connection: Connection[dict[str, Any]], row: dict[str, Any], methods: Iterable[str]) -> None:
     for method, column in product(methods, VECTORS):
-        places = {"schema": sql.Identifier(row["schema_name"]), "name": sql.Identifier(f"passages_{column}_{method}")}
-        connection.execute(_QUERIES["drop_index"].format(**places))
+        identifiers = {
+            "schema": sql.Identifier(row["schema_name"]),
+            "name": sql.Identifier(f"passages_{column}_{method}"),
+        }
+        connection.execute(_QUERIES["drop_index"].format(**identifiers))
 
 
 def _build(connection: Connection[dict[str, Any]], row: dict[str, Any], column: str, method: str) -> None:
     name = f"passages_{column}_{method}"
-    places = {
+    identifiers = {
         "schema": sql.Identifier(row["schema_name"]),
         "name": sql.Identifier(name),
         "vector": sql.Identifier(column),
@@ -106,5 +110,5 @@ def _build(connection: Connection[dict[str, Any]], row: dict[str, Any], column: 
     }
     found = connection.execute(_QUERIES["is_valid"], {"schema_name": row["schema_name"], "index_name": name}).fetchone()
     if found is not None and not found["is_valid"]:
-        connection.execute(_QUERIES["drop_index"].format(**places))
-    connection.execute(_CREATE[method].format(**places))
+        connection.execute(_QUERIES["drop_index"].format(**identifiers))
+    connection.execute(_CREATE[method].format(**identifiers))

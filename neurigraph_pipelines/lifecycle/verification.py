@@ -1,7 +1,7 @@
-"""``neurigraph verify``: everything is looked at once, and whatever does not fit is named.
+"""Verification of stored data, as in ``neurigraph verify``: finds inconsistencies, and repairs some on request.
 
-Rows against objects, checksums, byte ranges of passages, registries, counters and the log. What can be made good
-without a guess is, when asked for; the rest is for a person. Objects without a row are found by ``orphans``.
+Compares rows with objects, checksums, byte ranges of passages, registries, counters and the state log. Only faults with
+one possible repair are repaired. ``orphans`` finds objects without a row.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ from neurigraph_pipelines.lifecycle.stored_bytes import (
     remake_durable,
     working_content,
 )
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest
 from neurigraph_pipelines.model import CompressionCause, CompressionState
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.stored_text import passage_text
 
 _QUERIES = statements("lifecycle")
 _FILES_AT_ONCE = 100
-_BEFORE_ALL = UUID(int=0)
+_SMALLEST_ID = UUID(int=0)
 
 
 class Fault(StrEnum):
-    """What can be found wrong."""
+    """Kinds of inconsistencies."""
 
     OBJECT = "object"
-    """The durable object is gone or damaged."""
+    """The durable object is missing or damaged."""
 
     MANIFEST = "manifest"
-    """The content is whole, and not what the manifest says of it."""
+    """The content is intact and differs from its manifest."""
 
     WORKING_COPY = "working_copy"
-    """The working copy of an active file is gone or damaged; its next reader is served all the same."""
+    """The working copy of an active file is missing or damaged. Readers are served from the durable object."""
 
     LEFT_OVER_COPY = "left_over_copy"
     """A dormant file has a working copy."""
 
     PASSAGE = "passage"
-    """A passage's byte range holds no text of the transcript."""
+    """A passage's byte range contains no text of the transcript."""
 
     REGISTRY = "registry"
-    """A node and the registries at the root disagree, or a record points at no file."""
+    """A node and the shared registries disagree, or a record has no file."""
 
     COUNTER = "counter"
-    """A count in the shell is not what the node holds."""
+    """A count in the shell differs from the node's contents."""
 
     SHELL_STATE = "shell_state"
-    """The shell's state, or the time it is due, is not that of the node's files."""
+    """The shell's state or due time differs from that of the node's files."""
 
     LOG = "log"
-    """The log of a file does not lead to the state it is in."""
+    """The state log of a file does not end in its current state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class Finding:
     """One inconsistency.
 
     Attributes:
-        subject: The file or record that it is about; the node where it is the node itself.
-        detail: One sentence for a person.
-        repaired: Whether it was made good.
+        subject: The file, record or node with the fault.
+        detail: One sentence that describes it.
+        repaired: Whether it was repaired.
     """
 
     fault: Fault
@@ -88,7 +88,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Verification:
-    """What was looked at and what was found."""
+    """The result of a verification: counts of what was checked, and the findings."""
 
     nodes: int = 0
     files: int = 0
@@ -98,7 +98,7 @@ class Verification:
 
     @property
     def left(self) -> int:
-        """Findings that were not made good."""
+        """Number of findings that were not repaired."""
         return sum(not finding.repaired for finding in self.findings)
 
 
@@ -111,44 +111,44 @@ def verify(
     repair: bool = False,
     on_node: Callable[[Verification], None] | None = None,
 ) -> Verification:
-    """Look at everything, or at all of one user or node. What proves unreadable is logged as ``failed``.
+    """Verify all nodes, or those of one user, or one node. Unreadable files are logged as ``failed``.
 
     Args:
         user_id: Only this user's nodes.
         node_id: Only this node.
-        read: Whether contents are read and checked; else objects only have to be there.
-        repair: Make good what can be: working copies, durable objects that a working copy still holds, counters and
-            states of shells.
-        on_node: Told how far it is, after each node.
+        read: Read and check contents; otherwise only check that objects exist.
+        repair: Repair working copies, durable objects that a working copy can reproduce, and counters and states of
+            shells.
+        on_node: Called with the result so far after each node.
 
     Raises:
-        StorageError: The object store refused: that says nothing of any file, and nothing more is looked at.
-        TransientError: It did not answer.
+        StorageError: The object store rejected a request. No file is at fault, and the verification stops.
+        TransientError: The object store did not answer.
     """
-    walk = _Walk(context, read, repair)
+    verifier = _Verifier(context, read, repair)
     with context.database.pipeline() as tx:
         nodes = tx.execute(_QUERIES["nodes_to_verify"], {"user_id": user_id, "node_id": node_id}).fetchall()
     for node in nodes:
-        with suppress(NotFoundError):  # of a node that was removed meanwhile there is nothing to say
-            walk.node(node["node_id"], node["schema_name"])
+        with suppress(NotFoundError):  # the node was removed meanwhile
+            verifier.verify_node(node["node_id"], node["schema_name"])
         if on_node is not None:
-            on_node(walk.done)
-    return walk.done
+            on_node(verifier.done)
+    return verifier.done
 
 
 def verify_sample(context: Context, count: int = 100) -> Verification:
-    """Read some files, chosen by lot, as ``verify`` does; repairs nothing."""
-    walk = _Walk(context, read=True, repair=False)
+    """Verify a random sample of files, and repair nothing."""
+    verifier = _Verifier(context, read=True, repair=False)
     with context.database.pipeline() as tx:
-        places = [FilePlace(**row) for row in tx.execute(_QUERIES["sample_files"], {"count": count})]
-    for place in places:
+        locations = [FileLocation(**row) for row in tx.execute(_QUERIES["sample_files"], {"count": count})]
+    for location in locations:
         with suppress(NotFoundError):
-            walk.file(place)
-    return walk.done
+            verifier.verify_file(location)
+    return verifier.done
 
 
-class _Walk:
-    """Goes from node to node and from file to file, and keeps what it finds."""
+class _Verifier:
+    """Verifies nodes and files one by one, and collects findings."""
 
     def __init__(self, context: Context, read: bool, repair: bool) -> None:
         self.done = Verification()
@@ -157,15 +157,15 @@ class _Walk:
         self._read = read
         self._repair = repair
 
-    def node(self, node_id: UUID, schema_name: str) -> None:
-        """Everything of one node."""
+    def verify_node(self, node_id: UUID, schema_name: str) -> None:
+        """Verify one node and its files."""
         schema = sql.Identifier(schema_name)
         with self._database.pipeline() as tx:
             upgrade_node(tx, node_id, schema_name)
             registries = tx.execute(_QUERIES["verify_registries"].format(schema=schema), {"node_id": node_id})
-            self._keep(Fault.REGISTRY, node_id, registries.fetchall())
-            self._keep(Fault.LOG, node_id, tx.execute(_QUERIES["verify_log"].format(schema=schema)).fetchall())
-        after = _BEFORE_ALL
+            self._add_findings(Fault.REGISTRY, node_id, registries.fetchall())
+            self._add_findings(Fault.LOG, node_id, tx.execute(_QUERIES["verify_log"].format(schema=schema)).fetchall())
+        after = _SMALLEST_ID
         while True:
             with self._database.pipeline() as tx:
                 query = _QUERIES["files_after"].format(schema=schema)
@@ -173,68 +173,70 @@ class _Walk:
             if not rows:
                 break
             for row in rows:
-                self.file(FilePlace(row["file_id"], node_id, schema_name))
+                self.verify_file(FileLocation(row["file_id"], node_id, schema_name))
             after = rows[-1]["file_id"]
-        self._shell(node_id, schema_name)
+        self._verify_shell(node_id, schema_name)
         self.done.nodes += 1
 
-    def file(self, place: FilePlace) -> None:
-        """One file: a fault counts only when the file has not moved on while it was looked at."""
+    def verify_file(self, location: FileLocation) -> None:
+        """Verify one file. Faults count only if the file's state did not change during the check."""
         self.done.files += 1
         while True:
-            manifest = self._manifest(place)
-            found = list(self._faults(place, manifest)) if manifest is not None else []
+            manifest = self._manifest(location)
+            found = list(self._faults(location, manifest)) if manifest is not None else []
             if manifest is None or not found:
                 return
-            now = self._manifest(place)
+            now = self._manifest(location)
             if now is not None and now["compression_state"] == manifest["compression_state"]:
                 break
         for fault, detail in found:
             if fault is Fault.OBJECT:
                 with self._database.pipeline() as tx:
                     cause = CompressionCause.SCHEDULER
-                    transitions.note_failure(tx, place.schema, place.file_id, detail, cause)
-            repaired = self._repair and self._mend(fault, place)
-            self.done.findings.append(Finding(fault, place.node_id, place.file_id, detail, repaired))
+                    transitions.note_failure(tx, location.schema, location.file_id, detail, cause)
+            repaired = self._repair and self._repair_file(fault, location)
+            self.done.findings.append(Finding(fault, location.node_id, location.file_id, detail, repaired))
 
-    def _manifest(self, place: FilePlace) -> Manifest | None:
-        """The row as it is now; None once the file is erased."""
+    def _manifest(self, location: FileLocation) -> Manifest | None:
+        """Return the current row; None if the file was erased."""
         with self._database.pipeline() as tx:
-            return tx.execute(_QUERIES["manifest"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
+            return tx.execute(
+                _QUERIES["manifest"].format(schema=location.schema), {"file_id": location.file_id}
+            ).fetchone()
 
-    def _faults(self, place: FilePlace, manifest: Manifest) -> Iterator[tuple[Fault, str]]:
+    def _faults(self, location: FileLocation, manifest: Manifest) -> Iterator[tuple[Fault, str]]:
         if self._read:
-            yield from self._content_faults(place, manifest)
+            yield from self._content_faults(location, manifest)
         elif not self._objects.exists(manifest["storage_path"]):
             yield Fault.OBJECT, f"there is no object {manifest['storage_path']}"
         if not has_working_copy(manifest):
             return
         if manifest["compression_state"] == CompressionState.ACTIVE:
             if not self._has_good_copy(manifest):
-                yield Fault.WORKING_COPY, "the working copy of an active file is gone or damaged"
+                yield Fault.WORKING_COPY, "the working copy of an active file is missing or damaged"
         elif manifest["compression_state"] == CompressionState.DORMANT and self._objects.exists(_copy(manifest)):
             yield Fault.LEFT_OVER_COPY, "a dormant file has a working copy"
 
-    def _content_faults(self, place: FilePlace, manifest: Manifest) -> Iterator[tuple[Fault, str]]:
+    def _content_faults(self, location: FileLocation, manifest: Manifest) -> Iterator[tuple[Fault, str]]:
         try:
             content = durable_content(self._objects, manifest)
         except LostObjectError as error:
             yield Fault.OBJECT, str(error)
             return
         self.done.bytes_read += content.size_bytes
-        wanted = (manifest["size_bytes"], manifest["content_sha256"] or content.sha256)
-        if (content.size_bytes, content.sha256) != wanted:
-            yield Fault.MANIFEST, f"the content of file {place.file_id} is whole and not the one on record"
+        expected = (manifest["size_bytes"], manifest["content_sha256"] or content.sha256)
+        if (content.size_bytes, content.sha256) != expected:
+            yield Fault.MANIFEST, f"the content of file {location.file_id} is intact and differs from its manifest"
         elif manifest["file_type"] == "transcript":
-            yield from self._passage_faults(place, manifest, content)
+            yield from self._passage_faults(location, manifest, content)
 
     def _passage_faults(
-        self, place: FilePlace, manifest: Manifest, content: VerifiedBytes
+        self, location: FileLocation, manifest: Manifest, content: VerifiedBytes
     ) -> Iterator[tuple[Fault, str]]:
         text = content.content
         with self._database.pipeline() as tx:
             passages = tx.execute(
-                _QUERIES["passage_ranges"].format(schema=place.schema), {"record_id": manifest["record_id"]}
+                _QUERIES["passage_ranges"].format(schema=location.schema), {"record_id": manifest["record_id"]}
             ).fetchall()
         self.done.passages += len(passages)
         for passage in passages:
@@ -251,16 +253,16 @@ class _Walk:
             return self._objects.exists(_copy(manifest))
         return working_content(self._objects, manifest) is not None
 
-    def _mend(self, fault: Fault, place: FilePlace) -> bool:
-        """Make a fault of a file good, while the file stays in the state it is in."""
+    def _repair_file(self, fault: Fault, location: FileLocation) -> bool:
+        """Repair a fault of a file, whose row is locked meanwhile. Return whether it was repaired."""
         with self._database.pipeline() as tx:
             try:
-                manifest = transitions.lock(tx, place)
-                awake = manifest["compression_state"] == CompressionState.ACTIVE
-                if fault is Fault.OBJECT and awake and remake_durable(self._objects, manifest):
-                    tx.execute(_QUERIES["clear_failure"].format(schema=place.schema), {"file_id": place.file_id})
+                manifest = transitions.lock(tx, location)
+                active = manifest["compression_state"] == CompressionState.ACTIVE
+                if fault is Fault.OBJECT and active and remake_durable(self._objects, manifest):
+                    tx.execute(_QUERIES["clear_failure"].format(schema=location.schema), {"file_id": location.file_id})
                     return True
-                if fault is Fault.WORKING_COPY and awake:
+                if fault is Fault.WORKING_COPY and active:
                     make_working_copy(self._objects, manifest, lambda: None)
                     return True
                 if fault is Fault.LEFT_OVER_COPY and manifest["compression_state"] == CompressionState.DORMANT:
@@ -270,7 +272,7 @@ class _Walk:
                 pass
         return False
 
-    def _shell(self, node_id: UUID, schema_name: str) -> None:
+    def _verify_shell(self, node_id: UUID, schema_name: str) -> None:
         schema = sql.Identifier(schema_name)
         with self._database.pipeline() as tx:
             shell = tx.execute(_QUERIES["verify_shell"].format(schema=schema), {"node_id": node_id}).fetchone()
@@ -278,28 +280,30 @@ class _Walk:
             return
         found: list[tuple[Fault, str, bool]] = []
         if shell["record_count"] != shell["records"]:
-            detail = f"the shell counts {shell['record_count']} records, the node holds {shell['records']}"
+            detail = f"the shell counts {shell['record_count']} records, and the node has {shell['records']}"
             found.append((Fault.COUNTER, detail, True))
         if shell["embedded_count"] != shell["embedded"] and not shell["moving"]:
-            detail = f"the centroid is of {shell['embedded_count']} records, the node holds {shell['embedded']} vectors"
+            detail = (
+                f"the centroid counts {shell['embedded_count']} records, and the node has {shell['embedded']} vectors"
+            )
             found.append((Fault.COUNTER, detail, False))
-        # Opening a file again puts off its time and not that of its node, which may be early and never late.
+        # Opening a file again postpones its due time but not that of its node, which may be early and never late.
         late = shell["due"] is not None and (
             shell["next_recompress_at"] is None or shell["next_recompress_at"] > shell["due"]
         )
         if shell["compression_state"] != shell["state"] or late:
-            detail = f"the shell is {shell['compression_state']}, its files amount to {shell['state']}"
+            detail = f"the shell is {shell['compression_state']}, and its files are {shell['state']}"
             found.append((Fault.SHELL_STATE, f"{detail}, due {shell['due']}" if late else detail, True))
         if self._repair and found:
             with self._database.pipeline() as tx:
                 tx.execute(_QUERIES["sum_file_states"], {"node_id": node_id, "schema_name": schema_name})
-                # The node is locked by now, so this counts what all others have committed.
+                # The previous statement locked the node, so this counts all committed records.
                 tx.execute(_QUERIES["set_record_count"].format(schema=schema), {"node_id": node_id})
         self.done.findings += [
-            Finding(fault, node_id, node_id, detail, self._repair and mendable) for fault, detail, mendable in found
+            Finding(fault, node_id, node_id, detail, self._repair and repairable) for fault, detail, repairable in found
         ]
 
-    def _keep(self, fault: Fault, node_id: UUID, rows: list[dict[str, Any]]) -> None:
+    def _add_findings(self, fault: Fault, node_id: UUID, rows: list[dict[str, Any]]) -> None:
         self.done.findings += [Finding(fault, node_id, row["id"], row["fault"]) for row in rows]
 
 

@@ -1,1 +1,1 @@
-"""All of a user in open files, and back: ``export`` writes them, ``restore`` reads them into another database."""
+"""Export of all data of a user to open file formats (``export``), and restore into another database (``restore``)."""

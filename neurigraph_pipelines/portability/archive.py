@@ -1,6 +1,6 @@
-"""The files of an export, in a folder or in a zip: written one after the other, and checked before anything is read.
+"""The files of an export, in a folder or a zip file: written one by one, and verified before a restore.
 
-Names, sizes and checksums only; what the files hold is for ``export`` and ``restore``.
+This module knows names, sizes and checksums. ``export`` and ``restore`` know the contents.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from neurigraph_pipelines.text.zip_limits import MAX_ARCHIVE_RATIO, READ_ERRORS,
 MANIFEST = "manifest.json"
 FORMAT = "neurigraph-export"
 OBJECTS = "objects/"
-"""Where the bytes of stored files lie; below it their keys."""
+"""Folder of the stored files; below it follow their object keys."""
 
 _MAX_MANIFEST_BYTES = 256 << 20
 _PIECE_BYTES = 1 << 20
@@ -37,7 +37,7 @@ _READ_ERRORS = (*READ_ERRORS, NotImplementedError, RuntimeError, KeyError)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file of an export; ``sha256`` is of its bytes, in hex."""
+    """One file of an export; ``sha256`` is the checksum of its bytes, in hex."""
 
     name: str
     size_bytes: int
@@ -45,17 +45,17 @@ class Entry:
 
 
 class ArchiveWriter(ABC):
-    """Files on their way out.
+    """Writes the files of an export.
 
     Attributes:
-        entries: What was written so far.
+        entries: Files written so far.
     """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
     def add(self, name: str, chunks: Iterable[bytes]) -> Iterator[int]:
-        """Write a file, piece by piece; gives the size of each piece once it is written."""
+        """Write a file, and yield the size of each piece after writing it."""
         digest, size = hashlib.sha256(), 0
         with self._open(name) as file:
             for chunk in chunks:
@@ -66,18 +66,18 @@ class ArchiveWriter(ABC):
         self.entries.append(Entry(name, size, digest.hexdigest()))
 
     def finish(self, manifest: dict[str, Any]) -> None:
-        """Write the manifest, with all that was written before; an export without one is no export."""
+        """Write the manifest with the list of all files. An export without a manifest is not valid."""
         text = json.dumps({**manifest, "files": [asdict(entry) for entry in self.entries]}, indent=1, default=str)
         with self._open(MANIFEST) as file:
             file.write(text.encode())
 
     @abstractmethod
     def _open(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """A new file of that name."""
+        """Open a new file for writing."""
 
 
 class FolderWriter(ArchiveWriter):
-    """Files in a folder that is there and empty."""
+    """Writes an export into an empty folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -90,19 +90,19 @@ class FolderWriter(ArchiveWriter):
 
 
 class ZipWriter(ArchiveWriter):
-    """Members of a zip that is written to a stream; the stream need not be able to go back."""
+    """Writes an export as a zip file to a stream, which need not be seekable."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__()
         self._zip = zipfile.ZipFile(stream, "w")
 
     def close(self) -> None:
-        """Write the zip's directory: without a manifest in it, it is no export."""
+        """Write the central directory of the zip file."""
         self._zip.close()
 
     def _open(self, name: str) -> AbstractContextManager[IO[bytes]]:
         member = zipfile.ZipInfo(name)
-        # What was stored is compressed already, as far as that helps.
+        # Stored objects are compressed already, as far as that helps.
         member.compress_type = zipfile.ZIP_STORED if name.startswith(OBJECTS) else zipfile.ZIP_DEFLATED
         member.external_attr = 0o600 << 16
         return self._zip.open(member, "w", force_zip64=True)
@@ -110,17 +110,17 @@ class ZipWriter(ArchiveWriter):
 
 @contextmanager
 def new_archive(target: Path) -> Iterator[ArchiveWriter]:
-    """Write an export beside ``target`` and put it in place once it is whole; after an error nothing is left.
+    """Write an export beside ``target``, and rename it to ``target`` once it is complete. An error leaves no files.
 
     Args:
-        target: A name that ends in ``.zip`` becomes a zip, any other a folder. For nobody else to read.
+        target: A name ending in ``.zip`` creates a zip file, any other a folder. Only the current user can read it.
 
     Raises:
-        ConflictError: There is something at ``target``.
-        InvalidInputError: Nothing can be written there.
+        ConflictError: ``target`` exists.
+        InvalidInputError: ``target`` cannot be written.
     """
     if target.exists() or target.is_symlink():
-        raise ConflictError(f"{target} is there already: name another file or folder")
+        raise ConflictError(f"{target} is there already: give another file or folder")
     draft = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     try:
         if target.suffix.lower() == ".zip":
@@ -135,7 +135,7 @@ def new_archive(target: Path) -> Iterator[ArchiveWriter]:
             os.sync()  # one call is cheaper than one for each of many files
         draft.rename(target)
     except OSError as error:
-        raise InvalidInputError(f"{target} cannot be written ({error.strerror}): name another place.") from error
+        raise InvalidInputError(f"{target} cannot be written ({error.strerror}): give another path.") from error
     finally:
         if draft.is_dir():
             shutil.rmtree(draft, ignore_errors=True)
@@ -144,7 +144,7 @@ def new_archive(target: Path) -> Iterator[ArchiveWriter]:
 
 
 class ArchiveReader(ABC):
-    """The files of an export that somebody hands in."""
+    """Reads the files of an export."""
 
     def __enter__(self) -> ArchiveReader:
         return self
@@ -153,10 +153,10 @@ class ArchiveReader(ABC):
         self.close()
 
     def entries(self) -> dict[str, Entry]:
-        """The files that the manifest names.
+        """Return the files in the manifest by name.
 
         Raises:
-            InvalidInputError: It is damaged.
+            InvalidInputError: The manifest is damaged.
         """
         try:
             found = [Entry(**file) for file in self.manifest()["files"]]
@@ -167,14 +167,14 @@ class ArchiveReader(ABC):
         return {entry.name: entry for entry in found}
 
     def size_bytes(self) -> int:
-        """How much there is to read."""
+        """Return the size of all files together."""
         return sum(entry.size_bytes for entry in self.entries().values())
 
     def manifest(self) -> dict[str, Any]:
-        """What the export says of itself.
+        """Return the manifest.
 
         Raises:
-            InvalidInputError: It says nothing, or is no export.
+            InvalidInputError: The manifest is missing or unreadable, or is not that of an export.
         """
         try:
             with self.open(MANIFEST) as file:
@@ -182,18 +182,18 @@ class ArchiveReader(ABC):
         except (*_READ_ERRORS, ValueError, RecursionError) as error:
             raise InvalidInputError(f"the export has no readable {MANIFEST} ({error}): export it again") from error
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise InvalidInputError(f"its {MANIFEST} is not that of an export of Neurigraph")
+            raise InvalidInputError(f"its {MANIFEST} is not that of a Neurigraph export")
         return found
 
     def check(self, entries: Iterable[Entry], on_bytes: Callable[[int], None]) -> None:
         """Read every file once and compare it with the manifest.
 
         Raises:
-            InvalidInputError: One is missing or is not what was written; the message names it.
+            InvalidInputError: A file is missing or damaged; the message names it.
         """
         for entry in entries:
             if not _NAME.fullmatch(entry.name) or {".", ".."} & set(entry.name.split("/")):
-                raise InvalidInputError(f"the export names a file {entry.name[:80]!r}, which no export has")
+                raise InvalidInputError(f"the export names a file {entry.name[:80]!r}, which is not a valid name")
             digest, size = hashlib.sha256(), 0
             try:
                 with self.open(entry.name) as file:
@@ -209,18 +209,18 @@ class ArchiveReader(ABC):
                 raise InvalidInputError(f"{entry.name} of the export is damaged: export it again")
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of a file, piece by piece."""
+        """Yield the bytes of a file in pieces."""
         with self.open(name) as file:
             while piece := file.read(_PIECE_BYTES):
                 yield piece
 
     @abstractmethod
     def open(self, name: str) -> IO[bytes]:
-        """A file, for reading."""
+        """Open a file for reading."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close open files."""
 
 
 class _FolderReader(ArchiveReader):
@@ -234,7 +234,7 @@ class _FolderReader(ArchiveReader):
         return path.open("rb")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since no file stays open."""
 
 
 class _ZipReader(ArchiveReader):
@@ -242,7 +242,7 @@ class _ZipReader(ArchiveReader):
         self._zip = zipfile.ZipFile(path)
         unpacked = sum(member.file_size for member in self._zip.infolist())
         if unpacked > max(MAX_ARCHIVE_RATIO * path.stat().st_size, UNSUSPICIOUS_BYTES):
-            raise InvalidInputError(f"{path} would unpack to {unpacked:,} bytes, which no export does")
+            raise InvalidInputError(f"{path} would unpack to {unpacked:,} bytes, which is too much for its size")
 
     def open(self, name: str) -> IO[bytes]:
         return self._zip.open(name)
@@ -252,19 +252,19 @@ class _ZipReader(ArchiveReader):
 
 
 def open_archive(path: Path) -> ArchiveReader:
-    """An export, for reading.
+    """Open an export for reading.
 
     Raises:
-        InvalidInputError: There is none at that path.
+        InvalidInputError: There is no readable export at that path.
     """
     try:
         return _FolderReader(path) if path.is_dir() else _ZipReader(path)
     except (*_READ_ERRORS, ValueError) as error:  # ValueError: a NUL byte in the path
-        raise InvalidInputError(f"{path} is no readable export ({error}): export it again") from error
+        raise InvalidInputError(f"{path} is not a readable export ({error}): export it again") from error
 
 
 def is_export(path: Path) -> bool:
-    """Whether a folder or a zip says that it is an export of Neurigraph."""
+    """Return whether a folder or a zip file has the manifest of a Neurigraph export."""
     try:
         with open_archive(path) as archive:
             archive.manifest()

@@ -1,7 +1,7 @@
-"""Writes all of a user into an archive: the rows of every table as lines of JSON, and the stored files as they lie.
+"""Export of all data of a user to an archive: the rows of every table as JSON lines, and the stored files unchanged.
 
-One snapshot of the database, read row by row. What an archive looks like on the disk is for ``archive``; docs/export.md
-describes its layout.
+It reads one snapshot of the database, row by row. ``archive`` writes folders and zip files. docs/export.md describes
+the layout.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.portability.archive import FORMAT, OBJECTS, ArchiveWriter, ZipWriter
 from neurigraph_pipelines.portability.tables import Table, shared_tables, tables_of
 from neurigraph_pipelines.ports import ObjectStore, Transaction
-from neurigraph_pipelines.statements import numbered, statements
+from neurigraph_pipelines.statements import newest, statements
 
 VERSION = 1
-"""Of the layout; another one says that older readers would misread it."""
+"""Version of the layout; it changes when older readers would misread an export."""
 
 _QUERIES = statements("portability")
 _PIECE_BYTES = 256 << 10
@@ -35,12 +35,12 @@ _PIECE_BYTES = 256 << 10
 
 @dataclass(slots=True)
 class Exported:
-    """What an export holds.
+    """The contents of an export.
 
     Attributes:
-        rows: By table; those of all nodes are added up.
-        objects: Stored files, and uploads that no record holds yet.
-        lost: Keys of objects that are gone or damaged: they are exported as they are, if at all.
+        rows: Number of rows by table, summed over all nodes.
+        objects: Number of stored files, and of uploads that no record stores yet.
+        lost: Keys of missing or damaged objects. Damaged ones are exported as they are.
     """
 
     slug: str = ""
@@ -51,15 +51,15 @@ class Exported:
 
 
 def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported) -> Generator[int]:
-    """Write all of a user, step by step; gives how many bytes each step wrote. Who stops before the end closes it.
+    """Write all data of a user in steps, and yield the number of bytes of each. Close the generator to stop early.
 
     Args:
-        archive: Has its manifest once the last step is done, and is no export before.
-        report: Told what is written.
+        archive: Receives the files; the last step writes its manifest.
+        report: Receives the counts.
 
     Raises:
         NotFoundError: There is no such user.
-        StorageError: The object store refused.
+        StorageError: The object store rejected a request.
     """
     with context.database.owner() as tx:
         tx.execute(_QUERIES["snapshot"])
@@ -67,40 +67,40 @@ def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report:
 
 
 def zipped(context: Context, user_id: UUID) -> Iterator[bytes]:
-    """The same as the bytes of a zip, made as they are taken; one that breaks off has no directory and is no zip.
+    """Yield the bytes of the export as a zip file while it is written. An interrupted one is not a valid zip file.
 
     Raises:
         NotFoundError: There is no such user.
-        StorageError: The object store refused.
+        StorageError: The object store rejected a request.
     """
-    outbox = _Outbox()
+    buffer = _Buffer()
     with (
-        closing(ZipWriter(cast(IO[bytes], outbox))) as archive,
+        closing(ZipWriter(cast(IO[bytes], buffer))) as archive,
         closing(export_user(context, user_id, archive, Exported())) as steps,
     ):
         for _ in steps:
-            yield outbox.take()
-    yield outbox.take()
+            yield buffer.drain()
+    yield buffer.drain()
 
 
-class _Outbox(io.RawIOBase):
-    """What was written and nobody has taken yet; there is no way back in it."""
+class _Buffer(io.RawIOBase):
+    """A write-only stream that keeps written bytes until they are drained."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting = bytearray()
+        self._written = bytearray()
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        self._waiting += data
+        self._written += data
         return len(data)
 
-    def take(self) -> bytes:
-        taken = bytes(self._waiting)
-        self._waiting.clear()
-        return taken
+    def drain(self) -> bytes:
+        drained = bytes(self._written)
+        self._written.clear()
+        return drained
 
 
 class _Export:
@@ -129,8 +129,8 @@ class _Export:
                 "neurigraph": neurigraph_pipelines.__version__,
                 "exported_at": datetime.now(UTC),
                 "user": user,
-                "shared_ddl": len(numbered("shared")),
-                "node_ddl": len(numbered("node")),
+                "shared_ddl": newest("shared"),
+                "node_ddl": newest("node"),
                 "rows": dict(self._report.rows),
                 "lost_objects": self._report.lost,
             }
@@ -150,7 +150,7 @@ class _Export:
             yield from self._object(upload["staging_key"], upload["sha256"])
 
     def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[int]:
-        """The rows of a table as lines; no file where there are none."""
+        """Write the rows of a table as lines; a table without rows has no file."""
         lines = self._lines(table, query)
         first = next(lines, None)
         if first is not None:

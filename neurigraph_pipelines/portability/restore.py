@@ -1,7 +1,7 @@
-"""Reads an export into a database that does not know its user: rows, node schemas and stored files, or nothing.
+"""Restore of an export into a database without its user: rows, node schemas and stored files, or nothing.
 
-Everything happens in one transaction, checked before it begins; an object is written only once the rows that name it
-are in. What an export does not hold because it follows from the rest is made anew.
+The export is verified first, and then restored in one transaction. An object is written only after the rows that refer
+to it. Derived data, which an export leaves out, is computed again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from neurigraph_pipelines.portability.archive import OBJECTS, ArchiveReader, Ent
 from neurigraph_pipelines.portability.export import VERSION
 from neurigraph_pipelines.portability.tables import SHARED, Table, references_in, shared_tables, tables_of
 from neurigraph_pipelines.ports import ObjectStore, Transaction
-from neurigraph_pipelines.statements import numbered, statements
+from neurigraph_pipelines.statements import BASELINE, newest, statements
 
 _QUERIES = statements("portability")
 _MAX_LINE_BYTES = 256 << 20
 _OWN_VALUES: dict[str, sql.Composable] = {
-    # Whatever the rows say: they are this user's, and the schemas of nodes are named here.
+    # These values never come from the export: the rows belong to this user, and this module names the node schemas.
     "user_id": sql.Placeholder("user_id"),
     "slug": sql.Placeholder("slug"),
     "schema_name": sql.SQL("r.node_id::text"),
@@ -41,10 +41,10 @@ _STAGED = re.compile(r"staging/\d{4}-\d\d-\d\d/[0-9a-f-]{36}")
 
 @dataclass(slots=True)
 class Restored:
-    """What came of an export.
+    """The result of a restore.
 
     Attributes:
-        lost: Keys of objects that were gone or damaged when they were exported.
+        lost: Keys of objects that were missing or damaged when they were exported.
     """
 
     user_id: UUID
@@ -56,19 +56,19 @@ class Restored:
 
 
 def restore_user(context: Context, archive: ArchiveReader, slug: str, on_bytes: Callable[[int], None]) -> Restored:
-    """Put the user of an export into this database, with all ids as they were.
+    """Restore the user of an export in this database, with all ids unchanged.
 
-    API keys are not in an export: whoever needs one issues it anew.
+    An export contains no API keys, so they must be issued again.
 
     Args:
-        slug: Whose export is expected.
-        on_bytes: Told how many more bytes were read; each is read twice, to be checked and to be stored.
+        slug: The user that the export must belong to.
+        on_bytes: Called with the number of bytes just read. Each byte is read twice: to verify it and to store it.
 
     Raises:
-        InvalidInputError: The export is damaged, of somebody else, or of a newer version; nothing was stored.
-        ConflictError: The user, or something of theirs, is in this database already; nothing was stored.
-        ConfigurationError: The server has no room for so many tables in one transaction.
-        StorageError: The object store refused; nothing was stored.
+        InvalidInputError: The export is damaged, of another user, or of a newer version; nothing was stored.
+        ConflictError: The user, or some of their data, is in this database already; nothing was stored.
+        ConfigurationError: The server cannot lock so many tables in one transaction.
+        StorageError: The object store rejected a request; nothing was stored.
     """
     database, objects = context.database, context.objects
     entries, manifest = archive.entries(), _checked(archive, slug)
@@ -80,15 +80,15 @@ def restore_user(context: Context, archive: ArchiveReader, slug: str, on_bytes: 
             _Restore(tx, objects, archive, entries, restored, written, on_bytes).run()
     except psycopg.errors.UniqueViolation as error:
         _remove(objects, written)
-        raise ConflictError(f"something of this export is in this database already: {_told(error)}") from error
+        raise ConflictError(f"something of this export is in this database already: {_one_line(error)}") from error
     except psycopg.errors.OutOfMemory as error:
         raise ConfigurationError(
-            "the server cannot make so many tables at once: raise its max_locks_per_transaction, and try again"
+            "the server cannot create so many tables at once: raise its max_locks_per_transaction, and try again"
         ) from error
     except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
         _remove(objects, written)
-        raise InvalidInputError(f"the export cannot be taken in: {_told(error)}") from error
-    except psycopg.OperationalError:  # the transaction may have been committed all the same
+        raise InvalidInputError(f"the export cannot be restored: {_one_line(error)}") from error
+    except psycopg.OperationalError:  # the transaction may have been committed nevertheless
         raise
     except BaseException:
         _remove(objects, written)
@@ -97,7 +97,7 @@ def restore_user(context: Context, archive: ArchiveReader, slug: str, on_bytes: 
 
 
 class _Restore:
-    """One export on its way into the database; everything in one transaction."""
+    """Restores one export in one transaction."""
 
     def __init__(
         self,
@@ -124,26 +124,31 @@ class _Restore:
             raise ConflictError(f"the user {user['slug']!r} is in this database already: restore into another one")
         if found["being_erased"]:
             raise ConflictError(
-                f"the user {user['slug']!r} is still being forgotten: `neurigraph erasures` finishes it"
+                f"the user {user['slug']!r} is still being erased: finish it with `neurigraph erasures --finish`"
             )
         self._tx.execute(_QUERIES["make_room"])
         for table in shared_tables(self._tx):
             self._load(table, f"tables/{table.name}.jsonl")
-        self._refuse_strangers()
+        self._reject_foreign_references()
         nodes = self._tx.execute(_QUERIES["nodes_of_user"], user).fetchall()
         self._restored.nodes = len(nodes)
         for node in nodes:
             self._node(node["node_id"], node["names"], node["node_ddl_version"])
         for upload in self._tx.execute(_QUERIES["staged_of_user"], user).fetchall():
             if not _STAGED.fullmatch(upload["staging_key"]):
-                raise InvalidInputError(f"the export names an object {upload['staging_key'][:80]!r}, which none has")
+                raise InvalidInputError(
+                    f"the export names an object {upload['staging_key'][:80]!r}, which is not a valid key"
+                )
             self._object(upload["staging_key"], upload["sha256"])
 
     def _node(self, node_id: UUID, names: Sequence[str], version: int) -> None:
-        """The tables of a node as they were when it was exported, its rows, and what newer tables have more."""
-        if not 1 <= version <= len(numbered("node")):
-            raise InvalidInputError(f"the export has a node of DDL {version}, which does not exist")
-        # No export chooses where its tables lie.
+        """Create the tables of a node at their exported version, load the rows, and upgrade the tables."""
+        if not BASELINE["node"] <= version <= newest("node"):
+            raise InvalidInputError(
+                f"the export has a node of DDL {version}, and this version reads {BASELINE['node']} to "
+                f"{newest('node')}: restore it with the version that made it, upgrade, and export it again"
+            )
+        # The schema name never comes from the export.
         schema_name = free_schema_name(self._tx, self._restored.slug, names[1:], node_id)
         self._tx.execute(_QUERIES["set_schema_name"], {"node_id": node_id, "schema_name": schema_name})
         make_tables(self._tx, schema_name, node_id, self._restored.user_id, version)
@@ -162,7 +167,7 @@ class _Restore:
             self._file(file)
 
     def _load(self, table: Table, name: str) -> int:
-        """Write the rows of a file into their table; gives how many."""
+        """Load the rows of a file into their table, and return their number."""
         if name not in self._entries:
             return 0
         columns: list[str] = []
@@ -187,8 +192,8 @@ class _Restore:
                 self._on_bytes(len(line))
                 yield line.decode()
 
-    def _refuse_strangers(self) -> None:
-        """Nothing that came in may point at what belongs to somebody else."""
+    def _reject_foreign_references(self) -> None:
+        """Check that no restored row refers to a row of another user."""
         tables = {table.name: table.identifier for table in shared_tables(self._tx)}
         for reference in references_in(self._tx, SHARED):
             if reference.child not in tables or reference.parent not in tables:
@@ -202,18 +207,18 @@ class _Restore:
             )
             found = self._tx.execute(query, {"user_id": self._restored.user_id}).fetchone()
             if found is None or found["found"]:
-                raise InvalidInputError(f"rows of {reference.child} in the export point at what is somebody else's")
+                raise InvalidInputError(f"rows of {reference.child} in the export refer to rows of another user")
 
     def _file(self, file: dict[str, Any]) -> None:
-        """The durable object of a file, and the working copy beside it where the file is active."""
+        """Write the durable object of a file, and the working copy if the file is active."""
         key = file["storage_path"]
         if record_of(key) != file["record_id"] or not key.startswith(DURABLE):
             raise InvalidInputError(f"the export names an object {key[:80]!r}, which is not that of its record")
         self._object(key, file["stored_sha256"])
-        is_awake = file["compression_state"] == CompressionState.ACTIVE and has_working_copy(file)
-        if is_awake and key not in self._restored.lost:
+        needs_copy = file["compression_state"] == CompressionState.ACTIVE and has_working_copy(file)
+        if needs_copy and key not in self._restored.lost:
             self._written.append(active_key(key))
-            # Made from bytes that were just checked: there is nothing more to compare it with.
+            # The copy comes from bytes that were just verified, so its checksum need not be compared.
             make_working_copy(self._objects, {**file, "content_sha256": None}, lambda: None)
 
     def _object(self, key: str, sha256: bytes) -> None:
@@ -223,7 +228,7 @@ class _Restore:
         self._written.append(key)
         stored = self._objects.put(key, self._counted(name))
         if bytes.fromhex(stored.sha256) != sha256 and key not in self._restored.lost:
-            raise InvalidInputError(f"{name} is not what the export says of it: export it again")
+            raise InvalidInputError(f"{name} differs from its checksum in the export: export it again")
         self._restored.objects += 1
 
     def _counted(self, name: str) -> Iterator[bytes]:
@@ -235,13 +240,13 @@ class _Restore:
 
 
 def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
-    """What an export says of itself, if it can be restored here."""
+    """Return the manifest of an export, if it can be restored here."""
     manifest = archive.manifest()
     try:
         newer = (
             manifest["version"] > VERSION
-            or manifest["shared_ddl"] > len(numbered("shared"))
-            or manifest["node_ddl"] > len(numbered("node"))
+            or manifest["shared_ddl"] > newest("shared")
+            or manifest["node_ddl"] > newest("node")
         )
         known = manifest["user"]["slug"]
         UUID(manifest["user"]["user_id"])
@@ -253,20 +258,20 @@ def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
             f"the export was made by Neurigraph {manifest.get('neurigraph')}, which is newer: restore it with that"
         )
     if known != slug:
-        raise InvalidInputError(f"the export is of the user {known!r}: name that user")
+        raise InvalidInputError(f"the export is of the user {known!r}: give that user")
     if not isinstance(lost, list) or not all(isinstance(key, str) for key in lost):
         raise InvalidInputError("the manifest of the export is damaged (lost_objects): export it again")
     return manifest
 
 
 def _columns(line: str, table: Table, name: str) -> list[str]:
-    """The columns that the rows of a file have, told by its first line."""
+    """Return the columns of a file's rows, from its first line."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{name} of the export holds what is no JSON: export it again") from error
+        raise InvalidInputError(f"{name} of the export is not JSON: export it again") from error
     if not isinstance(row, dict) or not row or not row.keys() <= set(table.columns):
-        raise InvalidInputError(f"{name} of the export has rows that {table.name} does not take")
+        raise InvalidInputError(f"{name} of the export has columns that {table.name} does not have")
     return list(row)
 
 
@@ -275,5 +280,5 @@ def _remove(objects: ObjectStore, keys: Iterable[str]) -> None:
         objects.delete(key)
 
 
-def _told(error: psycopg.Error) -> str:
+def _one_line(error: psycopg.Error) -> str:
     return " ".join(str(error).split())[:500]

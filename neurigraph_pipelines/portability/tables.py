@@ -1,6 +1,6 @@
-"""Which tables hold what belongs to a user, read from the catalog of the database.
+"""The tables with data of a user, read from the database catalog.
 
-A table that is made later comes along by itself, if it says whose its rows are.
+New tables are included automatically if they have a column for the user.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ SHARED = "neurigraph"
 """The schema of the tables that all users share."""
 
 LEFT_OUT = {
-    "api_keys": "secrets: whoever restores an export issues keys anew",
-    "erased_objects": "what is still to be removed from the object store of an installation",
-    "erasures": "receipts of an installation, which outlive what they are about",
-    "node_changes": "versions of what a process keeps in memory of nodes",
+    "api_keys": "secrets; new ones are issued after a restore",
+    "erased_objects": "objects that are still to be removed from an installation's object store",
+    "erasures": "receipts of an installation, which outlive the erased data",
+    "node_changes": "versions of cached nodes",
     "node_lexemes": "counted from the passages",
     "node_statistics": "counted from the passages",
     "schema_migrations": "about the database, not about a user",
     "schema_routines": "about the database, not about a user",
-    "user_changes": "versions of answers that a process keeps in memory",
+    "user_changes": "versions of cached answers",
     "user_lexemes": "counted from the passages",
     "user_statistics": "counted from the records and passages",
-    "warm_nodes": "staged for minutes",
+    "warm_nodes": "prefetched for some minutes",
 }
-"""Shared tables that no export has, and why."""
+"""Shared tables that are not exported, with the reason."""
 
 _QUERIES = statements("portability")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a user or of a node; ``columns`` are those that are written, in ``ordered_by`` its rows are."""
+    """A table of a user or of a node, with its exported ``columns`` and the columns that order its rows."""
 
     schema: str
     name: str
@@ -47,7 +47,7 @@ class Table:
 
     @property
     def identifier(self) -> sql.Identifier:
-        """Its full name."""
+        """The qualified name."""
         return sql.Identifier(self.schema, self.name)
 
 
@@ -62,12 +62,12 @@ class Reference:
 
 
 def shared_tables(tx: Transaction) -> list[Table]:
-    """The shared tables that an export has, each behind those that it points at."""
+    """Return the exported shared tables, each after the tables that it references."""
     return [t for t in tables_of(tx, SHARED) if t.is_of_users and t.name not in LEFT_OUT]
 
 
 def tables_of(tx: Transaction, schema: str) -> list[Table]:
-    """All tables of a schema, each behind those that it points at."""
+    """Return all tables of a schema, each after the tables that it references."""
     found = {
         row["name"]: Table(schema, row["name"], tuple(row["columns"]), tuple(row["ordered_by"]), row["is_of_users"])
         for row in tx.execute(_QUERIES["tables"], {"schema": schema})
@@ -80,7 +80,7 @@ def tables_of(tx: Transaction, schema: str) -> list[Table]:
 
 
 def references_in(tx: Transaction, schema: str) -> list[Reference]:
-    """All foreign keys between tables of a schema."""
+    """Return all foreign keys between tables of a schema."""
     return [
         Reference(row["child"], row["parent"], tuple(row["child_columns"]), tuple(row["parent_columns"]))
         for row in tx.execute(_QUERIES["references"], {"schema": schema})

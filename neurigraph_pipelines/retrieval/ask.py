@@ -17,15 +17,14 @@ from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, StorageError
-from neurigraph_pipelines.model import Claims, Evidence, Statement
-from neurigraph_pipelines.ports import LanguageModel, Reranker, TokenCounter
+from neurigraph_pipelines.model import Evidence, Statement
+from neurigraph_pipelines.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.parse import lexer_of, parse
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.search import search
-from neurigraph_pipelines.settings import Settings
 
 HITS = 50
 MESSAGES = 200
@@ -107,15 +106,12 @@ class _Passage:
 
 
 def ask(
-    adapters: Context,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     question: Question,
     *,
     asked_at: datetime | None = None,
-    reranker: Reranker | None = None,
 ) -> Reply:
-    """Answer a question from what the claims may see.
+    """Answer a question from what the caller may see.
 
     At most ``ask_passages`` messages from ``ask_files`` files are read, and at most ``ask_tokens`` tokens of them are
     given to the language model. A reranker reads ``CANDIDATES`` times as many and says which are best.
@@ -127,23 +123,24 @@ def ask(
         InvalidInputError: As ``search``.
         NotFoundError: As ``search``.
     """
+    settings, reranker = context.settings, context.reranker
     wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
     question = parse(wide, settings.language).question
     moment = asked_at or question.at or datetime.now(UTC)
-    found = search(adapters.database, adapters.embedder, settings, claims, question, asked_at=moment)
+    found = search(context.using(reranker=None), question, asked_at=moment)
     notes = list(found.notes)
     lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
     most = settings.ask.passages * (CANDIDATES if reranker else 1)
     passages = [
         replace(passage, text=excerpt(passage.text, asked, lexer, EVIDENCE_CHARACTERS))
-        for passage in _read(adapters, settings, claims, found, most, notes)
+        for passage in _read(context, found, most, notes)
     ]
     order, rerank_notes = rerank(reranker, question.query, [passage.text for passage in passages])
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
-    evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, adapters.tokens)
-    statements = _statements(adapters.language_model, question.query, moment, evidence, notes)
+    evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, context.tokens)
+    statements = _statements(context.language_model, question.query, moment, evidence, notes)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
     return Reply(
@@ -153,7 +150,7 @@ def ask(
             _citation(number, passages[place - 1], excerpt(passages[place - 1].text, asked, lexer, CITED_CHARACTERS))
             for place, number in numbers.items()
         ],
-        adapters.language_model.name,
+        context.language_model.name,
         notes,
     )
 
@@ -164,11 +161,9 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
     return evidence[: max(1, sum(size <= most for size in sizes))]
 
 
-def _read(
-    adapters: Context, settings: Settings, claims: Claims, found: Answer, most: int, notes: list[str]
-) -> list[_Passage]:
+def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[_Passage]:
     """Read the best messages of a search, best first; only their bytes are read."""
-    files = settings.ask.files
+    files = context.settings.ask.files
     hits = {hit["record_id"]: hit for hit in found.hits if hit["file"]["file_id"]}
     if not found.messages:
         return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
@@ -183,7 +178,7 @@ def _read(
     for record_id, numbers in wanted.items():
         file_id = UUID(hits[record_id]["file"]["file_id"])
         try:
-            opened = open_messages(adapters.database, adapters.objects, settings, claims, file_id, numbers)
+            opened = open_messages(context, file_id, numbers)
         except StorageError:
             notes.append(f"The file of the memory {hits[record_id]['title']!r} could not be read.")
             continue

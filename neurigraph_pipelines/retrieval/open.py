@@ -16,14 +16,14 @@ from uuid import UUID
 
 from psycopg import sql
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, Manifest, locate, manifest_of
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
 from neurigraph_pipelines.model import Claims, Role
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.text.stored_text import members_of, read_text
@@ -69,10 +69,7 @@ class OpenedMessage:
 
 @retry_not_found
 def open_file(
-    database: Database,
-    objects: ObjectStore,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     file_id: UUID,
     *,
     as_text: bool = False,
@@ -90,11 +87,11 @@ def open_file(
         LostObjectError: The bytes are lost or damaged; they are not returned.
         StorageError: The object store failed.
     """
-    with database.agent(claims) as tx:
+    with context.database.agent(context.claims) as tx:
         place = locate(tx, file_id)
         if as_text and manifest_of(tx, place)["file_type"] != TRANSCRIPT:
             place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
-    manifest, content = open_whole(database, objects, settings, place, wait)
+    manifest, content = open_whole(context, place, wait)
     is_transcript = manifest["file_type"] == TRANSCRIPT
     name = manifest["file_name"]
     head = next(content.chunks(), b"")[:HEAD_BYTES]
@@ -109,9 +106,7 @@ def open_file(
 
 
 @retry_not_found
-def open_message(
-    database: Database, objects: ObjectStore, settings: Settings, claims: Claims, file_id: UUID, message: int
-) -> OpenedMessage:
+def open_message(context: Context, file_id: UUID, message: int) -> OpenedMessage:
     """Open one message of a transcript, as ``open_messages`` does.
 
     Raises:
@@ -119,17 +114,14 @@ def open_message(
         LostObjectError: The bytes are lost or damaged; they are not returned.
         StorageError: The object store failed.
     """
-    found = open_messages(database, objects, settings, claims, file_id, [message])
+    found = open_messages(context, file_id, [message])
     if not found:
         raise NotFoundError
     return found[0]
 
 
 def open_messages(
-    database: Database,
-    objects: ObjectStore,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     file_id: UUID,
     messages: Sequence[int],
 ) -> list[OpenedMessage]:
@@ -149,16 +141,20 @@ def open_messages(
         LostObjectError: The bytes are lost or damaged; they are not returned.
         StorageError: The object store failed.
     """
-    places = database.ask(
-        claims,
+    places = context.database.ask(
+        context.claims,
         _LINES["open_messages"],
-        {"file_id": file_id, "messages": list(messages), "ttl_seconds": settings.lifecycle.recompress_ttl_minutes * 60},
+        {
+            "file_id": file_id,
+            "messages": list(messages),
+            "ttl_seconds": context.settings.lifecycle.recompress_ttl_minutes * 60,
+        },
     )
     try:
-        return [_message(objects, place, file_id) for place in places]
+        return [_message(context.objects, place, file_id) for place in places]
     except LostObjectError as error:
         (place, *_) = places
-        read_failed(database, FilePlace(place["file_id"], place["node_id"], place["schema_name"]), error)
+        read_failed(context.database, FileLocation(place["file_id"], place["node_id"], place["schema_name"]), error)
         raise
 
 
@@ -182,7 +178,7 @@ def file_of_record(database: Database, claims: Claims, record_id: UUID) -> UUID:
     return file_id
 
 
-def _transcript_beside(tx: Transaction, place: FilePlace) -> Manifest:
+def _transcript_beside(tx: Transaction, place: FileLocation) -> Manifest:
     found = tx.execute(_QUERIES["transcript_beside"].format(schema=place.schema), {"file_id": place.file_id}).fetchone()
     if found is None:
         raise NotFoundError

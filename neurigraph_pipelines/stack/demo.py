@@ -65,7 +65,7 @@ def run(installation: Installation, listener: Listener) -> None:
         questions = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))[:QUESTIONS_ASKED]
         for asked in questions:
             question = Question(asked["question"], limit=6, message_limit=3)
-            answer = phase_one(installation.database, installation.embedder, installation.settings, claims, question)
+            answer = phase_one(installation.acting_for(claims), question)
             listener.show_answer(asked["question"], answer)
     settings = installation.settings
     listener.say(

@@ -1,5 +1,6 @@
-"""Reading text out of files, in a process of its own: ``worker`` is what runs there.
+"""Extract text from files in a separate process, whose main module is ``worker``.
 
-A reader takes a seekable stream of bytes and yields ``(place, text)`` pairs; facts it finds on the way it puts into a
-dictionary. Nothing here imports the rest of the project, whose settings and secrets have no business in that process.
+A reader takes a seekable stream of bytes, yields ``(place, text)`` pairs, and adds facts about the file to a
+dictionary. Except for ``text_extractor``, no module here imports the rest of the project, so that its settings and
+secrets stay out of that process.
 """

@@ -1,4 +1,4 @@
-"""Tables of text: each row with the names of its columns, so that a row makes sense by itself."""
+"""CSV tables: each row with the names of its columns, so that a row makes sense by itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import BinaryIO, TextIO
 
-from resources.extractors.decoding import opened
+from resources.extractors.decoding import open_text
 from resources.extractors.grouping import grouped
 
 _SAMPLE_CHARACTERS = 16_384
@@ -15,9 +15,9 @@ _WIDEST_FIELD = 1_000_000
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Groups of rows, numbered from 1 behind the heading."""
+    """Yield groups of rows, numbered from 1 after the heading."""
     csv.field_size_limit(_WIDEST_FIELD)
-    text = opened(stream, facts)
+    text = open_text(stream, facts)
     return grouped(_rows(text, facts), "rows")
 
 

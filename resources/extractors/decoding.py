@@ -1,4 +1,4 @@
-"""Bytes as text, when nobody says in which encoding."""
+"""Decode text of an unknown encoding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 import io
 from typing import BinaryIO, TextIO
 
-# UTF-32 first: its mark begins with that of UTF-16.
+# UTF-32 first: its mark begins with the mark of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -17,8 +17,8 @@ _MARKS = (
 _READ_BYTES = 1 << 20
 
 
-def opened(stream: BinaryIO, facts: dict[str, str]) -> TextIO:
-    """A seekable stream of bytes as one of text: by its mark, as UTF-8, else as Windows-1252."""
+def open_text(stream: BinaryIO, facts: dict[str, str]) -> TextIO:
+    """Open a seekable byte stream as text: by its byte order mark, as UTF-8, else as Windows-1252."""
     encoding = encoding_of(stream)
     if encoding == "cp1252":
         facts["encoding"] = "taken as Windows-1252"
@@ -26,7 +26,7 @@ def opened(stream: BinaryIO, facts: dict[str, str]) -> TextIO:
 
 
 def encoding_of(stream: BinaryIO) -> str:
-    """The encoding of a seekable stream, which stands at its beginning afterwards."""
+    """Return the encoding of a seekable stream, which is at its beginning afterwards."""
     start = stream.read(4)
     stream.seek(0)
     encoding = next((name for mark, name in _MARKS if start.startswith(mark)), None)

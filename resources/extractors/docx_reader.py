@@ -9,11 +9,11 @@ from typing import BinaryIO
 from resources.extractors.grouping import grouped
 
 MAX_UNPACKED_BYTES = 512 * 1024**2
-"""Most that the members of a document may unpack to; the longest books stay below a tenth."""
+"""Limit of the unpacked size of a document; the longest books need less than a tenth."""
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Groups of paragraphs; a row of a table is one."""
+    """Yield groups of paragraphs; a row of a table counts as one."""
     with zipfile.ZipFile(stream) as archive:
         # zipfile never delivers more of a member than its directory declares.
         size = sum(member.file_size for member in archive.infolist())
@@ -39,6 +39,6 @@ def _paragraphs(content: Iterator[object]) -> Iterator[str]:
                 yield block.text
         elif isinstance(block, Table):
             for row in block.rows:
-                # A cell that spans columns is listed once for each of them.
+                # A cell that spans several columns is listed once per column.
                 cells = dict.fromkeys(cell.text.strip() for cell in row.cells)
                 yield " | ".join(text for text in cells if text)

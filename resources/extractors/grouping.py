@@ -1,15 +1,15 @@
-"""Puts short pieces of text together, so that a part is worth reading by itself, and cuts long ones."""
+"""Combine short pieces of text into useful parts, and split long ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 PART_CHARACTERS = 4_000
-"""About how long a part is: some 700 words, a page and a half."""
+"""Approximate length of a part: some 700 words, a page and a half."""
 
 
 def grouped(pieces: Iterable[str], place: str) -> Iterator[tuple[str, str]]:
-    """Pieces joined by line breaks up to ``PART_CHARACTERS``; places count pieces from 1, such as ``lines-1-80``."""
+    """Join pieces by line breaks up to ``PART_CHARACTERS``; places count pieces from 1, such as ``lines-1-80``."""
     first, number, group, size = 1, 0, list[str](), 0
     for number, piece in enumerate(pieces, start=1):
         if group and size + len(piece) > PART_CHARACTERS:
@@ -22,7 +22,7 @@ def grouped(pieces: Iterable[str], place: str) -> Iterator[tuple[str, str]]:
 
 
 def cut(place: str, text: str) -> Iterator[tuple[str, str]]:
-    """A text in pieces of at most ``PART_CHARACTERS``, cut after a line or a word where there is one."""
+    """Split a text into pieces of at most ``PART_CHARACTERS``, after a line or a word if possible."""
     number, start = 1, 0
     while len(text) - start > PART_CHARACTERS:
         end = start + PART_CHARACTERS

@@ -1,4 +1,4 @@
-"""Web pages: what a reader of the page would see, block by block."""
+"""Web pages: the visible text, block by block."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _INLINE = set(
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Groups of blocks: paragraphs, headings, cells, items."""
-    # A page that says nothing of its encoding would be taken as Latin-1.
-    says = b"charset" in stream.read(_HEAD_BYTES).lower()
+    """Yield groups of blocks: paragraphs, headings, cells, items."""
+    # The parser reads a page that does not name its encoding as Latin-1.
+    names_encoding = b"charset" in stream.read(_HEAD_BYTES).lower()
     stream.seek(0)
     parser = etree.HTMLParser(
-        encoding=None if says else encoding_of(stream).removesuffix("-sig"),
+        encoding=None if names_encoding else encoding_of(stream).removesuffix("-sig"),
         huge_tree=True,
         no_network=True,
         remove_comments=True,
@@ -41,7 +41,7 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _blocks(root: etree._Element) -> Iterator[str]:
-    """Texts between the edges of blocks; without recursion, because pages may be nested without end."""
+    """Yield the text of each block; without recursion, because pages may be nested very deeply."""
     words: list[str] = []
     hidden = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):

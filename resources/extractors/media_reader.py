@@ -1,4 +1,4 @@
-"""Images, sound and everything else that holds no text: what the first bytes say of its size, and no more."""
+"""Images, sound and other files without text: only the size that the first bytes of an image give."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import BinaryIO
 from resources.extractors.unread import UnreadError
 
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
-"""Markers of JPEG that begin a frame, where its height and width stand."""
+"""JPEG markers that begin a frame, which contains height and width."""
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """No text, but for an image its width and height.
+    """Record an image's width and height; there is no text.
 
     Raises:
         UnreadError: Always.
     """
     try:
         found = _dimensions(stream, stream.read(32))
-    except struct.error:  # it ends in the middle of its head
+    except struct.error:  # the file ends within its header
         found = None
     if found is not None:
         facts["size"] = f"{found[0]:,} × {found[1]:,} pixels"
-    raise UnreadError("nothing here can read text out of it")
+    raise UnreadError("no reader can extract text from it")
 
 
 def _dimensions(stream: BinaryIO, head: bytes) -> tuple[int, int] | None:

@@ -11,10 +11,10 @@ from resources.extractors.unread import UnreadError
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Pages by their number; a very long one in several parts."""
+    """Yield pages by their number; a very long page in several parts."""
     from pypdf import PdfReader
 
-    logging.disable()  # it warns of every flaw of a file
+    logging.disable()  # pypdf warns about every defect of a file
     document = PdfReader(stream)
     if document.is_encrypted and not document.decrypt(""):
         raise UnreadError("it is protected by a password")
@@ -29,7 +29,7 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
             text = page.extract_text()
         except (MemoryError, RecursionError):
             raise
-        except Exception:  # one broken page must not take the others with it
+        except Exception:  # one broken page must not lose the others
             unreadable.append(number)
             continue
         empty = empty and not text.strip()
@@ -37,4 +37,4 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
     if unreadable:
         facts["damaged pages"] = ", ".join(map(str, unreadable))[:300]
     if empty:
-        raise UnreadError("its pages hold no text, as scanned ones do")
+        raise UnreadError("its pages contain no text, such as scanned pages")

@@ -1,7 +1,7 @@
-"""Reads files in a process of their own, with limits on time, memory and output; a hostile file fails alone.
+"""Run a reader in a separate process, with limits on time, memory and output; a hostile file fails alone.
 
-What is read how belongs to ``extractors``. The process gets the bytes on its standard input and nothing else of ours:
-no environment, no arguments that tell anything, no folder to write to.
+The readers are the other modules of this package. The process gets the bytes on its standard input and nothing else: no
+environment, no arguments with information, no writable folder.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _ROOT = Path(__file__).resolve().parents[2]
 _READ_BYTES = 1 << 16
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 _LONGEST_LINE = 1_000_000
-"""Far above what a part and its escapes take: more than that is no line of ours."""
+"""Far more than a part with its escapes needs; a longer line means that the reader is out of control."""
 
 
 class SubprocessExtractor:
     """A ``TextExtractor`` that starts one short-lived process for each file.
 
     Args:
-        seconds: Both of processor time and by the clock; what is longer is ended.
-        memory_bytes: Address space of the process.
-        text_bytes: Most text of one file, in bytes of UTF-8.
+        seconds: Limit of both processor time and elapsed time.
+        memory_bytes: Limit of the address space of the process.
+        text_bytes: Limit of the text of one file, in bytes of UTF-8.
     """
 
     def __init__(self, seconds: float, memory_bytes: int, text_bytes: int) -> None:
@@ -48,7 +48,7 @@ class SubprocessExtractor:
         """Read a file.
 
         Raises:
-            UnreadableFileError: It is damaged, or takes more time, memory or room than it may.
+            UnreadableFileError: The file is damaged, or exceeds the limits of time, memory or text.
         """
         with tempfile.TemporaryFile() as file:
             for chunk in content:
@@ -61,33 +61,33 @@ class SubprocessExtractor:
         parts: list[ExtractedPart] = []
         size = 0
         for line in lines:
-            said: dict[str, Any] = json.loads(line)
-            if "error" in said:
-                raise UnreadableFileError(f"the file cannot be read: {said['error']}")
-            if "facts" in said:
-                return Extraction(tuple(parts), said["facts"], said["unread"])
-            part = ExtractedPart(said["place"], said["text"])
+            found: dict[str, Any] = json.loads(line)
+            if "error" in found:
+                raise UnreadableFileError(f"the file cannot be read: {found['error']}")
+            if "facts" in found:
+                return Extraction(tuple(parts), found["facts"], found["unread"])
+            part = ExtractedPart(found["place"], found["text"])
             size += len(part.place) + len(part.text.encode("utf-8", "surrogatepass"))
             if size > self._text_bytes:
                 break
             parts.append(part)
         raise UnreadableFileError(
-            f"the file holds more than {self._text_bytes:,} bytes of text: split it, "
+            f"the file contains more than {self._text_bytes:,} bytes of text: split it, "
             "or raise NEURIGRAPH_EXTRACTION_TEXT_BYTES"
         )
 
     def _lines(self, file: IO[bytes], reader: str) -> Iterator[bytes]:
-        """What the process says, line by line; whoever has heard enough closes this, and the process is ended.
+        """Yield the lines that the process writes; closing the generator kills the process.
 
         Raises:
-            UnreadableFileError: The process came to its end, or to its limit, before it had said all.
+            UnreadableFileError: The process ended, or reached a limit, before its last line.
         """
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
             [sys.executable, "-E", "-m", _WORKER, reader, str(math.ceil(self._seconds)), str(self._memory_bytes)],
             stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=_ROOT,  # where the worker is found, however we were installed
+            cwd=_ROOT,  # the worker is importable from here in any installation
             env=_ENVIRONMENT,
             start_new_session=True,
         )
@@ -98,7 +98,7 @@ class SubprocessExtractor:
                 *lines, pending = (pending + chunk).split(b"\n")
                 yield from lines
                 if len(pending) > _LONGEST_LINE:
-                    raise UnreadableFileError("the file cannot be read: its reader went astray")
+                    raise UnreadableFileError("the file cannot be read: its reader wrote a line that is too long")
             raise self._died(process.wait())
         finally:
             process.kill()
@@ -117,7 +117,7 @@ class SubprocessExtractor:
 
     def _too_slow(self) -> UnreadableFileError:
         return UnreadableFileError(
-            f"the file cannot be read in {self._seconds:g} seconds: raise NEURIGRAPH_EXTRACTION_SECONDS if it is sound"
+            f"the file cannot be read in {self._seconds:g} seconds: raise NEURIGRAPH_EXTRACTION_SECONDS if it is intact"
         )
 
     def _died(self, code: int) -> UnreadableFileError:

@@ -1,14 +1,14 @@
-"""Plain text, Markdown and code: as they are, some lines at a time."""
+"""Plain text, Markdown and code: groups of lines, unchanged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from resources.extractors.decoding import opened
+from resources.extractors.decoding import open_text
 from resources.extractors.grouping import grouped
 
 
 def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Groups of lines, with their numbers."""
-    return grouped((line.rstrip("\r\n") for line in opened(stream, facts)), "lines")
+    """Yield groups of lines, with their numbers."""
+    return grouped((line.rstrip("\r\n") for line in open_text(stream, facts)), "lines")

@@ -1,7 +1,7 @@
-"""A file that is sound and has no text that could be read here."""
+"""The error for an intact file from which no text can be extracted."""
 
 from __future__ import annotations
 
 
 class UnreadError(Exception):
-    """Why there is no text, in one clause."""
+    """The file has no text that can be extracted; the message is the reason, in one clause."""

@@ -1,7 +1,7 @@
-"""The process that reads one file: limits first, then the file on stdin, then lines of JSON on stdout.
+"""The process that reads one file: sets its limits, reads stdin, writes lines of JSON to stdout.
 
 Started by ``text_extractor`` as ``python -E -m resources.extractors.worker READER SECONDS BYTES`` with an empty
-environment. A line is ``{"place", "text"}``, and the last one ``{"facts", "unread"}`` or ``{"error"}``.
+environment. A line is ``{"place", "text"}``; the last line is ``{"facts", "unread"}`` or ``{"error"}``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONGEST_ERROR = 300
 
 
 def main(reader: str, seconds: int, memory_bytes: int) -> None:
-    """Read stdin with a reader, and say what was found."""
+    """Read stdin with a reader and write the result."""
     _limit(seconds, memory_bytes)
     facts: dict[str, str] = {}
     try:
@@ -28,22 +28,22 @@ def main(reader: str, seconds: int, memory_bytes: int) -> None:
         read = importlib.import_module(f"resources.extractors.{reader}_reader").read
         for place, text in read(sys.stdin.buffer, facts):
             if text.strip():
-                _say(sys.stdout.buffer, {"place": place, "text": text})
-        _say(sys.stdout.buffer, {"facts": facts, "unread": None})
+                _write(sys.stdout.buffer, {"place": place, "text": text})
+        _write(sys.stdout.buffer, {"facts": facts, "unread": None})
     except UnreadError as reason:
-        _say(sys.stdout.buffer, {"facts": facts, "unread": str(reason)})
+        _write(sys.stdout.buffer, {"facts": facts, "unread": str(reason)})
     except MemoryError:
-        _say(sys.stdout.buffer, {"error": f"reading it takes more than {memory_bytes:,} bytes of memory"})
+        _write(sys.stdout.buffer, {"error": f"reading it takes more than {memory_bytes:,} bytes of memory"})
     except RecursionError:
-        _say(sys.stdout.buffer, {"error": "it is nested too deeply"})
-    except Exception as error:  # whatever a parser makes of a hostile file
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        _say(sys.stdout.buffer, {"error": f"it is damaged or not what it seems ({said[:_LONGEST_ERROR]})"})
+        _write(sys.stdout.buffer, {"error": "it is nested too deeply"})
+    except Exception as error:  # parsers raise any error for a hostile file
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        _write(sys.stdout.buffer, {"error": f"it is damaged or of another type ({message[:_LONGEST_ERROR]})"})
 
 
 def _limit(seconds: int, memory_bytes: int) -> None:
     for what, soft, hard in (
-        (resource.RLIMIT_CPU, seconds, seconds + 1),  # SIGXCPU first, which tells why
+        (resource.RLIMIT_CPU, seconds, seconds + 1),  # SIGXCPU comes first and shows the reason
         (resource.RLIMIT_AS, memory_bytes, memory_bytes),
         (resource.RLIMIT_FSIZE, 0, 0),
         (resource.RLIMIT_CORE, 0, 0),
@@ -54,8 +54,8 @@ def _limit(seconds: int, memory_bytes: int) -> None:
         resource.setrlimit(what, (soft, hard) if unlimited else (min(soft, allowed), min(hard, allowed)))
 
 
-def _say(out: BinaryIO, value: dict[str, object]) -> None:
-    # ASCII alone: a parser may give lone surrogates, which no encoding takes.
+def _write(out: BinaryIO, value: dict[str, object]) -> None:
+    # ASCII only: a parser may return lone surrogates, which cannot be encoded.
     out.write(json.dumps(value).encode("ascii") + b"\n")
     out.flush()
 

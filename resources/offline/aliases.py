@@ -1,6 +1,6 @@
-"""Other names of a person, as a text says them: ``Dave, short for David``, ``Bob calls her Annie``.
+"""Aliases of persons that a text states: ``Dave, short for David``, ``Bob calls her Annie``.
 
-Only what is stated outright. Who is a person at all is decided in ``names``.
+Only explicit statements count. ``names`` decides who is a person.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from resources.offline.lexicon import english
 from resources.offline.prose import Prose
 
 MAX_STATED = 50
-"""Statements of one segment that are kept."""
+"""Most statements of one segment."""
 
 _NAME = r"[A-Z][\w'’-]*\w(?:\s[A-Z][\w'’-]*\w){0,2}"
 _BREAK = r"(?:,|\s\(|\s[-–—])?\s?"
@@ -31,11 +31,11 @@ _NAMES = re.compile(_NAME)
 
 
 def stated_aliases(prose: Prose, persons: Collection[str]) -> list[tuple[str, str]]:
-    """Pairs of a person's name and another name of the same person, in order of appearance.
+    """Return pairs of a person's name and an alias, in order of appearance.
 
     Args:
         prose: The segment.
-        persons: Who is known to be a person; at least one name of a pair is among them.
+        persons: Names of known persons; at least one name of each pair is among them.
     """
     found: dict[tuple[str, str], None] = {}
     before: list[str] = []
@@ -46,7 +46,7 @@ def stated_aliases(prose: Prose, persons: Collection[str]) -> list[tuple[str, st
                 _add(found, persons, match["name"], match["alias"])
         for match in _CALLED.finditer(sentence.text):
             earlier = [_bare(name) for name in _NAMES.findall(sentence.text[: match.start()])]
-            # The one person whom the words before name; with two in question nothing is stated.
+            # The pronoun means the only person named before; with two candidates it is ambiguous.
             whom = {name for name in earlier if name in persons} or set(before)
             whom -= {match["who"]}
             if len(whom) == 1:
@@ -68,7 +68,7 @@ def _bare(name: str) -> str:
 
 
 def _may_be_name(name: str) -> bool:
-    """Whether no word of ``name`` is an ordinary one: a day, a greeting, what a parent is called."""
+    """Whether no word of ``name`` is an ordinary word, such as a day, a greeting or a family role."""
     lexicon = english()
     ordinary = lexicon.junk | lexicon.stop | lexicon.filler | lexicon.common | lexicon.roles | lexicon.relations.keys()
     return len(name) <= 40 and not any(word.lower() in ordinary for word in name.split())

@@ -1,8 +1,8 @@
-"""Answers without a model: the sentences of the evidence that say most of what was asked, as they were said.
+"""Answers without a model: the sentences of the evidence that best match the question, quoted.
 
-Lexical overlap weighed by how rare a word is among the evidence, nearness in meaning where there is an embedder, and
-the order in which the evidence came. Whoever speaks is part of what they say: a question about Ana is about her words.
-What counts as a sentence or a word comes from ``prose``.
+A sentence's score adds lexical overlap, weighted by how rare a word is in the evidence, similarity of meaning if there
+is an embedder, and the rank of the evidence. The speaker's name counts as part of a sentence, because a question about
+Ana is about what she said. ``prose`` defines sentences and words.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from resources.offline.prose import Reader, sentences
 
 MAX_STATEMENTS = 5
 MAX_SENTENCES = 64
-"""Sentences that are embedded for one answer."""
+"""Most sentences that are embedded for one answer."""
 
 QUOTED_CHARACTERS = 300
-"""Length up to which a message is quoted whole."""
+"""Messages up to this length are quoted whole."""
 
 LEAST_OVERLAP = 0.2
-"""Of the question's words by weight, what a sentence must hold to count as being about it: with more, as many questions
-lose their answer as are rightly left without one."""
+"""Least weighted share of the question's words in a relevant sentence: with more, as many questions lose their answer
+as are rightly left without one."""
 
 LEAST_MEANING = 0.45
-"""Cosine from which a sentence counts as being about the question whatever its words."""
+"""Cosine from which a sentence is relevant whatever its words."""
 
 LEAST_SHARE = 0.5
-"""Of the best sentence's score, what another must have to be quoted beside it."""
+"""Share of the best sentence's score that another sentence needs to be quoted, too."""
 
 _QUESTION_WEIGHT = 0.4
 _MEANING_WEIGHT = 1.0
@@ -41,7 +41,7 @@ _ORDER_WEIGHT = 1.0
 
 @dataclass(slots=True)
 class _Candidate:
-    """One sentence, with the stems of its words and of its speaker's name; ``evidence`` counts from 0."""
+    """A sentence with the stems of its words and of its speaker's name; ``evidence`` counts from 0."""
 
     evidence: int
     text: str
@@ -54,7 +54,7 @@ class _Candidate:
 def answer(
     question: str, evidence: Sequence[Evidence], embedder: Embedder | None, language: str = "english"
 ) -> list[Statement]:
-    """The best sentence of each piece of evidence that has a good one, best first."""
+    """Return the best sentence of each piece of evidence that has a relevant one, best first."""
     reader = Reader(language)
     asked = _stems(reader, question)
     candidates = [
@@ -70,15 +70,15 @@ def answer(
     candidates.sort(key=lambda candidate: (-candidate.overlap, candidate.evidence))
     del candidates[MAX_SENTENCES:]
     _add_meaning(question, candidates, embedder)
-    told = [one for one in candidates if one.overlap >= LEAST_OVERLAP or one.meaning >= LEAST_MEANING]
-    for candidate in told:
+    relevant = [one for one in candidates if one.overlap >= LEAST_OVERLAP or one.meaning >= LEAST_MEANING]
+    for candidate in relevant:
         candidate.score = (
             candidate.overlap
             + _MEANING_WEIGHT * candidate.meaning
             + _ORDER_WEIGHT * (1 - candidate.evidence / len(evidence))
         ) * (_QUESTION_WEIGHT if candidate.text.rstrip(" \"')").endswith("?") else 1.0)
     best: dict[int, _Candidate] = {}
-    for candidate in sorted(told, key=lambda one: -one.score):
+    for candidate in sorted(relevant, key=lambda one: -one.score):
         best.setdefault(candidate.evidence, candidate)
     chosen = [one for one in best.values() if one.score >= LEAST_SHARE * next(iter(best.values())).score]
     return [
@@ -91,20 +91,20 @@ def _stems(reader: Reader, text: str) -> frozenset[str]:
 
 
 def _add_meaning(question: str, candidates: Sequence[_Candidate], embedder: Embedder | None) -> None:
-    """How near each sentence is to the question; all are equally far where the embedder cannot be asked."""
+    """Set each sentence's cosine to the question; without an embedder all stay 0."""
     if embedder is None or not candidates:
         return
     try:
-        asked = embedder.embed([question], kind="query")[0]
-        told = embedder.embed([candidate.text for candidate in candidates])
+        query = embedder.embed([question], kind="query")[0]
+        vectors = embedder.embed([candidate.text for candidate in candidates])
     except NeurigraphError:
         return
-    for candidate, meaning in zip(candidates, (told @ asked).tolist(), strict=True):
+    for candidate, meaning in zip(candidates, (vectors @ query).tolist(), strict=True):
         candidate.meaning = meaning
 
 
 def _quoted(one: Evidence, sentence: str) -> str:
-    """A sentence with who said it and when; a short message whole."""
+    """Quote a sentence with its speaker and day; a short message is quoted whole."""
     whole = " ".join(one.text.split())
     day = one.occurred_at
     return f"{one.speaker}, {day.day} {day:%B %Y}: {whole if len(whole) <= QUOTED_CHARACTERS else sentence}"

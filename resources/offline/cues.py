@@ -1,6 +1,6 @@
-"""Evidence for topics from cue words: which messages speak of what.
+"""Evidence for topics from cue words, for each message.
 
-Counting only: the cues stand in ``topics.toml``, what is done with the evidence in ``placement``.
+This module only counts: the cues are in ``topics.toml``, and ``placement`` uses the evidence.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from resources.offline.prose import Prose, Sentence, Word
 
 HINT_WEIGHT = 0.35
 MESSAGE_CAP = 2.0
-"""Most that one message adds to a topic, so that a list of ingredients does not outweigh a conversation."""
+"""Limit of one message's evidence for a topic, so that a list of ingredients does not outweigh a conversation."""
 
 HEADLINE_SHARE = 0.1
-"""A cue in the title counts one message, and this share of all of them."""
+"""A cue in the title counts as one message plus this share of all messages."""
 
 SUBTOPIC_SHARE = 0.5
 
@@ -25,12 +25,12 @@ Phrase = tuple[str, ...]
 
 
 class CueScores:
-    """What the cue words of a segment speak for.
+    """The evidence of a segment's cue words.
 
     Attributes:
         topics: Evidence for each topic; a message with one cue counts 1.
-        by_message: The same for each message by its position.
-        words: The cues met for each topic, as they were written.
+        by_message: Evidence of each message, by its position.
+        words: The cues found for each topic, as written.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class CueScores:
 
         Args:
             prose: The segment.
-            cues: Phrases as stems, each with the topics it speaks for and how much.
-            subtopic_cues: Topic and phrase, each with the narrower topics it speaks for.
+            cues: Phrases as stems, each with its topics and weights.
+            subtopic_cues: Topics and phrases, each pair with its subtopics.
         """
         self.topics: defaultdict[str, float] = defaultdict(float)
         self.by_message: dict[int, dict[str, float]] = {}
@@ -61,7 +61,7 @@ class CueScores:
             self._add(self._read([prose.headline], 1 + HEADLINE_SHARE * len(prose.by_message)))
 
     def subtopic(self, topic: str) -> NodeProposal | None:
-        """The narrower topic that dominates ``topic`` here, if one does."""
+        """Return the subtopic that dominates ``topic`` in this segment, if any."""
         counts = self._subtopics[topic]
         if not counts:
             return None
@@ -96,9 +96,9 @@ class CueScores:
 
 
 def _match(cues: Mapping[Phrase, object], words: Sequence[Word]) -> int:
-    """Length of the longest cue at the start of ``words``; 0 when there is none.
+    """Return the length of the longest cue at the start of ``words``; 0 if there is none.
 
-    A word on its own must carry meaning: the stem of ``rights`` is also that of ``right``.
+    A single word must carry meaning: ``rights`` and ``right`` have the same stem.
     """
     for length in range(len(words), 0, -1):
         if tuple(word.stem for word in words[:length]) in cues:

@@ -1,7 +1,7 @@
-"""Dates that a text speaks of, resolved against the time at which it was said.
+"""Dates mentioned in a text, resolved against the time of the text.
 
-English phrases by fixed rules, explicit dates of other languages through dateparser. Gives days (``2023-05-07``),
-months (``2023-05``) and years (``2022``), never more precision than was said.
+English phrases are resolved by rules, explicit dates in other languages by dateparser. Results are days
+(``2023-05-07``), months (``2023-05``) and years (``2022``), never more precise than the text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from neurigraph_pipelines.text.calendar_words import (
 )
 
 MAX_FOREIGN = 20
-"""Spans of one text that are handed to dateparser, which is slow."""
+"""Most spans of one text that are passed to dateparser, which is slow."""
 
 _PAST = re.compile(
     r"\b(?:was|were|did|didn't|had|went|got|came|saw|met|took|made|gave|found|bought|won|lost|left|\w{3,}ed)\b",
@@ -46,11 +46,11 @@ Resolver = Callable[[re.Match[str], date, str], list[str]]
 
 
 def resolve_dates(text: str, spoken_at: datetime) -> list[str]:
-    """Every date that ``text`` names, in order, without repetition.
+    """Return every date in ``text``, in order, without repetition.
 
     Args:
         text: Free text; a few kilobytes at a time, such as one message.
-        spoken_at: When it was said; relative phrases count from its day.
+        spoken_at: Time of the text; relative phrases count from its day.
 
     Returns:
         ISO days, months or years.
@@ -73,7 +73,7 @@ def resolve_dates(text: str, spoken_at: datetime) -> list[str]:
 
 
 def foreign_dates(text: str, spoken_at: datetime) -> list[str]:
-    """Explicit dates with month names of other languages, such as ``8 mai 2023``."""
+    """Return explicit dates with month names in other languages, such as ``8 mai 2023``."""
     spans = list(FOREIGN_DATE.finditer(text))[:MAX_FOREIGN]
     days = [foreign_date(span.group(), spoken_at.date()) for span in spans]
     return list(dict.fromkeys(day.isoformat() for day in days if day is not None))
@@ -126,7 +126,7 @@ def _season(match: re.Match[str], today: date, _text: str) -> list[str]:
         year = int(match["year"])
     else:
         word = match["word"].lower()
-        # A winter is named after the year in which it begins, as its months are counted from December.
+        # A winter belongs to the year in which it begins, because its months are counted from December.
         begins_now = today.month in months
         year = today.year - (1 if begins_now and today.month < months[0] else 0)
         ahead = (months[0] - today.month) > 0 and not begins_now
@@ -204,7 +204,7 @@ def _year(match: re.Match[str], _today: date, _text: str) -> list[str]:
 
 
 def _rules() -> Iterator[tuple[re.Pattern[str], Resolver]]:
-    """Longer and surer forms first: a span that one rule took is closed to the next."""
+    """Yield the rules, longer and more certain forms first: a matched span is closed to later rules."""
     flags = re.IGNORECASE
     prefix = r"(?P<word>last|next|this coming|this|in|since|until|by|of|early|mid|late|during|around|before|after)[ -]"
     day_name = rf"(?:(?:{'|'.join(WEEKDAYS)}),? (?:the )?)?"
@@ -278,7 +278,7 @@ def _exists(year: int, month: int, day: int) -> bool:
 
 
 def _clause_around(text: str, match: re.Match[str]) -> str:
-    """The sentence up to the match, and what follows it up to the next comma."""
+    """Return the sentence up to the match, and the text after it up to the next comma."""
     window = text[max(0, match.start() - 200) : match.start()]
     starts = [end.end() for end in _SENTENCE_END.finditer(window)]
     after = text[match.end() : match.end() + 80]

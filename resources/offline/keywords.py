@@ -1,7 +1,7 @@
-"""What a segment is about in a few words: telling phrases, and the four keyword fields.
+"""Key phrases of a segment, and its four keyword fields.
 
-Phrases are found without a tagger: words that stand where nouns stand (after articles, possessives, prepositions).
-Names come from ``names``, dates from ``dates``.
+Phrases are found without a tagger, as words in the position of nouns (after articles, possessives, prepositions). Names
+come from ``names``, dates from ``dates``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ MAX_TOPICS = 15
 MAX_DATES = 24
 MAX_RELATIONSHIPS = 12
 MAX_PHRASES = 20_000
-"""Different candidate phrases that are scored, the most frequent first."""
+"""Most distinct candidate phrases that are scored, the most frequent first."""
 
 ASSISTANT_WEIGHT = 0.5
-"""What an assistant says counts half: what is worth remembering is mostly said by people."""
+"""An assistant's words count half, because people say most of what is worth remembering."""
 
 _BEFORE_NOUN = frozenset(
     re.findall(
@@ -45,21 +45,21 @@ _VERBAL_ENDINGS = ("ly", "ed", "ize", "ise", "ful", "ous", "able", "ible", "est"
 
 
 def extract(prose: Prose) -> Keywords:
-    """The keyword fields of a segment, each bounded."""
+    """Return the keyword fields of a segment, each bounded."""
     names = find_names(prose)
     speakers = list(dict.fromkeys(names.speakers.values()))
     named = sorted((*names.projects, *names.persons, *names.others), key=lambda n: -n.mentions)
     entities = dict.fromkeys((*speakers, *(one.name for one in named)))
     return Keywords(
         entities=tuple(entities)[:MAX_ENTITIES],
-        topics=tuple(telling_phrases(prose, names)[:MAX_TOPICS]),
+        topics=tuple(key_phrases(prose, names)[:MAX_TOPICS]),
         dates=tuple(dates_of(prose)),
         relationships=tuple(dict.fromkeys(map(str, names.relations)))[:MAX_RELATIONSHIPS],
     )
 
 
 def dates_of(prose: Prose) -> list[str]:
-    """Dates that people speak of, resolved against the time of each message."""
+    """Return the dates mentioned, resolved against the time of each message."""
     found: dict[str, None] = {}
     for sentence in prose.sentences:
         at = prose.message(sentence).occurred_at
@@ -72,8 +72,8 @@ def dates_of(prose: Prose) -> list[str]:
     return list(found)[:MAX_DATES]
 
 
-def telling_phrases(prose: Prose, names: Names) -> list[str]:
-    """Words and pairs of words that the segment is about, the most telling first, names left out."""
+def key_phrases(prose: Prose, names: Names) -> list[str]:
+    """Return words and pairs of words that describe the segment, best first, without names."""
     own = {
         stem
         for one in (*names.persons, *names.projects)
@@ -133,7 +133,7 @@ def _score(key: tuple[str, ...], count: float, nouns: int, verbs: int, messages:
 
 
 def _without_overlap(ranked: Sequence[tuple[str, ...]], surfaces: dict[tuple[str, ...], Counter[str]]) -> list[str]:
-    """Ranked phrases of which none repeats a word of a better one."""
+    """Return ranked phrases, leaving out those that share a word with a better one."""
     seen: set[str] = set()
     chosen: dict[str, None] = {}
     for key in ranked:
@@ -146,7 +146,7 @@ def _without_overlap(ranked: Sequence[tuple[str, ...]], surfaces: dict[tuple[str
 
 
 def _surface(surfaces: Counter[str]) -> str:
-    """The form to show: the most frequent, and of those the one that reads most like a noun."""
+    """Return the form to show: the most frequent one; of several, the one most like a noun."""
     return min(surfaces, key=lambda form: (-surfaces[form], form.endswith("ed"), len(form), form))
 
 

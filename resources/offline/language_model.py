@@ -1,7 +1,7 @@
-"""The language model without a model: rules, word lists and, where there is one, an embedder.
+"""The language model port implemented by rules, word lists and an optional embedder.
 
-No network of its own, deterministic, linear in the length of the content. The parts stand in ``resources.offline``;
-this module only puts them behind the port.
+It uses no network itself, is deterministic, and runs in linear time. This module only connects the other modules of the
+package to the port.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class OfflineLanguageModel:
     concurrency: int = 1
 
     def __init__(self, embedder: Embedder | None, language: str = "english") -> None:
-        """Load what is needed on first use.
+        """Create the model; data files are loaded on first use.
 
         Args:
-            embedder: Helps to find topics and answers by meaning; without one, words decide.
+            embedder: Improves topics and answers by meaning; without one, only words count.
             language: Snowball language of the stems; word lists are English.
         """
         self._embedder = embedder
@@ -34,17 +34,17 @@ class OfflineLanguageModel:
         self._placer = Placer(embedder, language)
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
-        """Where each part of the segment goes: topic, then subtopic, person or project. Mostly it is one part."""
+        """Return a path for each part of the segment: topic, then subtopic, person or project. Most have one part."""
         return self._placer.place(Prose(segment, self._language), outline)
 
     def summarize(self, segment: Segment, words: int) -> Summary:
-        """The most telling sentences in about ``words`` words, at most 180, and a title."""
+        """Return the most informative sentences in about ``words`` words, at most 180, and a title."""
         return summaries.summarize(Prose(segment, self._language), words)
 
     def extract_keywords(self, segment: Segment) -> Keywords:
-        """Names, telling phrases, dates resolved against each message's time, and stated relationships."""
+        """Return names, key phrases, dates resolved against each message's time, and stated relationships."""
         return keywords.extract(Prose(segment, self._language))
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
-        """The sentences of the evidence that say most of what was asked."""
+        """Return the sentences of the evidence that best match the question."""
         return answers.answer(question, evidence, self._embedder, self._language)

@@ -1,8 +1,4 @@
-"""The word lists and topics that stand in data files beside this module, read once.
-
-Only look-ups; what is done with a word is decided where text is read (``prose``), named (``names``) or filed
-(``placement``).
-"""
+"""The word lists and topics of the data files beside this module, read once."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ class Lexicon:
     """Word lists of one language, all lower case.
 
     Attributes:
-        relations: What people are to each other (``coworker``), and the topic where that is at home.
+        relations: Words for relations (``coworker``), each with its topic.
     """
 
     stop: frozenset[str]
@@ -37,8 +33,8 @@ class Topic:
     """One topic of layer 1 with its phrases, each a tuple of words.
 
     Attributes:
-        cues: Phrases that say the topic by themselves, those of the subtopics included.
-        hints: Phrases that only count in company.
+        cues: Phrases that show the topic by themselves, those of the subtopics included.
+        hints: Weaker phrases, which need others beside them.
         aliases: Other names under which a user may already have the topic.
         subtopics: Names of narrower topics and their phrases.
     """
@@ -53,7 +49,7 @@ class Topic:
 
 @cache
 def english() -> Lexicon:
-    """The English word lists."""
+    """Return the English word lists."""
     data = _read("english.toml")
     relations = {word: topic for topic, words in data.pop("relations").items() for word in reversed(words.split())}
     return Lexicon(relations=relations, **{name: frozenset(words.split()) for name, words in data.items()})
@@ -61,7 +57,7 @@ def english() -> Lexicon:
 
 @cache
 def topics() -> tuple[Topic, ...]:
-    """The topics of layer 1, in the order in which ties are broken."""
+    """Return the topics of layer 1; of equal scores the earlier topic wins."""
     return tuple(_topic(entry) for entry in _read("topics.toml")["topic"])
 
 

@@ -1,8 +1,7 @@
-"""Who and what a segment names: people, projects, other entities.
+"""The people, projects and other entities that a segment names.
 
-Read from capitals, a short list of given names, and the words around a name; what people are to each other comes
-from ``relations``. Which of them deserve a node is decided
-in ``placement``; which are shown as keywords, in ``keywords``.
+Names are found by capitals, a short list of given names, and the words around a name. ``relations`` finds the relations
+between people, ``placement`` decides which names get a node, ``keywords`` which are keywords.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from resources.offline.prose import Prose, Sentence
 from resources.offline.relations import StatedRelation, stated_relations
 
 MAX_NAMES = 200
-"""Different names of one segment that are looked at, the most frequent first."""
+"""Most distinct names of one segment, the most frequent first."""
 
 HEADLINE_MENTIONS = 3
-"""What a name in the title counts: who gave it said what the conversation is about."""
+"""Mentions that a name in the title counts for, because a title says what the conversation is about."""
 
 _CAPITALISED = r"[A-Z][\w'’&+-]*"
 _RUN = re.compile(rf"{_CAPITALISED}(?:\s(?:of\s(?:the\s)?)?{_CAPITALISED}){{0,4}}")
@@ -48,10 +47,10 @@ _PARENTHESES = re.compile(r"\([^)]*\)?")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Somebody or something by name.
+    """A named person or thing.
 
     Attributes:
-        aliases: Other forms met, such as a nickname or the author line as it was.
+        aliases: Other forms found, such as a nickname or the original author line.
         sentences: Numbers of the sentences that mention the name.
     """
 
@@ -63,13 +62,13 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a segment names.
+    """The names in a segment.
 
     Attributes:
-        speakers: Authors who are people, by the author line; roles such as ``Project Manager`` are missing.
-        owner: The author line of the account's own user, as far as it shows.
-        persons: People, speakers included, most mentioned first; the owner is not among them.
-        aliases: Other names that are stated outright, each after the name of its person.
+        speakers: Names of authors who are people, by author line; roles such as ``Project Manager`` are left out.
+        owner: The author line of the account's user, if it can be determined.
+        persons: People, speakers included, most mentioned first, without the owner.
+        aliases: Explicitly stated aliases, each as the person's name and the alias.
     """
 
     speakers: dict[str, str]
@@ -81,7 +80,7 @@ class Names:
     aliases: tuple[tuple[str, str], ...] = ()
 
     def known_as(self, full: Mapping[str, str]) -> Names:
-        """The same with everybody called by the name that ``full`` gives for the one that stands here."""
+        """Return the same names with each name replaced by its full name in ``full``."""
 
         def called(name: str) -> str:
             return full.get(name, name)
@@ -120,7 +119,7 @@ class Names:
 
 
 def find_names(prose: Prose) -> Names:
-    """Find what ``prose`` names. Linear in its length."""
+    """Find the names in ``prose``, in linear time."""
     authors = dict.fromkeys(m.author for m in prose.segment.messages if m.author)
     speakers = {author: name for author in authors if (name := person_of_author(author))}
     owner = _owner(prose.segment.messages, prose.segment.ref.user_slug)
@@ -169,7 +168,7 @@ def find_names(prose: Prose) -> Names:
 
 
 def _full_names(persons: Mapping[str, Named], aliases: Iterable[tuple[str, str]], speakers: set[str]) -> dict[str, str]:
-    """Under which name somebody found under several is known: the full one, else the one used most."""
+    """Map each name of a person with several names to the one to use: the full name, else the most frequent."""
     full: dict[str, str] = {}
     for name in persons.keys() - speakers:
         longer = [other for other in persons if other.startswith(f"{name} ")]
@@ -184,7 +183,7 @@ def _full_names(persons: Mapping[str, Named], aliases: Iterable[tuple[str, str]]
 
 
 def person_of_author(author: str) -> str | None:
-    """The person's name in an author line, without titles, offices and parties; None for a role."""
+    """Return the person's name in an author line, without titles, offices and parties; None for a role."""
     lexicon = english()
     words = [word.strip(".,") for word in _PARENTHESES.sub(" ", author).split()]
     while words and words[0].lower() in lexicon.titles:
@@ -202,7 +201,7 @@ def person_of_author(author: str) -> str | None:
 
 
 class _Runs:
-    """Capitalised runs of a segment, where they stand and what stands around them."""
+    """The capitalised runs of a segment, with their positions and context."""
 
     def __init__(self, prose: Prose) -> None:
         self._middle: Counter[str] = Counter()
@@ -253,7 +252,7 @@ class _Runs:
                 if word.text in self._lexicon.first_names and word.text not in self._lexicon.common:
                     self._add(word.text.title(), number, middle=True)
         if len(words) >= 4 and capitals > 0.6 * len(words):
-            # A heading or shouting: its capitals say nothing, so only what is known as a name counts.
+            # In a heading or shouting, capitals mean nothing, so only known names count.
             for word in sentence.words:
                 bare = word.text.removesuffix("'s")
                 if bare.istitle() and (bare.lower() in self._lexicon.first_names or self._middle[bare]):
@@ -275,7 +274,7 @@ class _Runs:
         self._where.setdefault(name, set()).add(number)
 
     def _strip(self, run: str) -> Iterator[tuple[str, int]]:
-        """The names in a run: possessive endings cut, words that are never names taken off or parting it."""
+        """Yield the names in a run, without possessive endings and without words that are never names."""
         part: list[str] = []
         start = 0
         for position, raw in enumerate(run.split()):
@@ -316,7 +315,7 @@ def _bare(words: list[str]) -> str:
 
 
 def _owner(messages: tuple[Message, ...], user_slug: str) -> str | None:
-    """The author who is the account's user: named like it, or the only one who talks with an assistant."""
+    """Return the author who is the account's user: named like it, or the only one who talks with an assistant."""
     authors = dict.fromkeys(m.author for m in messages if m.author and m.role is Role.USER)
     for author in authors:
         if "".join(filter(str.isalnum, author.lower())) == "".join(filter(str.isalnum, user_slug.lower())):
@@ -326,7 +325,7 @@ def _owner(messages: tuple[Message, ...], user_slug: str) -> str | None:
 
 
 def _nicknames(runs: _Runs, speakers: list[str]) -> dict[str, tuple[str, ...]]:
-    """Short forms by which exactly one speaker is called, such as Mel for Melanie."""
+    """Return short forms that fit exactly one speaker, such as Mel for Melanie."""
     found: dict[str, list[str]] = {}
     for name in runs.names:
         fitting = [s for s in speakers if s.lower().startswith(name.lower()) and len(name) < len(s.split()[0])]

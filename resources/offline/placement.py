@@ -1,8 +1,8 @@
-"""Where a segment belongs: its topic, then the person or project that it is most about.
+"""Place a segment: its topic, then the person or project that it is mainly about.
 
-Topics are scored by cue words, by the embedding of their description when there is an embedder, and by what the
-outline already holds. Where a segment turns from one topic or person to another is found in ``segmentation``; each part
-is placed by itself. Whether a step becomes a node is decided by the domain from the confidence given here.
+Topics are scored by cue words, by the similarity of their description if there is an embedder, and by the nodes of the
+outline. ``segmentation`` finds where a segment changes its topic or person; each part is placed by itself. From the
+confidence given here, the domain decides whether a step becomes a node.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from neurigraph_pipelines.model import (
 )
 from neurigraph_pipelines.ports import Embedder
 from resources.offline.cues import HINT_WEIGHT, CueScores, Phrase
-from resources.offline.keywords import telling_phrases
+from resources.offline.keywords import key_phrases
 from resources.offline.lexicon import english, topics
 from resources.offline.names import Named, Names, find_names
 from resources.offline.prose import Prose, Reader
@@ -36,23 +36,23 @@ from resources.offline.segmentation import Evidence, Part, split
 from resources.offline.summaries import summarize
 
 COSINE_FLOOR = 0.15
-"""Cosine of a summary and an unrelated description with MiniLM: below it says nothing."""
+"""Cosine of a summary and an unrelated description with MiniLM; lower values mean nothing."""
 
 COSINE_WEIGHT = 0.8
 CLOSE_ENOUGH = 0.2
-"""Scaled closeness from which a topic without a single cue is considered: a cosine of 0.4."""
+"""Scaled similarity from which a topic without any cue is considered: a cosine of 0.4."""
 
 CENTROID_WEIGHT = 0.15
 ALIKE = 0.45
-"""Cosine of the two sides of a turn from which they are still about one thing: 0.0 to 0.4 where LoCoMo's sessions turn
-to something else for good, 0.4 to 0.7 where the cue words alone are misled."""
+"""Cosine of the two sides of a topic change from which they count as one topic: it is 0.0 to 0.4 where LoCoMo's
+sessions really change the topic, 0.4 to 0.7 where only the cue words suggest it."""
 
 SIDE_MESSAGES = 6
 SIDE_CHARACTERS = 200
-"""How much of each side of a turn is compared: six messages, of each what the local embedder has room for."""
+"""Text of each side of a topic change that is compared: six messages, each cut to fit the local embedder."""
 
 MAX_TALKERS = 4
-"""Speakers from which a segment is a meeting that is about none of them."""
+"""With more speakers a segment is a meeting and not about one of them."""
 
 MIN_SPEAKER_SHARE = 0.2
 STRENGTH_OF_STATED = 0.8
@@ -72,7 +72,7 @@ class _Candidate:
 
 
 class Placer:
-    """Files segments. Holds the cue tables, and the embeddings of the topics once they were needed."""
+    """Places segments. Caches the cue tables and the embeddings of the topics."""
 
     def __init__(self, embedder: Embedder | None, language: str) -> None:
         self._embedder = embedder
@@ -80,19 +80,19 @@ class Placer:
         self._topics = {topic.name: topic for topic in topics()}
 
     def place(self, prose: Prose, outline: Outline) -> list[Placement]:
-        """One placement for each part of a segment, in order; without steps where nothing shows what it is about."""
+        """Return one placement for each part of a segment, in order; without steps if no topic fits."""
         names = find_names(prose)
         parts = self._parts(prose, names)
         if len(parts) == 1:
             return [self._place(prose, names, outline)]
         messages = prose.segment.messages
         pieces = [prose.within(messages[part.start].seq, messages[part.end - 1].seq) for part in parts]
-        # Who is Anna Smith once in the conversation is no other Anna in a later part.
+        # If Anna is called Anna Smith once in the conversation, Anna in a later part is the same person.
         full = {alias: one.name for one in (*names.persons, *names.projects) for alias in one.aliases}
         return [self._place(piece, find_names(piece).known_as(full), outline) for piece in pieces]
 
     def _parts(self, prose: Prose, names: Names) -> list[Part]:
-        """Where the segment turns to another topic and, within one, from one person or project to another."""
+        """Split the segment where the topic changes and, within a topic, where the person or project changes."""
         cues = CueScores(prose, self._topic_cues, self._subtopic_cues)
         mentions = _mentions(prose, names)
         return [
@@ -102,7 +102,7 @@ class Placer:
         ]
 
     def _alike(self, prose: Prose) -> Callable[[Part, Part], bool]:
-        """Whether the messages on the two sides of a turn are close in meaning, as far as an embedder can tell."""
+        """Return a function that says whether two parts are similar in meaning; always False without an embedder."""
 
         def side(start: int, end: int) -> str:
             return " ".join(message.content[:SIDE_CHARACTERS] for message in prose.segment.messages[start:end])
@@ -115,7 +115,7 @@ class Placer:
             try:
                 vectors = self._embedder.embed([before, after])
             except NeurigraphError:
-                return False  # the cue words decide alone: a provider that is down must not stop filing
+                return False  # only the cue words decide: a provider that is down must not stop filing
             return float(vectors[0] @ vectors[1]) >= ALIKE
 
         return alike
@@ -133,7 +133,7 @@ class Placer:
         topic = next(iter(scored), None)
         if topic is None:
             return Placement((), first, last, aliases=aliases)
-        phrases = telling_phrases(prose, names)
+        phrases = key_phrases(prose, names)
         steps = [self._topic_step(topic, scored[topic], cues, tops)]
         subject = _subject(prose, names, _candidates(prose, names, topic), cues, topic)
         elsewhere = subject is not None and _exists_outside(subject, outline, topic)
@@ -146,7 +146,7 @@ class Placer:
         return Placement(tuple(steps), first, last, _relations(names, subject), aliases)
 
     def _cues(self, tops: Mapping[str, OutlineNode]) -> dict[Phrase, list[tuple[str, float]]]:
-        """Phrases by their stems, each with the topics it speaks for; nodes of the outline count as topics too."""
+        """Return phrases as stems, each with its topics and weights; top nodes of the outline are topics, too."""
         table = self._topic_cues
         foreign = [node for key, node in tops.items() if key not in self._known_keys and node.kind is ConceptKind.TOPIC]
         if not foreign:
@@ -175,7 +175,7 @@ class Placer:
                 entries = table.setdefault(self._stems(text), [])
                 if topic.name not in (name for name, _ in entries):
                     entries.append((topic.name, weight))
-        # What several topics claim says less of each: the idea of inverse document frequency.
+        # A cue of several topics is weaker evidence for each (the idea of inverse document frequency).
         return {
             phrase: [(name, weight / len(entries) ** 0.5) for name, weight in entries]
             for phrase, entries in table.items()
@@ -194,7 +194,7 @@ class Placer:
         return tuple(word.stem for word in self._reader.words(text))
 
     def _rank(self, prose: Prose, cues: CueScores, tops: Mapping[str, OutlineNode]) -> dict[str, float]:
-        """Topics with their confidence, the best first."""
+        """Return topics with their confidence, best first."""
         similar = self._similarities(prose, tops)
         total = sum(cues.topics.values())
         merit, confidence = {}, {}
@@ -208,14 +208,14 @@ class Placer:
         return {name: confidence[name] for name in ranked}
 
     def _similarities(self, prose: Prose, tops: Mapping[str, OutlineNode]) -> dict[str, float]:
-        """How close the segment's meaning is to each topic, scaled to be added to shares; empty if unknown."""
+        """Return the similarity of the segment to each topic, scaled like shares; empty if unknown."""
         if self._embedder is None:
             return {}
         try:
             vector = self._embedder.embed([summarize(prose, 150).text])[0]
             described = self._described @ vector
         except NeurigraphError:
-            return {}  # the cue words decide alone: a provider that is down must not stop filing
+            return {}  # only the cue words decide: a provider that is down must not stop filing
         close = {
             name: COSINE_WEIGHT * max(0.0, float(cosine) - COSINE_FLOOR)
             for name, cosine in zip(self._topics, described, strict=True)
@@ -228,7 +228,7 @@ class Placer:
 
     @cached_property
     def _described(self) -> NDArray[np.float32]:
-        """Embeddings of the topics' descriptions, a row each."""
+        """Embeddings of the topics' descriptions, ``(topics, dimensions)``."""
         assert self._embedder is not None
         return self._embedder.embed([f"{topic.name}: {topic.description}" for topic in self._topics.values()])
 
@@ -243,7 +243,7 @@ class Placer:
 
 
 def _mentions(prose: Prose, names: Names) -> Evidence:
-    """Who or what each message speaks of by name; nobody in company, where speakers tell of themselves in turn."""
+    """Return the persons and projects of each message; empty with several speakers, who talk about themselves."""
     if len(names.speakers) > 1:
         return {}
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
@@ -255,10 +255,10 @@ def _mentions(prose: Prose, names: Names) -> Evidence:
 
 
 def _candidates(prose: Prose, names: Names, topic: str) -> list[_Candidate]:
-    """Everybody and everything named that a node under ``topic`` could be made of, speakers aside."""
+    """Return named persons and projects, except speakers, that could become a node below ``topic``."""
     messages = max(1, len(prose.by_message))
     homes = english().relations
-    # Relatives belong under Family; named in passing elsewhere they are no subject of that other topic.
+    # Relatives belong under Family; a mention elsewhere does not make them the subject of that topic.
     stated = {r.person for r in names.relations if topic == "Family" or homes.get(r.label.split()[-1]) != "Family"}
     speaking = set(names.speakers.values())
     found = []
@@ -281,7 +281,7 @@ def _candidates(prose: Prose, names: Names, topic: str) -> list[_Candidate]:
 def _subject(
     prose: Prose, names: Names, candidates: Sequence[_Candidate], cues: CueScores, topic: str
 ) -> _Candidate | None:
-    """Whom or what the segment is most about within ``topic``."""
+    """Return the person or project that the segment is mainly about within ``topic``."""
     mentioned = candidates[0] if candidates and candidates[0].confidence >= 0.6 else None
     speaker = _main_speaker(prose, names, cues, topic)
     if speaker is None:
@@ -292,24 +292,24 @@ def _subject(
 
 
 def _main_speaker(prose: Prose, names: Names, cues: CueScores, topic: str) -> _Candidate | None:
-    """The speaker who says most on ``topic``; None when the account's user or a whole meeting is speaking."""
+    """Return the speaker who says most about ``topic``; None if only the account's user or a whole meeting speaks."""
     persons = {
         author: name for author, name in names.speakers.items() if author != names.owner and is_presentable(name)
     }
     authors = {message.author for message in prose.segment.messages if message.author}
     if not persons or len(authors) > MAX_TALKERS:
         return None
-    told: defaultdict[str, float] = defaultdict(float)
+    weights: defaultdict[str, float] = defaultdict(float)
     for number, sentences in prose.by_message.items():
         author = prose.segment.messages[number].author
         if author in persons:
             own = sum(any(word.lower in {"i", "my", "i'm", "i've"} for word in s.words) for s in sentences)
             evidence = cues.by_message[number].get(topic, 0.0)
-            told[author] += evidence * (1.0 if own else 0.4) + 0.1 * own
-    if not told:
+            weights[author] += evidence * (1.0 if own else 0.4) + 0.1 * own
+    if not weights:
         return None
-    author, most = max(told.items(), key=lambda item: item[1])
-    share = most / sum(told.values()) if most else 0.0
+    author, most = max(weights.items(), key=lambda item: item[1])
+    share = most / sum(weights.values()) if most else 0.0
     if share < MIN_SPEAKER_SHARE:
         return None
     messages = sum(message.author == author for message in prose.segment.messages)
@@ -327,21 +327,21 @@ def _subject_step(subject: _Candidate, names: Names, phrases: Sequence[str]) -> 
 
 
 def _relations(names: Names, subject: _Candidate | None) -> tuple[Relation, ...]:
-    """What the placed node and the user stand in to others, and who else is mentioned."""
+    """Return stated relations of the user and of the placed person, and mentions of other persons."""
     placed = subject.named.name if subject and subject.kind is ConceptKind.PERSON else None
     stated = [
         Relation(relation.person, relation.label, STRENGTH_OF_STATED, relation.whose is None, ConceptKind.PERSON)
         for relation in names.relations
         if relation.whose is None or relation.whose == placed
     ]
-    told = {relation.other for relation in stated} | set(names.speakers.values()) | {placed}
-    mentioned = [one.name for one in names.persons if one.name not in told and one.mentions][:MAX_MENTIONED]
+    known = {relation.other for relation in stated} | set(names.speakers.values()) | {placed}
+    mentioned = [one.name for one in names.persons if one.name not in known and one.mentions][:MAX_MENTIONED]
     person = ConceptKind.PERSON
     return (*stated, *(Relation(name, MENTIONS, STRENGTH_OF_MENTION, True, person) for name in mentioned))
 
 
 def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode | None:
-    """The project of the outline that the title names, or the content no less than any person."""
+    """Return the outline's project that the title names, or that the content names at least as often as any person."""
     projects = {
         name_key(name): node
         for node in reversed(outline.nodes)
@@ -363,14 +363,14 @@ def _known_project(prose: Prose, names: Names, outline: Outline) -> OutlineNode 
 
 
 def _steps_to(node: OutlineNode, outline: Outline) -> list[NodeProposal]:
-    """The way down to an existing node."""
+    """Return the steps to an existing node."""
     kinds = {other.path: other.kind for other in outline.nodes}
     prefixes = [node.path[:depth] for depth in range(1, len(node.path) + 1)]
     return [NodeProposal(path[-1], kinds.get(path, ConceptKind.TOPIC), 1.0) for path in prefixes]
 
 
 def _exists_outside(subject: _Candidate, outline: Outline, topic: str) -> bool:
-    """Whether the person is a node, and not one directly under ``topic``."""
+    """Whether the person has a node, but not directly under ``topic``."""
     if subject.kind is not ConceptKind.PERSON:
         return False
     keys = {name_key(name) for name in (subject.named.name, *subject.named.aliases)}

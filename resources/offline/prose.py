@@ -1,7 +1,6 @@
-"""Text as sentences, words and stems: what every other part of the offline language model reads.
+"""Text as sentences, words and stems, the input of every other module of the offline language model.
 
-Linear in the length of the text, whatever it holds: prose, transcripts with markers, code, scripts without spaces.
-What a word means is no business of this module.
+Linear in the length of any text: prose, transcripts with markers, code, scripts without spaces.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from neurigraph_pipelines.model import Message, Role, Segment
 from resources.offline.lexicon import english
 
 MAX_SENTENCE = 320
-"""Characters from which a sentence is cut between words: a wall of text is no sentence."""
+"""Longer sentences are split between words."""
 
 MAX_WORD = 40
-"""Characters of a word that are looked at; longer ones are data."""
+"""Characters of a word that are read; longer words are data."""
 
 MAX_MEANINGFUL = 25
-"""Characters from which a word is taken for data: an identifier, a hash, a scream."""
+"""Longer words count as data: an identifier, a hash, a scream."""
 
 _MARKER = re.compile(r"\{(?:vocalsound|disfmarker|gap|pause|comment|nonvocalsound|qualifier|language)\}", re.I)
 _HESITATION = re.compile(r"(?<![\w'])(?:u+m+|u+h+|e+r+m*|h+m+|m+hm+|mm-hmm)(?![\w'])\s*,?\s*", re.I)
@@ -41,12 +40,12 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as it stands in a sentence.
+    """A word of a sentence.
 
     Attributes:
-        stem: What inflected forms share.
-        empty: A stop word or filler.
-        content: Neither empty nor one of the words that carry little.
+        stem: The common form of inflected words.
+        empty: Whether it is a stop word or filler.
+        content: Whether it carries meaning: neither empty nor very common.
     """
 
     text: str
@@ -56,13 +55,13 @@ class Word:
 
     @property
     def lower(self) -> str:
-        """Without case, apostrophes straightened."""
+        """The word in lower case with straight apostrophes."""
         return self.text.lower().replace("’", "'")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence of one message, tidied for showing."""
+    """One cleaned sentence of a message."""
 
     message: int
     text: str
@@ -78,8 +77,8 @@ class Prose:
     """A segment as sentences, in order.
 
     Attributes:
-        headline: The title that the conversation came with; it is not among the sentences. A part of a segment has
-            none: the title speaks of the whole.
+        headline: The conversation's given title, not among the sentences. A part of a segment has none, because the
+            title describes the whole.
     """
 
     def __init__(self, segment: Segment, language: str = "english") -> None:
@@ -87,7 +86,7 @@ class Prose:
 
         Args:
             segment: Any content, empty messages included.
-            language: Snowball language of the stems. Stop words are English whatever it is.
+            language: Snowball language of the stems. Stop words are always English.
         """
         self.segment = segment
         self._language = language
@@ -110,20 +109,20 @@ class Prose:
         return grouped
 
     def within(self, first: int, last: int) -> Prose:
-        """The part whose message numbers lie in ``first..last``, both included."""
+        """Return the part with message numbers ``first..last``, both included."""
         return Prose(self.segment.within(first, last), self._language)
 
     def message(self, sentence: Sentence) -> Message:
-        """The message that ``sentence`` is from."""
+        """Return the message that contains ``sentence``."""
         return self.segment.messages[sentence.message]
 
     def stems(self, phrase: str) -> tuple[str, ...]:
-        """The stems of a phrase, to be looked for in sentences."""
+        """Return the stems of a phrase, to search for in sentences."""
         return tuple(word.stem for word in self._reader.words(phrase))
 
 
 class Reader:
-    """Cuts text into words and knows their stems."""
+    """Splits text into words and caches their stems."""
 
     def __init__(self, language: str = "english") -> None:
         self._stemmer = Stemmer.Stemmer(language)
@@ -133,7 +132,7 @@ class Reader:
         self._common = lexicon.common
 
     def words(self, text: str) -> tuple[Word, ...]:
-        """The words of ``text``; a run without spaces, as in Chinese, as its pairs of characters."""
+        """Return the words of ``text``; in scripts without spaces, such as Chinese, pairs of characters."""
         return tuple(self._word(piece) for match in _WORD.finditer(text) for piece in _pieces(match.group()))
 
     def _word(self, text: str) -> Word:
@@ -152,7 +151,7 @@ class Reader:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, transcript markers and hesitations dropped, none longer than ``MAX_SENTENCE``."""
+    """Yield the sentences of a text, without transcript markers and hesitations, at most ``MAX_SENTENCE`` long."""
     pending = ""
     for piece in _SENTENCE_BREAK.split(text):
         pending = f"{pending} {piece}" if pending else piece
@@ -163,7 +162,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def tidy(text: str) -> str:
-    """``text`` on one line as a person would write it: markers, hesitations and stray spaces gone."""
+    """Return ``text`` on one line, without markers, hesitations and extra spaces."""
     plain = _HESITATION.sub("", _MARKER.sub(" ", text)) if len(text) < 100_000 else text
     plain = _LOOSE_PUNCTUATION.sub(lambda match: match[1] or match[2], " ".join(plain.split()))
     plain = _SPELT.sub(lambda match: match.group().replace("_", ""), _REPEATED.sub(r"\1", plain))
@@ -171,12 +170,12 @@ def tidy(text: str) -> str:
 
 
 def spaced(words: Sequence[str]) -> str:
-    """Words as one phrase; pairs of Chinese characters are not spaced."""
+    """Join words to a phrase; words of scripts without spaces are joined without spaces."""
     return "".join(words) if all(map(without_spaces, words)) else " ".join(words)
 
 
 def without_spaces(word: str) -> bool:
-    """Whether ``word`` is from a script that is written without spaces."""
+    """Whether ``word`` belongs to a script without spaces."""
     return bool(_CJK.match(word))
 
 

@@ -1,6 +1,6 @@
-"""How people stand to each other, as a text says it: ``my coworker Dave``, ``Dave's wife Lena``.
+"""Relations between people that a text states: ``my coworker Dave``, ``Dave's wife Lena``.
 
-Only what is stated next to a name. Who is a person at all is decided in ``names``.
+Only statements next to a name count. ``names`` decides who is a person.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _IN_LAWS = {
 
 @dataclass(frozen=True, slots=True)
 class StatedRelation:
-    """``label`` is what ``person`` is to ``whose``; None is whoever owns the conversation."""
+    """``person`` is the ``label`` of ``whose``; None means the conversation's owner."""
 
     label: str
     person: str
     whose: str | None = None
 
     def __str__(self) -> str:
-        """As a keyword: ``sister: Ana``, ``Dave's wife: Lena``."""
+        """Format as a keyword: ``sister: Ana``, ``Dave's wife: Lena``."""
         return f"{self.whose}'s {self.label}: {self.person}" if self.whose else f"{self.label}: {self.person}"
 
 
@@ -86,12 +86,12 @@ _MARRIED = re.compile(
 
 
 def stated_relations(prose: Prose, speakers: dict[str, str], owner: str | None) -> tuple[StatedRelation, ...]:
-    """Relations that ``prose`` states between people by name, the most repeated first.
+    """Return the relations between named people that ``prose`` states, most frequent first.
 
     Args:
         prose: The segment.
-        speakers: Names of people by author line; in company, "my" is the speaker's.
-        owner: Author line of the account's user, whose relations bear no holder.
+        speakers: Names of people by author line; with several speakers, "my" refers to the speaker.
+        owner: Author line of the account's user, whose relations have no ``whose``.
     """
     lexicon = english()
     found: Counter[StatedRelation] = Counter()
@@ -143,7 +143,7 @@ def _acceptable(whose: str, written: str) -> bool:
 
 
 def _person_in(text: str) -> str | None:
-    """A person's name at the start of ``text``; None when it is an ordinary word."""
+    """Return the person's name at the start of ``text``; None if it is an ordinary word."""
     lexicon = english()
     words = [re.sub(r"['’]s$", "", word) for word in text.split()]
     first = words[0]

@@ -1,9 +1,9 @@
-"""Where a conversation turns to something else: a segment cut into parts by what its messages speak of.
+"""Split a segment into parts where its topic changes.
 
-The cut that explains the evidence best at a price for every turn is found by dynamic programming (Viterbi, 1967; for
-text, Utiyama and Isahara, 2001); the exact place of a turn is where the words of the two sides differ most (depth of a
-lexical valley, Hearst, 1997). What counts as evidence is counted in ``cues`` and ``names``; what a part is filed under
-is decided in ``placement``. Everything depends on the text alone, never on the graph: equal text gives equal parts.
+Dynamic programming finds the split that explains the evidence best at a price per change (Viterbi, 1967; for text,
+Utiyama and Isahara, 2001). The exact position of a change is where the words of the two sides differ most (depth of a
+lexical valley, Hearst, 1997). ``cues`` and ``names`` count the evidence; ``placement`` places the parts. The result
+depends only on the text, never on the graph: equal text gives equal parts.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from neurigraph_pipelines.model import Role
 from resources.offline.prose import Prose
 
 Evidence = Mapping[int, Mapping[str, float]]
-"""How much each message, by its position, speaks for each label; 1 is one plain word for it."""
+"""Evidence of each message, by its position, for each label; 1 is one clear word."""
 
 TURN_PRICE = 5.0
-"""Evidence that a turn to another label must win, in a segment of ``USUAL_MESSAGES``."""
+"""Evidence that a change of the label must gain, in a segment of ``USUAL_MESSAGES``."""
 
 USUAL_MESSAGES = 20
-"""Length from which the price grows with its square root: a long talk may wander without being cut to pieces."""
+"""Length from which the price grows with its square root, so that a long conversation is not cut into many pieces."""
 
 MIN_MESSAGES = 4
 MIN_WORDS = 50
-"""Least content of a part; fewer messages will do when they hold ``LONG_WORDS``."""
+"""Least content of a part; fewer messages are enough if they have ``LONG_WORDS``."""
 
 LONG_WORDS = 300
 MIN_CONTRAST = 2.5
-"""How many times more a part must speak for its own label than for that of its neighbour."""
+"""Least ratio of a part's evidence for its own label to that for its neighbour's."""
 
 MAX_PARTS = 8
 WINDOW = 4
-"""Messages on each side of a possible turn whose words are compared."""
+"""Messages on each side of a possible change whose words are compared."""
 
 MARKER_DEPTH = 0.5
-"""What words such as "by the way" add to the difference of two sides, which is 0 to 1."""
+"""Added to the difference of two sides (0 to 1) for phrases such as "by the way"."""
 
 _MARKER = re.compile(
     r"\s*(?:(?:ok|okay|oh|and|so|well|right|alright|hey|also|thanks|thank you|great|cool)\b[^\w]{0,3}\s*)*"
@@ -62,7 +62,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A part, how many words it has, and all that they speak for."""
+    """A part with its number of words and its evidence for each label."""
 
     part: Part
     words: int
@@ -70,7 +70,7 @@ class _Stretch:
 
     @classmethod
     def of(cls, prose: Prose, evidence: Evidence, part: Part) -> _Stretch:
-        """What lies in ``part``."""
+        """Sum up the words and evidence of ``part``."""
         weight: Counter[str] = Counter()
         words = 0
         for number in range(part.start, part.end):
@@ -80,17 +80,17 @@ class _Stretch:
 
     @property
     def label(self) -> str:
-        """What it speaks for most."""
+        """The label with the most evidence."""
         return max(sorted(self.weight), key=self.weight.__getitem__, default="")
 
     @property
     def small(self) -> bool:
-        """Whether there is too little to remember by itself."""
+        """Whether it is too short for a part."""
         messages = self.part.end - self.part.start
         return self.words < LONG_WORDS and (messages < MIN_MESSAGES or self.words < MIN_WORDS)
 
     def joined(self, following: _Stretch) -> _Stretch:
-        """This and the next one as one."""
+        """Join this stretch with the next one."""
         part = Part(self.part.start, following.part.end)
         return _Stretch(part, self.words + following.words, self.weight + following.weight)
 
@@ -98,15 +98,15 @@ class _Stretch:
 def split(
     prose: Prose, evidence: Evidence, alike: Callable[[Part, Part], bool], within: Part | None = None
 ) -> list[Part]:
-    """The parts of a segment, in order, which tile it: one, unless it clearly turns from one label to another.
+    """Split a segment into consecutive parts: one, unless the label clearly changes.
 
     Linear in the number of messages for a bounded number of labels.
 
     Args:
         prose: The segment.
-        evidence: What its messages speak for.
-        alike: Whether two parts are close in meaning after all; asked for few pairs.
-        within: The part of the segment to split; unset, all of it.
+        evidence: Evidence of its messages.
+        alike: Whether two parts are similar in meaning; called for few pairs.
+        within: The part of the segment to split; by default all of it.
     """
     whole = within or Part(0, len(prose.segment.messages))
     spoken = {number: evidence[number] for number in range(whole.start, whole.end) if evidence.get(number)}
@@ -130,7 +130,7 @@ def split(
 
 
 def _turns(prose: Prose, evidence: Evidence) -> list[int]:
-    """Positions at which another label takes over, in order."""
+    """Return the positions at which the label changes, in order."""
     spoken = sorted(evidence)
     price = TURN_PRICE * math.sqrt(max(1.0, len(prose.by_message) / USUAL_MESSAGES))
     totals: Counter[str] = Counter()
@@ -159,9 +159,9 @@ def _turns(prose: Prose, evidence: Evidence) -> list[int]:
 
 
 def _valley(prose: Prose, last: int, first: int) -> int:
-    """Where the talk turns after message ``last``, the last for one label, and at ``first`` for the next at the latest.
+    """Return the position of a change after message ``last`` of one label, at the latest at ``first`` of the next.
 
-    A part begins with what a user says: never with an answer, nor with the result of a tool.
+    A part begins with a user's message, never with an answer or the result of a tool.
     """
     messages = prose.segment.messages
     openings = [position for position in range(last + 1, first + 1) if messages[position].role is Role.USER]
@@ -171,7 +171,7 @@ def _valley(prose: Prose, last: int, first: int) -> int:
 
 
 def _depth(prose: Prose, position: int) -> float:
-    """How different the words before and from ``position`` on are: 0 to 1, more where the speaker says so."""
+    """Return how different (0 to 1) the words before and after ``position`` are, plus ``MARKER_DEPTH`` for a marker."""
     before = _vocabulary(prose, range(max(0, position - WINDOW), position))
     after = _vocabulary(prose, range(position, position + WINDOW))
     shared = sum(before[stem] * after[stem] for stem in before.keys() & after.keys())
@@ -187,7 +187,7 @@ def _vocabulary(prose: Prose, positions: range) -> Counter[str]:
 
 
 def _strength(one: _Stretch, other: _Stretch) -> float:
-    """How clear the turn between two stretches is; below 1 it is none."""
+    """Return how clear the change between two stretches is; below 1 there is none."""
     if one.small or other.small or one.label == other.label:
         return 0.0
     return min(

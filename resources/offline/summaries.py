@@ -1,8 +1,8 @@
 """Extractive summaries and titles.
 
-Sentences are chosen greedily for the weight of the terms that they add, per word (after the maximum coverage
-objective of Filatova and Hatzivassiloglou 2004), shown in order, with who said them. What the terms are comes from
-``prose``; names and phrases of the title come from ``names`` and ``keywords``.
+Sentences are chosen greedily by the weight per word of the terms that they add (the maximum coverage objective of
+Filatova and Hatzivassiloglou 2004) and shown in order with their speakers. Terms come from ``prose``; names and phrases
+of the title from ``names`` and ``keywords``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections import Counter
 from itertools import groupby
 
 from neurigraph_pipelines.model import Role, Summary
-from resources.offline.keywords import ASSISTANT_WEIGHT, telling_phrases
+from resources.offline.keywords import ASSISTANT_WEIGHT, key_phrases
 from resources.offline.lexicon import english
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, Sentence, tidy
 
 MAX_WORDS = 180
-"""The local embedder cuts at 256 tokens; more words than this would not reach it."""
+"""Limit of a summary: the local embedder truncates at 256 tokens."""
 
 MAX_TITLE = 80
 FIGURE_WEIGHT = 0.6
@@ -32,7 +32,7 @@ _OWN = frozenset(["i", "we", "my", "our", "i'm", "i've"])
 
 
 def summarize(prose: Prose, words: int) -> Summary:
-    """A summary of about ``words`` words, at most ``MAX_WORDS``, and a title. Neither is ever empty."""
+    """Return a summary of about ``words`` words, at most ``MAX_WORDS``, and a title; neither is empty."""
     names = find_names(prose)
     title = _title(prose, names)
     day = prose.segment.occurred_at
@@ -46,7 +46,7 @@ def summarize(prose: Prose, words: int) -> Summary:
 
 
 def _choose(prose: Prose, names: Names, budget: int) -> list[int]:
-    """Numbers of the sentences to show, by lazy greedy coverage: linear but for the heap."""
+    """Choose sentences by lazy greedy coverage; linear except for the heap. Returns their numbers."""
     weights = _term_weights(prose, names)
     covered: set[str] = set()
     heap = [
@@ -74,21 +74,21 @@ def _choose(prose: Prose, names: Names, budget: int) -> list[int]:
 
 
 def _term_weights(prose: Prose, names: Names) -> dict[str, float]:
-    """What showing a term is worth: how much the segment speaks of it, more for names."""
+    """Return the weight of each term: by its frequency in the segment, higher for names."""
     counts = Counter[str]()
     spread = Counter[str]()
     for sentences in prose.by_message.values():
         stems = [word.stem for sentence in sentences for word in sentence.content]
         counts.update(stems)
         spread.update(set(stems))
-    # A figure not yet shown is news, even in a sentence that is otherwise known.
+    # A figure that is not shown yet is new information, even in a sentence whose words are.
     figures = {word.stem for sentence in prose.sentences for word in sentence.words if word.text[0].isdigit()}
     weights = dict.fromkeys(figures, FIGURE_WEIGHT)
     weights |= {stem: math.log1p(counts[stem]) * (1 + 0.3 * math.log1p(spread[stem])) for stem in counts}
     speakers = {stem for name in names.speakers.values() for stem in prose.stems(name)}
     for one in (*names.persons, *names.projects, *names.others):
         for stem in prose.stems(one.name):
-            # Who speaks stands before every line; saying a speaker's name tells nothing more.
+            # The speaker precedes every line, so repeating a speaker's name adds nothing.
             weights[stem] = 0.0 if stem in speakers else 1.5 * weights.get(stem, 1.0)
     return weights
 
@@ -113,7 +113,7 @@ def _gain(prose: Prose, number: int, weights: dict[str, float], covered: set[str
     if length < 6:
         gain *= 0.7
     if sentence.text[0] in "[<{|":
-        gain *= 0.3  # a caption or markup, not something said
+        gain *= 0.3  # a caption or markup, not speech
     if sentence.text.rstrip().endswith("!") and len(sentence.content) < 4:
         gain *= 0.6
     if lowers[0] in lexicon.filler and len(sentence.content) < 4:
@@ -128,7 +128,7 @@ def _gain(prose: Prose, number: int, weights: dict[str, float], covered: set[str
 
 
 def _shown(sentence: str) -> str:
-    """A sentence as it is shown: begun with a capital, and ended."""
+    """Format a sentence: with a capital at the beginning and punctuation at the end."""
     ended = (
         sentence if sentence[-1] in ".!?…。！？\"')”’:;" else f"{sentence}…" if sentence[-1] == "," else f"{sentence}."
     )
@@ -143,7 +143,7 @@ def _speaker(prose: Prose, names: Names, sentence: Sentence) -> str:
 
 
 def _fallback(prose: Prose, title: str) -> str:
-    """What to say of content in which no sentence tells anything: its beginning, or that there is no text."""
+    """Return a summary of content without an informative sentence: its beginning, or that there is no text."""
     for message in prose.segment.messages:
         beginning = tidy(message.content[:400])[:200]
         if beginning:
@@ -152,15 +152,15 @@ def _fallback(prose: Prose, title: str) -> str:
 
 
 def _title(prose: Prose, names: Names) -> str:
-    """The given title, else who and what, such as ``Dave, product launch and budget``.
+    """Return the given title, else names and phrases, such as ``Dave, product launch and budget``.
 
-    Of a part, who and what come first, so that the parts of one conversation are told apart.
+    The parts of one conversation get names and phrases first, so that their titles differ.
     """
     given = " ".join((prose.segment.ref.title or "").split())
     part = prose.segment.is_part
     if given and not part:
         return _shortened(given)
-    phrases = telling_phrases(prose, names)
+    phrases = key_phrases(prose, names)
     speakers = [name for name in dict.fromkeys(names.speakers.values()) if name != names.owner]
     if len(speakers) == 2 and phrases:
         return _shortened(f"{' and '.join(speakers)}: {_listed(phrases[:2])}")

@@ -1,7 +1,7 @@
-"""Making the private folder of the embedded server, and the data folder in it.
+"""Create the private folder of the embedded server and the data folder in it.
 
-Every step can be cut short by ``kill -9`` and is taken up again by the next caller. Callers hold the start
-mutex of ``embedded_postgres``, which starts and stops the server.
+After ``kill -9`` at any step the next caller continues. Callers hold the start lock of ``postgres.embedded``, which
+starts and stops the server.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from resources.postgres.installation import (
 
 SUPERUSER = "neurigraph_superuser"
 
-# The character type decides what full text search takes for a word: under C, dashes and quotation marks
-# beyond ASCII are letters (measured). macOS had no C.UTF-8 for long.
+# The character type decides which characters full text search treats as part of a word: under C, dashes and quotation
+# marks beyond ASCII are letters (measured). Older versions of macOS have no C.UTF-8.
 _CHARACTER_TYPES = ("C.UTF-8", "en_US.UTF-8", "C")
 
 
 def make_folder(folder: Path, account: Account) -> None:
-    """Make the private folder, or put a link in its place where ``account`` cannot reach it.
+    """Make the private folder, or a link in its place if ``account`` cannot reach it.
 
     Raises:
         OSError: A folder could not be made.
     """
     if not folder.is_dir() and not folder.is_symlink():
-        trial = folder.with_name(folder.name + ".new")
-        shutil.rmtree(trial, ignore_errors=True)
-        _make_private(trial, account)
-        if account.can_enter(trial):
-            trial.rename(folder)
+        new = folder.with_name(folder.name + ".new")
+        shutil.rmtree(new, ignore_errors=True)
+        _make_private(new, account)
+        if account.can_enter(new):
+            new.rename(folder)
         else:
-            trial.rmdir()
+            new.rmdir()
             name = f"{hashlib.sha256(bytes(folder)).hexdigest()[:16]}-{secrets.token_hex(4)}"
             folder.symlink_to(SYSTEM_FOLDER / "clusters" / name)
     if folder.is_symlink():
@@ -54,7 +54,7 @@ def make_folder(folder: Path, account: Account) -> None:
 
 
 def _make_private(folder: Path, account: Account) -> None:
-    """Make a folder of this process; an account that is not its own may pass through and no more."""
+    """Make a folder owned by this process; another account may only pass through it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid == os.geteuid():
         if account.switch:
@@ -63,13 +63,13 @@ def _make_private(folder: Path, account: Account) -> None:
 
 
 def make_cluster(folder: Path, account: Account) -> str:
-    """Make the data folder unless it is there, beside its place and then moved.
+    """Make the data folder unless it exists: build it in a temporary folder and move it into place.
 
     Returns:
         The password of ``SUPERUSER``.
 
     Raises:
-        ConfigurationError: It is of another major version, its password is lost, or ``initdb`` failed.
+        ConfigurationError: The data has another major version, its password is lost, or ``initdb`` failed.
         OSError: A file could not be read or written.
     """
     data, password_file = folder / "data", folder / "superuser_password"
@@ -77,14 +77,14 @@ def make_cluster(folder: Path, account: Account) -> str:
         _check_version(data)
         if not password_file.exists():
             raise ConfigurationError(
-                f"{password_file} is missing: bring it back from a backup, or move {folder} away to begin "
+                f"{password_file} is missing: restore it from a backup, or move {folder} away to start "
                 "with an empty database."
             )
         return password_file.read_text(encoding="utf-8")
     password = secrets.token_urlsafe(32)
     write_private(password_file, password)
     for abandoned in folder.glob("build-*"):
-        # An initdb whose caller was killed may still write there: it fails, and the rest goes next time.
+        # An initdb whose caller was killed may still write there: it fails, and the next call removes the rest.
         shutil.rmtree(abandoned, ignore_errors=True)
     build = Path(tempfile.mkdtemp(prefix="build-", dir=folder))
     write_private(build / "password", password)
@@ -102,7 +102,7 @@ def _check_version(data: Path) -> None:
     if version != str(MAJOR_VERSION):
         raise ConfigurationError(
             f"{data} was written by Postgres {version} and {MAJOR_VERSION} is installed: dump it with the "
-            "release of Neurigraph that made it, move the folder away and load the dump."
+            "release of Neurigraph that made it, move the folder away, and load the dump."
         )
 
 
@@ -110,13 +110,13 @@ def _initdb(account: Account, build: Path) -> None:
     options = f"--pgdata=data --pwfile=password --username={SUPERUSER} --auth=scram-sha-256 --encoding=UTF8"
     locale = "--locale-provider=builtin --builtin-locale=C.UTF-8 --locale=C --data-checksums"
     program = programs(account) / "initdb"
-    said = b""
+    output = b""
     for character_type in _CHARACTER_TYPES:
         arguments = [*options.split(), *locale.split(), f"--lc-ctype={character_type}"]
         made = account.run([program, *arguments], folder=build)
         if made.returncode == 0:
             return
-        said = made.stdout
-        if b"invalid locale name" not in said:
+        output = made.stdout
+        if b"invalid locale name" not in output:
             break
-    raise ConfigurationError(f"initdb failed in {build}: {last_line(said)}")
+    raise ConfigurationError(f"initdb failed in {build}: {last_line(output)}")

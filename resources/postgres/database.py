@@ -26,7 +26,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
-# Where the vector extension may live: created by us in public, by Supabase in extensions.
+# The vector extension is in public if we created it, in extensions if Supabase did.
 _SEARCH_PATH = "neurigraph,public,extensions"
 _SHARED_TABLE = '"neurigraph.'
 _ATTEMPTS = 3
@@ -37,19 +37,19 @@ _Connection = Connection[dict[str, Any]]
 
 
 def url_for_role(url: str, role: str, secret: Secret) -> str:
-    """The same server and database, as one of the roles that ``migrate`` gave a login."""
+    """Return the address of the same server and database for one of the roles that ``migrate`` gave a login."""
     parts = conninfo_to_dict(url)
     return make_conninfo("", **{**parts, "user": role, "password": secret.role_password(role)})
 
 
 class PostgresDatabase:
-    """Implements ``ports.Database``. Pools open on first use, so building one costs nothing.
+    """Implements ``ports.Database``. Pools open on first use, so creating an object costs nothing.
 
     Args:
-        url: Any user's connection string; only server and database are taken from it.
+        url: Any user's connection string; only its server and database are used.
         secret: Derives the roles' passwords and signs claims.
-        pool_size: Most connections a role.
-        statement_timeout: Seconds after which a statement of a face is cancelled.
+        pool_size: Maximum number of connections per role.
+        statement_timeout: Seconds after which an agent's statement is cancelled.
         pool_wait: Seconds to wait for a connection while all are in use.
     """
 
@@ -68,20 +68,20 @@ class PostgresDatabase:
 
     @contextmanager
     def owner(self) -> Iterator[Transaction]:
-        """A transaction as ``neurigraph_owner``."""
+        """Open a transaction as ``neurigraph_owner``."""
         with self._transaction("neurigraph_pipeline") as connection:
             connection.execute(_QUERIES["become_owner"])
             yield connection
 
     @contextmanager
     def pipeline(self) -> Iterator[Transaction]:
-        """A transaction as ``neurigraph_pipeline``."""
+        """Open a transaction as ``neurigraph_pipeline``."""
         with self._transaction("neurigraph_pipeline") as connection:
             yield connection
 
     @contextmanager
     def maintenance(self) -> Iterator[_Connection]:
-        """A connection of its own as ``neurigraph_owner``, on which every statement commits by itself."""
+        """Open a separate connection as ``neurigraph_owner``, on which every statement commits by itself."""
         url = url_for_role(self._url, "neurigraph_pipeline", self._secret)
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
         with psycopg.connect(url, autocommit=True, row_factory=dict_row, options=options) as connection:
@@ -90,10 +90,10 @@ class PostgresDatabase:
 
     @contextmanager
     def agent(self, claims: Claims | None) -> Iterator[Transaction]:
-        """A transaction as ``neurigraph_agent``, with signed claims or none."""
+        """Open a transaction as ``neurigraph_agent``, with signed claims or none."""
         with self._transaction("neurigraph_agent") as connection:
             if claims is not None:
-                with connection.pipeline():  # the transaction begins in the same trip
+                with connection.pipeline():  # BEGIN goes out in the same round trip
                     connection.execute(_QUERIES["set_claims"], self._signed(claims))
             yield connection
 
@@ -105,7 +105,7 @@ class PostgresDatabase:
         *,
         binary: bool = False,
     ) -> list[dict[str, Any]]:
-        """The rows of one statement in a transaction of ``agent``, all of it in one trip to the server."""
+        """Return the rows of one statement in its own ``agent`` transaction, in one round trip to the server."""
         for _ in range(_ATTEMPTS - 1):
             with suppress(NodeGoneError):
                 return self._ask(claims, statement, parameters, binary)
@@ -144,13 +144,13 @@ class PostgresDatabase:
             yield rows
 
     def later(self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]) -> bool:
-        """Have a statement of ``ask`` run in the background, after those before it; says whether it was taken."""
+        """Queue a statement of ``ask`` to run in the background, in order; return False if the queue is full."""
 
         def run() -> None:
             try:
                 self.ask(claims, statement, parameters)
             except (psycopg.Error, NeurigraphError) as error:
-                _log.warning("what was to be done in the background failed (%s)", type(error).__name__)
+                _log.warning("a background statement failed (%s)", type(error).__name__)
 
         with self._opening:
             self._waiting = [one for one in self._waiting if not one.done()]
@@ -162,13 +162,13 @@ class PostgresDatabase:
             return True
 
     def wait_for_background(self) -> None:
-        """Wait until all that was handed over for ``later`` is done."""
+        """Wait until the statements queued by ``later`` are done."""
         with self._opening:
             waiting = list(self._waiting)
         wait(waiting)
 
     def close(self) -> None:
-        """Close all pools once nothing is left for ``later``; the object may be used again and opens new ones."""
+        """Finish the statements queued by ``later`` and close all pools; the object may be used again."""
         with self._opening:
             background, self._background = self._background, None
         if background is not None:
@@ -188,12 +188,12 @@ class PostgresDatabase:
             with self._pool(role).connection() as connection:
                 yield connection
         except PoolTimeout as error:
-            raise TransientError("the database gave no connection in time", retry_after=1.0) from error
+            raise TransientError("no database connection became free in time", retry_after=1.0) from error
         except psycopg.errors.UndefinedTable as error:
             missing = error.diag.message_primary or ""
             if _SHARED_TABLE in missing:
                 raise
-            raise NodeGoneError(f"a node was dropped meanwhile ({type(error).__name__}: {missing})") from error
+            raise NodeGoneError(f"a node was dropped in the meantime ({type(error).__name__}: {missing})") from error
 
     def _pool(self, role: str) -> ConnectionPool[_Connection]:
         with self._opening:
@@ -207,7 +207,7 @@ class PostgresDatabase:
         if role == "neurigraph_agent":
             options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"
         keywords: dict[str, Any] = {"row_factory": dict_row, "options": options, "application_name": role}
-        # One plain attempt first: a pool would retry what cannot succeed in the background and say only "timeout".
+        # Try a plain connection first: a pool would keep retrying in the background and report only "timeout".
         try:
             with psycopg.connect(url, **keywords) as connection:
                 _configure(connection)
@@ -222,7 +222,7 @@ class PostgresDatabase:
             max_size=self._pool_size,
             timeout=self._pool_wait,
             max_idle=300.0,
-            # What a connection learns of tables, some 190 kB a node, goes with it.
+            # A connection caches table metadata, some 190 kB a node, and frees it when it closes.
             max_lifetime=600.0,
             configure=_configure,
             check=_check,
@@ -262,7 +262,7 @@ def _configure(connection: _Connection) -> None:
 
 
 def _check(connection: _Connection) -> None:
-    """Ask the server only where it said something unasked: it does when it closes a connection."""
+    """Ping only if the socket is readable, which means that the server closed it."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     if poll.poll(0):
@@ -270,7 +270,7 @@ def _check(connection: _Connection) -> None:
 
 
 def ensure_database(administrator_url: str, name: str) -> None:
-    """Make a database unless it is there; two processes may do it at once."""
+    """Create a database unless it exists; two processes may do so at the same time."""
     with psycopg.connect(administrator_url, autocommit=True, row_factory=dict_row) as connection:
         found = connection.execute(_QUERIES["database_exists"], {"name": name}).fetchone()
         if found is not None and not found["present"]:

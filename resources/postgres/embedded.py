@@ -1,22 +1,22 @@
-"""The embedded Postgres server: made on first use, started on demand, shared, stopped by the last one out.
+"""The embedded Postgres server: created on first use, started on demand, shared, stopped with its last lease.
 
-It listens on a loopback port and nowhere else. A socket would need a path below 108 bytes, which a home
-folder does not promise, and everything that connects here takes a host and a port. What keeps other accounts
-of the machine out is SCRAM for every connection, with clients that accept nothing less: a stranger who takes
-the port while the server is down learns no password. The programs and the account of the server belong to
-``postgres_installation``, the folders to ``postgres_cluster``, roles and migrations to ``postgres``.
+It listens on a loopback port and nowhere else. A socket needs a path below 108 bytes, which a home folder does not
+guarantee, and every client here takes a host and a port. Every connection authenticates with SCRAM, which keeps other
+accounts of the machine out; clients accept nothing weaker, so a program that takes the port while the server is down
+learns no password. ``postgres.installation`` finds programs and account, ``postgres.cluster`` makes the folders,
+``postgres.database`` connects with the roles.
 
 Below the home folder::
 
-    postgres.lock             held while the server is started or stopped
+    postgres.lock             locked while the server is started or stopped
     postgres/                 0700; of root: 0710, for the account of the server to pass through
         data/                 the data folder, 0700
-        leases.lock           share-locked by every open lease; the kernel lets go of it even on kill -9
+        leases.lock           share-locked by every open lease; the kernel releases the lock even on kill -9
         superuser_password    0600
-        port                  the port of last time, taken again when free, so that pools can reconnect
-        server.log            begun anew when a start finds it above 5 MB; server.log.1 is the one before
+        port                  the last port, used again when free, so that pools can reconnect
+        server.log            rotated to server.log.1 when a start finds it above 5 MB
 
-Where root's unprivileged account cannot enter the home folder, ``postgres`` is a link to a folder below
+If root's unprivileged account cannot enter the home folder, ``postgres`` is a link to a folder below
 ``/var/lib/neurigraph``.
 """
 
@@ -58,7 +58,7 @@ _SETTINGS = {
     "password_encryption": "scram-sha-256",
     "max_connections": "100",
     "shared_buffers": "256MB",
-    # 64 breaks dumps and queries over many node schemas.
+    # The default of 64 breaks dumps and queries over many node schemas.
     "max_locks_per_transaction": "1024",
     # One generic plan over thousands of node tables would lock them all.
     "plan_cache_mode": "force_custom_plan",
@@ -68,7 +68,7 @@ _SETTINGS = {
     "lc_messages": "C",
     "logging_collector": "off",
     "log_checkpoints": "off",
-    # What users wrote must not reach the log with a failing row or statement.
+    # Users' text must not reach the log with a failing row or statement.
     "log_error_verbosity": "terse",
     "log_min_error_statement": "panic",
     # Crash recovery with 679,000 files: 1 s against 621 s. Only Linux has syncfs.
@@ -82,7 +82,7 @@ _LOG_BYTES = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """What is known of the server without connecting to it."""
+    """The state of the server, read without connecting to it."""
 
     running: bool
     pid: int | None
@@ -94,10 +94,10 @@ class ServerStatus:
 
 
 class ServerLease:
-    """A hold on the running server; a context manager.
+    """A lease on the running server; a context manager.
 
-    The last lease to be closed, over all processes of the home folder, stops the server. A lease that nobody
-    closes is closed when it is collected or the interpreter exits; one of a killed process lapses.
+    Closing the last lease, over all processes of the home folder, stops the server. An open lease is closed when it is
+    garbage-collected or the interpreter exits; the lease of a killed process ends with it.
     """
 
     def __init__(self, port: int, superuser_password: str, release: Callable[[], None]) -> None:
@@ -108,11 +108,11 @@ class ServerLease:
         self._release = weakref.finalize(self, release)
 
     def url(self, user: str, password: str, database: str) -> str:
-        """A ``postgresql://`` address that insists on SCRAM; any part may hold any character but NUL."""
+        """Return a ``postgresql://`` address that requires SCRAM; any part may contain any character but NUL."""
         return _url(self.port, user, password, database)
 
     def close(self) -> None:
-        """Let go of the server, and stop it when nobody else holds it. Closing again does nothing.
+        """Release the lease and stop the server if no other lease is open. Closing again does nothing.
 
         Raises:
             TransientError: The server did not stop within a minute.
@@ -129,10 +129,10 @@ class ServerLease:
 
 
 class EmbeddedPostgres:
-    """The server of one home folder; any number of objects, threads and processes may use the same."""
+    """The server of one home folder; any number of objects, threads and processes may share it."""
 
     def __init__(self, home: Path) -> None:
-        """Remember the place; nothing is made or started yet.
+        """Store the paths; nothing is created or started yet.
 
         Args:
             home: ``Settings.home``; created when absent.
@@ -143,28 +143,28 @@ class EmbeddedPostgres:
         self._log = self._folder / "server.log"
 
     def lease(self) -> ServerLease:
-        """Hold the server, making and starting it when needed.
+        """Return a lease on the server, after creating and starting it if needed.
 
         Raises:
-            ConfigurationError: It cannot run here; the message says what to do.
-            TransientError: It does not answer (yet), such as during a long recovery.
+            ConfigurationError: The server cannot run here; the message says what to do.
+            TransientError: The server does not answer yet, such as during a long recovery.
         """
         with self._exclusively():
             account = server_account(self._data)
             make_folder(self._folder, account)
-            # Closing gives up the lock, so every lease has a descriptor of its own; no child inherits it.
+            # Closing releases the lock, so every lease has its own descriptor; no child inherits it.
             descriptor = os.open(self._folder / "leases.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
                 password = make_cluster(self._folder, account)
-                port = self._make_running(account, password)
+                port = self._ensure_running(account, password)
             except BaseException:
                 os.close(descriptor)
                 raise
         return ServerLease(port, password, lambda: self._release(descriptor))
 
     def status(self) -> ServerStatus:
-        """Whether the server runs, and where things are."""
+        """Return whether the server runs, and its paths."""
         with self._readable_errors():
             found = find_postmaster(self._data)
         return ServerStatus(
@@ -178,10 +178,10 @@ class EmbeddedPostgres:
         )
 
     def stop(self) -> None:
-        """Stop the server, whoever holds it: their connections end, their next lease starts it again.
+        """Stop the server even if leases are open: connections end, and the next lease starts it again.
 
         Raises:
-            TransientError: It did not stop within a minute.
+            TransientError: The server did not stop within a minute.
         """
         if self._folder.exists():
             with self._exclusively():
@@ -191,7 +191,7 @@ class EmbeddedPostgres:
         """Stop the server and delete its data for good.
 
         Raises:
-            TransientError: It did not stop within a minute; nothing was deleted.
+            TransientError: The server did not stop within a minute; nothing was deleted.
         """
         if self._folder.exists():
             with self._exclusively():
@@ -202,7 +202,7 @@ class EmbeddedPostgres:
 
     @contextlib.contextmanager
     def _exclusively(self) -> Iterator[None]:
-        """Hold the start mutex of this home, against other threads as against other processes."""
+        """Hold the start lock of this home folder against other threads and processes."""
         with self._readable_errors():
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = os.open(self._home / "postgres.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -219,7 +219,7 @@ class EmbeddedPostgres:
         except OSError as error:
             raise ConfigurationError(
                 f"The embedded server cannot use its folder in {self._home} ({error}): "
-                "run as the user who made it, or set NEURIGRAPH_HOME to a folder that you may write."
+                "run as the user who created it, or set NEURIGRAPH_HOME to a folder that you may write to."
             ) from error
 
     def _release(self, descriptor: int) -> None:
@@ -234,8 +234,8 @@ class EmbeddedPostgres:
         finally:
             os.close(descriptor)
 
-    def _make_running(self, account: Account, password: str) -> int:
-        """Start the server unless it runs; return its port once it takes connections."""
+    def _ensure_running(self, account: Account, password: str) -> int:
+        """Start the server unless it runs; return its port once it accepts connections."""
         deadline = time.monotonic() + _START_SECONDS
         reason = "it is starting or stopping"
         while True:
@@ -246,26 +246,26 @@ class EmbeddedPostgres:
                 try:
                     self._verify(found.port, password)
                 except psycopg.OperationalError as error:
-                    # Such as of a server that is killed at this moment.
+                    # For example, the server is being killed at this moment.
                     reason = str(error)
                 else:
                     return found.port
             if time.monotonic() > deadline:
                 raise TransientError(
                     f"The embedded server is not ready after {_START_SECONDS:.0f} s: {reason}. Try again; "
-                    f"{self._log} says what it does."
+                    f"{self._log} has details."
                 )
             time.sleep(0.02)
 
     def _start(self, account: Account) -> None:
-        """One attempt; returns also when another may succeed."""
-        # What it says is stale: no server runs, and one that finds its number taken would refuse to start.
+        """Try to start the server once; also returns after a failure that another attempt may avoid."""
+        # The file is stale, because no server runs; a server that finds its id in use would refuse to start.
         (self._data / "postmaster.pid").unlink(missing_ok=True)
         if self._log.exists() and self._log.stat().st_size > _LOG_BYTES:
             self._log.rename(self._log.with_suffix(".log.1"))
         port = _free_port(self._folder / "port")
         options = " ".join(f"-c {name}={value}" for name, value in {**_SETTINGS, "port": str(port)}.items())
-        # Relative names: pg_ctl hands them to a shell. The server inherits the log and no other descriptor.
+        # Names are relative because pg_ctl passes them to a shell. The server inherits only the log's descriptor.
         arguments = ["-D", "data", "-w", "-t", f"{_START_SECONDS:.0f}", "-o", options, "start"]
         descriptor = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "ab") as log:
@@ -278,21 +278,21 @@ class EmbeddedPostgres:
             return
         with self._log.open("rb") as log:
             log.seek(before)
-            said = log.read()
-        if b"shared memory block" in said:
-            # Backends that outlived a killed server; they would write to the data folder beside the new one.
+            output = log.read()
+        if b"shared memory block" in output:
+            # Backends that outlived a killed server would write to the data folder of the new one.
             for pid in postgres_processes(self._data):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-        elif b"could not bind" in said:
+        elif b"could not bind" in output:
             (self._folder / "port").unlink(missing_ok=True)
         else:
             raise ConfigurationError(
-                f"The embedded server did not start: {last_line(said, b'FATAL:')} (more in {self._log})"
+                f"The embedded server did not start: {last_line(output, b'FATAL:')} (more in {self._log})"
             )
 
     def _verify(self, port: int, password: str) -> None:
-        """Connect, and see that it is the server of this data folder."""
+        """Connect, and check that it is the server of this data folder."""
         try:
             with psycopg.connect(_url(port, SUPERUSER, password, "postgres"), connect_timeout=10) as server:
                 row = server.execute(_QUERIES["data_folder"]).fetchone()
@@ -301,7 +301,7 @@ class EmbeddedPostgres:
                 raise
             raise ConfigurationError(
                 f"The password in {self._folder / 'superuser_password'} does not open the embedded server: "
-                f"bring back the right one, or move {self._folder} away to begin with an empty database."
+                f"restore the right one, or move {self._folder} away to start with an empty database."
             ) from error
         if row is None or Path(row[0]) != self._data.resolve():
             raise psycopg.OperationalError(f"port {port} belongs to the server of another data folder")
@@ -318,7 +318,7 @@ class EmbeddedPostgres:
             if time.monotonic() > deadline:
                 raise TransientError(
                     f"The embedded server (process {found.pid}) did not stop within {_STOP_SECONDS:.0f} s: "
-                    f"try again; {self._log} says what it waits for."
+                    f"try again; {self._log} has details."
                 )
             time.sleep(0.01)
 
@@ -329,11 +329,11 @@ def _url(port: int, user: str, password: str, database: str) -> str:
 
 
 def _free_port(remembered: Path) -> int:
-    """The port of last time when nobody has taken it, else any free one."""
+    """Return the last port if it is free, else any free port."""
     last = remembered.read_text(encoding="ascii") if remembered.exists() else ""
     for port in (int(last) if last.isascii() and last.isdigit() else 0, 0):
         with contextlib.suppress(OSError, OverflowError), socket.socket() as probe:
-            # As Postgres does: connections of the server before, still closing, do not hold the port.
+            # As Postgres does: closing connections of the previous server do not occupy the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((HOST, port))
             return int(probe.getsockname()[1])

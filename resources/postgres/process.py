@@ -1,7 +1,7 @@
-"""Finding the live server of a data folder, without asking it and without trusting a number alone.
+"""Find the running server of a data folder without connecting to it.
 
-A server and its backends work in their data folder: that tells them from a process that was given the number
-of a dead server. Starting and stopping belong to ``embedded_postgres``.
+A process id alone is not proof, because another process may reuse the id of a dead server. A server and its backends
+have their data folder as working folder, which identifies them. ``postgres.embedded`` starts and stops the server.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Postmaster:
-    """The main process of a server; ``ready`` when it takes connections."""
+    """The main process of a server; ``ready`` when it accepts connections."""
 
     pid: int
     port: int | None
@@ -26,7 +26,7 @@ class Postmaster:
 
 
 def find_postmaster(data: Path) -> Postmaster | None:
-    """The live server of a data folder, whatever it does; None: ``postmaster.pid`` is absent or stale."""
+    """Return the running server of a data folder in any state; None if ``postmaster.pid`` is absent or stale."""
     try:
         text = (data / "postmaster.pid").read_text(encoding="utf-8", errors="replace")
         lines = [line.strip() for line in text.splitlines()]
@@ -36,7 +36,7 @@ def find_postmaster(data: Path) -> Postmaster | None:
     if not works_in(pid, data):
         return None
     try:
-        # Lines of pidfile.h: number, folder, start, port, socket folder, address, shared memory, state.
+        # Lines of pidfile.h: process id, folder, start, port, socket folder, address, shared memory, state.
         started_at, port = datetime.fromtimestamp(int(lines[2]), UTC), int(lines[3])
     except (IndexError, ValueError, OverflowError):
         return Postmaster(pid, None, None, ready=False)
@@ -44,7 +44,7 @@ def find_postmaster(data: Path) -> Postmaster | None:
 
 
 def works_in(pid: int, folder: Path) -> bool:
-    """Whether a process lives whose working folder is ``folder``."""
+    """Whether a process is running whose working folder is ``folder``."""
     try:
         if sys.platform == "linux":
             current = Path(f"/proc/{pid}/cwd").readlink()
@@ -58,7 +58,7 @@ def works_in(pid: int, folder: Path) -> bool:
 
 
 def postgres_processes(data: Path) -> list[int]:
-    """Numbers of all Postgres processes that work in a data folder; known on Linux only."""
+    """Return the ids of all Postgres processes that work in a data folder; empty except on Linux."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

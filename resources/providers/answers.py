@@ -1,7 +1,7 @@
-"""The shapes in which a language model answers, and what becomes of its answers.
+"""The schemas of a language model's answers, and their conversion to domain values.
 
-Belongs here: the schemas that are sent along with a question, and the checks and repairs that turn an answer
-into values of the domain. Not here: instructions (``prompts``), and asking (``language_model_openai``).
+Belongs here: the schemas sent with a request, and the checks and repairs of answers. Instructions are in ``prompts``;
+requests in ``providers.language_model``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PERIOD = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?
 
 
 class _Answer(BaseModel):
-    """Every field is required and none may be added, as structured outputs demand."""
+    """All fields are required and no others allowed, as structured outputs demand."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -90,7 +90,7 @@ class PlacementAnswer(_Answer):
 
 
 class PlacementsAnswer(_Answer):
-    """Where a segment goes."""
+    """The nodes that a segment belongs to."""
 
     placements: list[PlacementAnswer]
 
@@ -103,13 +103,13 @@ class StatementAnswer(_Answer):
 
 
 class StatementsAnswer(_Answer):
-    """An answer to a question; empty where the passages do not hold it."""
+    """An answer to a question; empty if the passages do not contain one."""
 
     statements: list[StatementAnswer]
 
 
 def read_statements(answer: StatementsAnswer) -> list[Statement]:
-    """The statements with words in them. What looks like a citation in their words is not one, and goes."""
+    """Return the statements that have text, without citation marks inside the text."""
     read = []
     for item in answer.statements[:MAX_STATEMENTS]:
         text = " ".join(_CITATION.sub("", well_formed(item.text)).split())[:MAX_STATEMENT_CHARACTERS]
@@ -119,14 +119,14 @@ def read_statements(answer: StatementsAnswer) -> list[Statement]:
 
 
 def read_summary(answer: SummaryAnswer) -> Summary | None:
-    """A summary, or None when there is no text in it."""
+    """Return a summary, or None if it has no text."""
     text = well_formed(answer.summary).strip()[:MAX_SUMMARY_CHARACTERS]
     title = _name(answer.title) or _name(text)
     return Summary(title, text) if text else None
 
 
 def read_keywords(answers: Sequence[KeywordsAnswer]) -> Keywords:
-    """The keywords of one segment from the answers for its windows; what several windows name comes first."""
+    """Merge the keywords of a segment's windows; keywords of several windows come first."""
     return Keywords(
         entities=_merged((answer.entities for answer in answers), MAX_ENTITIES),
         topics=_merged((answer.topics for answer in answers), MAX_TOPICS),
@@ -138,10 +138,9 @@ def read_keywords(answers: Sequence[KeywordsAnswer]) -> Keywords:
 
 
 def read_placements(answer: PlacementsAnswer, segment: Segment) -> list[Placement]:
-    """The placements that can be used: with a path, and with messages of the segment in their range.
+    """Return the usable placements, which have a path and a range with messages of the segment.
 
-    Ranges are clipped to the segment, depths to ``MAX_LAYER_DEPTH``, numbers to 0 to 1; empty names are
-    dropped.
+    Ranges are clipped to the segment, depths to ``MAX_LAYER_DEPTH``, confidences to 0..1; empty names are dropped.
     """
     first, last = segment.messages[0].seq, segment.messages[-1].seq
     placements = []
@@ -154,7 +153,7 @@ def read_placements(answer: PlacementsAnswer, segment: Segment) -> list[Placemen
 
 
 def _read_step(step: StepAnswer) -> NodeProposal:
-    """One step, its name possibly empty."""
+    """Convert one step; its name may be empty."""
     return NodeProposal(
         name=_name(step.name),
         kind=ConceptKind(step.kind),
@@ -166,7 +165,7 @@ def _read_step(step: StepAnswer) -> NodeProposal:
 
 
 def _read_relations(relations: Iterable[RelationAnswer]) -> tuple[Relation, ...]:
-    """Relations with both a name and a label."""
+    """Return the relations that have both a name and a label."""
     read = (
         Relation(_name(r.other), _name(r.label), _fraction(r.strength), kind=ConceptKind(r.kind)) for r in relations
     )
@@ -174,7 +173,7 @@ def _read_relations(relations: Iterable[RelationAnswer]) -> tuple[Relation, ...]
 
 
 def _merged(lists: Iterable[Sequence[str]], limit: int) -> tuple[str, ...]:
-    """Distinct names of several lists, by how many lists name them, then in order of appearance."""
+    """Return distinct names, ordered by how many lists contain them, then by appearance."""
     counts: Counter[str] = Counter()
     spelling: dict[str, str] = {}
     for names in lists:
@@ -186,23 +185,23 @@ def _merged(lists: Iterable[Sequence[str]], limit: int) -> tuple[str, ...]:
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
-    """Presentable, not empty, each spelling once."""
+    """Return cleaned, distinct names without empty ones."""
     return tuple(dict.fromkeys(filter(None, map(_name, names))))
 
 
 def _name(text: str) -> str:
-    """A name on one line, of at most ``MAX_NAME_CHARACTERS``, without control characters."""
+    """Clean a name: one line, at most ``MAX_NAME_CHARACTERS``, no control characters."""
     printable = "".join(c if c.isprintable() else " " for c in well_formed(text))
     return " ".join(printable.split())[:MAX_NAME_CHARACTERS].rstrip()
 
 
 def _fraction(number: float) -> float:
-    """A number clipped to 0 to 1; what is no number counts as 0."""
+    """Clip a number to 0..1; NaN counts as 0."""
     return min(1.0, max(0.0, number)) if number == number else 0.0
 
 
 def _is_period(text: str) -> bool:
-    """Whether this is a day, month or year of the calendar, in ISO form."""
+    """Whether this is a valid day, month or year in ISO form."""
     match = _PERIOD.fullmatch(text)
     if match is None:
         return False

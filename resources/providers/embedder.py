@@ -1,7 +1,7 @@
 """Embeddings over the network: OpenAI, servers that speak its protocol, and Voyage AI.
 
-Belongs here: what the services' models can do, batching, splitting long texts, checking what comes back. Not
-here: retries and concurrency (``provider_retries``). Why one SDK serves both: ``docs/adr/0005``.
+Belongs here: the models' properties, batching, splitting long texts, and checking answers. Retries and concurrency are
+in ``providers.retries``. ``docs/adr/0005`` says why one SDK serves both.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 WINDOW_TOKENS = 2_000
-"""Tokens embedded at once. OpenAI takes 8,191 by its own count, which no counter of ours is sure to stay below."""
+"""Tokens of a text embedded at once. OpenAI's limit is 8,191 by its own count, and our counters are estimates."""
 
 REQUEST_TOKENS = 80_000
-"""Tokens in one request; the tightest service takes 120,000 of its own (voyage-3-large)."""
+"""Tokens in one request; the lowest limit of a service is 120,000 by its own count (voyage-3-large)."""
 
 EMPTY_TEXT = "(empty)"
-"""Stands in for a text without content, which the services reject."""
+"""Sent in place of a text without content, which the services reject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class _Model:
     """What one model returns.
 
     Attributes:
-        dimensions: Width that is asked for or that the model always has.
-        shortened: Whether the width is asked for; only models trained for it (Matryoshka) take the parameter.
+        dimensions: Requested width, or the model's fixed width.
+        shortened: Whether the width is requested; only models trained for it (Matryoshka) accept the parameter.
     """
 
     dimensions: int
@@ -66,16 +66,16 @@ _MODELS: dict[str, _Model] = {
     "voyage-finance-2": _Model(1024, shortened=False),
     "voyage-law-2": _Model(1024, shortened=False),
 }
-"""Models by name; any other is asked once how wide its vectors are."""
+"""Models by name; the width of any other model is measured once."""
 
 _MOST_TEXTS = 128
-"""Texts in one request. The services take 1,000 and more, but then an answer in JSON numbers is 30 MB, and the texts of
-a batch make one request after the other instead of several at the same time."""
+"""Texts in one request. The services accept 1,000 and more, but then an answer in JSON numbers has 30 MB, and a batch
+of texts becomes one large request instead of several concurrent ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """A part of one text, and how much it weighs in its average."""
+    """A part of one text with its weight in the text's average."""
 
     text: int
     content: str
@@ -84,35 +84,34 @@ class _Window:
 
 @dataclass(frozen=True, slots=True)
 class _CautiousCounter:
-    """Counts high for what is not ASCII: the services' older encodings take up to a token a byte there."""
+    """Overestimates text beyond ASCII, where the services' older encodings need up to one token per byte."""
 
     inner: TokenCounter
     exact = False
 
     @property
     def name(self) -> str:
-        """What counts."""
+        """Name of the counter."""
         return f"cautious:{self.inner.name}"
 
     def count(self, text: str) -> int:
-        """Tokens of ``text``, plus one for every two bytes that UTF-8 needs beyond one a character."""
+        """Return the tokens of ``text`` plus one for every two bytes of UTF-8 beyond one per character."""
         return self.inner.count(text) + (len(text.encode()) - len(text)) // 2
 
 
 class OpenAiEmbedder:
     """Implements ``ports.Embedder`` over the OpenAI protocol.
 
-    A text over ``WINDOW_TOKENS`` is embedded in windows; its vector is the mean of theirs, each weighing as
-    many tokens as it has. Requests go out concurrently; what comes back is checked for count, order, width
-    and finite numbers, and normalised.
+    A text over ``WINDOW_TOKENS`` is embedded in windows; its vector is their mean, weighted by tokens. Requests are
+    sent concurrently. Answers are checked for count, order, width and finite numbers, and normalised.
 
     Args:
         model: The service's name of the model.
-        client: Reaches the service.
-        tokens: Measures texts; an estimate will do.
+        client: Sends the requests.
+        tokens: Counts tokens; an estimate is enough.
         service: ``voyage`` sends Voyage's parameters: the input type, and its name for the width.
-        compact: Whether vectors are asked for as base64, a quarter of the size of JSON numbers. Both services
-            have it, Voyage nothing else; many compatible servers do not.
+        compact: Whether to request vectors as base64, a quarter of the size of JSON numbers. Both services support
+            it (Voyage offers nothing else); many compatible servers do not.
     """
 
     max_tokens = WINDOW_TOKENS
@@ -135,7 +134,7 @@ class OpenAiEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Width of the vectors; of an unknown model it is found out by embedding one word.
+        """Width of the vectors; for an unknown model it is measured by embedding one word.
 
         Raises:
             ConfigurationError: The model is wider than a record's column.
@@ -148,7 +147,7 @@ class OpenAiEmbedder:
             width = self._client.call(partial(self._request, ["width"], "document", None)).shape[1]
             if width > RECORD_DIMENSIONS:
                 raise ConfigurationError(
-                    f"{self.model} gives {width} dimensions and a record holds {RECORD_DIMENSIONS}: "
+                    f"{self.model} has {width} dimensions and the limit is {RECORD_DIMENSIONS}: "
                     "choose a narrower embedding model."
                 )
             self._measured = width
@@ -156,12 +155,12 @@ class OpenAiEmbedder:
 
     @property
     def prefix_trained(self) -> bool:
-        """True for models that can be asked for fewer dimensions, which is the same training."""
+        """True for models that support fewer dimensions, which requires the same training."""
         return self._known is not None and self._known.shortened
 
     @property
     def is_remote(self) -> bool:
-        """Always: every question goes to the provider."""
+        """Always True: every query goes to the provider."""
         return True
 
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
@@ -172,7 +171,7 @@ class OpenAiEmbedder:
 
         Raises:
             TransientError: The service could not be reached, or asked to wait, after bounded retries.
-            ProviderError: The service refused for good, or its answers were unusable.
+            ProviderError: The service refused permanently, or its answers were unusable.
             ConfigurationError: The model is wider than a record's column.
         """
         width = self.dimensions
@@ -194,13 +193,13 @@ class OpenAiEmbedder:
         return _unit(sums)
 
     def _windows(self, index: int, text: str) -> Iterator[_Window]:
-        """The windows of one text; at least one."""
+        """Yield the windows of one text; at least one."""
         for part in split_text(well_formed(text), WINDOW_TOKENS, self._tokens):
             content = part if part.strip() else EMPTY_TEXT
             yield _Window(index, content, max(1, self._tokens.count(content)))
 
     def _batches(self, windows: list[_Window]) -> Iterator[list[_Window]]:
-        """Windows in order, as many as fit one request."""
+        """Yield batches of windows in order, each as many as fit in one request."""
         batch: list[_Window] = []
         size = 0
         for window in windows:
@@ -215,18 +214,18 @@ class OpenAiEmbedder:
     def _request(
         self, texts: list[str], kind: Literal["document", "query"], width: int | None, client: OpenAI
     ) -> NDArray[np.float32]:
-        """One request: unit vectors in the order of ``texts``, ``width`` wide if that is known."""
+        """Send one request; return unit vectors in the order of ``texts``, ``width`` wide if that is given."""
         from openai import omit
 
         shortened = self._known is not None and self._known.shortened
         voyage = self._service == "voyage"
         extra: dict[str, object] = {}
         if voyage:
-            # Voyage cuts long texts silently unless told not to; ours are windows already.
+            # By default Voyage truncates long texts silently; ours are windows already.
             extra = {"input_type": kind, "truncation": False}
             if shortened:
                 extra["output_dimension"] = width
-        # Read by ourselves: the SDK makes an object of every single number, which takes seven times as long.
+        # Parse the raw answer: the SDK creates an object for every number, which takes seven times as long.
         answer = client.embeddings.with_raw_response.create(
             model=self.model,
             input=texts,
@@ -238,7 +237,7 @@ class OpenAiEmbedder:
 
 
 def _read_vectors(answer: Any, count: int, width: int | None, service: str) -> NDArray[np.float32]:
-    """The vectors of an answer in the order of the request, checked and normalised."""
+    """Return the vectors of an answer in the order of the request, checked and normalised."""
     try:
         rows = {item["index"]: _read_vector(item["embedding"]) for item in answer["data"]}
         vectors = np.stack([rows[index] for index in range(count)])
@@ -249,18 +248,18 @@ def _read_vectors(answer: Any, count: int, width: int | None, service: str) -> N
     if width is not None and vectors.shape[1] != width:
         raise UnusableAnswerError(f"{service} answered with {vectors.shape[1]} dimensions instead of {width}.")
     if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
-        raise UnusableAnswerError(f"{service} answered with a vector that has no direction.")
+        raise UnusableAnswerError(f"{service} answered with a vector that is zero or not finite.")
     return _unit(vectors)
 
 
 def _read_vector(embedding: str | list[float]) -> NDArray[np.float64]:
-    """One vector, from little-endian float32 in base64 or from JSON numbers."""
+    """Read one vector, from little-endian float32 in base64 or from JSON numbers."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)
     return np.asarray(embedding, dtype=np.float64)
 
 
 def _unit(vectors: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.float32]:
-    """Rows scaled to length one."""
+    """Scale rows to length one."""
     unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     return unit

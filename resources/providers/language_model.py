@@ -1,8 +1,8 @@
-"""Filing, summaries, keywords and answers by a chat model that answers in structured outputs.
+"""Filing, summaries, keywords and answers by a chat model with structured outputs.
 
-Belongs here: which question is asked about which part of a segment, and how parts are put together again. Not
-here: the wording of instructions (``prompts``), how content is shown (``model_transcript``), the shapes of
-answers (``model_answers``), retries and concurrency (``provider_retries``).
+Belongs here: which request is made for which part of a segment, and merging the answers. Instructions are in
+``prompts``, the format of content in ``providers.transcript``, schemas in ``providers.answers``, retries and
+concurrency in ``providers.retries``.
 """
 
 from __future__ import annotations
@@ -40,21 +40,20 @@ A = TypeVar("A", bound=BaseModel)
 R = TypeVar("R")
 
 _OUTLINE_SHARE = 0.25
-"""Part of the context that the outline of a large graph may take."""
+"""Share of the context that the outline of a large graph may use."""
 
 
 class OpenAiLanguageModel:
     """Implements ``ports.LanguageModel`` over the chat completions of the OpenAI protocol.
 
-    Content longer than ``context_tokens`` is summarised in windows, concurrently, and the summaries are
-    merged; keywords are joined; for filing, one view of the whole is sent in which messages are cut short.
-    Content is always data: it stands between marker lines that it cannot know, and answers are taken only in
-    their schema and checked.
+    Content longer than ``context_tokens`` is summarised in concurrent windows, and the summaries are merged; keywords
+    of windows are merged; for filing, one condensed transcript is sent. Content is always data: marker lines that it
+    cannot predict enclose it, and answers must match their schema and are checked.
 
     Args:
         model: The service's name of the model; it must support structured outputs.
-        client: Reaches the service; its concurrency is the limit over all calls.
-        tokens: Measures content; an estimate will do, since ``context_tokens`` leaves room.
+        client: Sends the requests; its concurrency is the limit over all calls.
+        tokens: Counts tokens; an estimate is enough, since ``context_tokens`` leaves a margin.
         context_tokens: Tokens of content in one call.
     """
 
@@ -71,15 +70,15 @@ class OpenAiLanguageModel:
         return self._client.concurrency
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
-        """Say which nodes a segment belongs to.
+        """Decide which nodes a segment belongs to.
 
         Returns:
-            At least one placement; ranges lie within the segment and may leave messages to the domain's
-            rules.
+            At least one placement; ranges lie within the segment and need not cover it: the domain's rules place the
+            other messages.
 
         Raises:
             TransientError: The service could not be reached, or asked to wait, after bounded retries.
-            ProviderError: The service refused for good, or kept answering with something unusable.
+            ProviderError: The service refused permanently, or its answers were unusable.
         """
         outline_tokens = int(self._context_tokens * _OUTLINE_SHARE)
         content = condensed_transcript(segment, self._context_tokens - outline_tokens, self._tokens)
@@ -89,10 +88,10 @@ class OpenAiLanguageModel:
             return read_placements(answer, segment)
 
         question = _question({"OUTLINE": nodes, "TRANSCRIPT": content})
-        return self._client.call(*self._asking(_prompt("placement"), question, PlacementsAnswer, read))
+        return self._client.call(*self._call(_prompt("placement"), question, PlacementsAnswer, read))
 
     def summarize(self, segment: Segment, words: int) -> Summary:
-        """An index entry of about ``words`` words, and a title.
+        """Return an index entry of about ``words`` words, and a title.
 
         Raises:
             TransientError: As ``place``.
@@ -104,7 +103,7 @@ class OpenAiLanguageModel:
         return parts[0]
 
     def extract_keywords(self, segment: Segment) -> Keywords:
-        """Entities, topics, resolved dates and relationships.
+        """Return entities, topics, resolved dates and relationships.
 
         Raises:
             TransientError: As ``place``.
@@ -112,13 +111,13 @@ class OpenAiLanguageModel:
         """
         prompt = _prompt("keywords")
         asks = [
-            self._asking(prompt, _question({"TRANSCRIPT": window}), KeywordsAnswer, _itself)
+            self._call(prompt, _question({"TRANSCRIPT": window}), KeywordsAnswer, _unchanged)
             for window in self._windows(segment)
         ]
         return read_keywords(self._client.call_all(asks))
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
-        """A short answer from the evidence alone; none when it does not hold one.
+        """Return a short answer from the evidence alone; empty if the evidence does not contain one.
 
         Raises:
             TransientError: As ``place``.
@@ -127,23 +126,23 @@ class OpenAiLanguageModel:
         asked = f"Asked on {asked_at:%A %Y-%m-%d %H:%M}: {well_formed(question)}"
         blocks = _question({"QUESTION": asked, "PASSAGES": evidence_text(evidence)})
         return read_statements(
-            self._client.call(partial(self._ask, _prompt("answer"), blocks, StatementsAnswer, _itself))
+            self._client.call(partial(self._ask, _prompt("answer"), blocks, StatementsAnswer, _unchanged))
         )
 
     def _windows(self, segment: Segment) -> list[str]:
-        """The segment as transcripts that fit one call."""
+        """Return the segment as transcripts that each fit one call."""
         return transcript_windows(segment, self._context_tokens, self._tokens)
 
     def _summaries(self, prompt: str, block: str, words: int, contents: Sequence[str]) -> list[Summary]:
-        """One summary for each content."""
+        """Return one summary for each content."""
         instructions = _prompt(prompt).replace("{words}", str(words))
         asks = [
-            self._asking(instructions, _question({block: content}), SummaryAnswer, read_summary) for content in contents
+            self._call(instructions, _question({block: content}), SummaryAnswer, read_summary) for content in contents
         ]
         return self._client.call_all(asks)
 
     def _groups(self, parts: Sequence[Summary]) -> Iterator[str]:
-        """Summaries joined for merging: as many as fit one call, and always more than one."""
+        """Yield groups of summaries to merge: as many as fit one call, and at least two."""
         group: list[str] = []
         size = 0
         for number, part in enumerate(parts, start=1):
@@ -156,10 +155,10 @@ class OpenAiLanguageModel:
             size += cost
         yield "\n\n".join(group)
 
-    def _asking(
+    def _call(
         self, instructions: str, question: str, shape: type[A], read: Callable[[A], R | None]
     ) -> tuple[Callable[[OpenAI], R], int]:
-        """A call to be made, and about how many tokens it sends."""
+        """Return a call for ``ProviderClient``, and about how many tokens it sends."""
         ask = partial(self._ask, instructions, question, shape, read)
         return ask, self._tokens.count(instructions) + self._tokens.count(question)
 
@@ -171,7 +170,7 @@ class OpenAiLanguageModel:
         read: Callable[[A], R | None],
         client: OpenAI,
     ) -> R:
-        """Ask once and read the answer; ``read`` gives None or nothing for an answer without substance."""
+        """Send one request and read the answer; ``read`` returns something false for an answer without content."""
         completion = client.chat.completions.create(
             model=self._model,
             messages=[{"role": "system", "content": instructions}, {"role": "user", "content": question}],
@@ -189,28 +188,28 @@ class OpenAiLanguageModel:
         if refusal or ending == "content_filter":
             raise ProviderError(f"{self.name} declined to answer about this content.")
         if ending == "length":
-            raise UnusableAnswerError(f"{self.name} broke off its answer at its length limit.")
+            raise UnusableAnswerError(f"{self.name} reached its length limit and cut off the answer.")
         try:
             answer = read(shape.model_validate_json(content or ""))
         except ValidationError as error:
-            raise UnusableAnswerError(f"{self.name} answered in another shape than asked for.") from error
+            raise UnusableAnswerError(f"{self.name} answered in a different schema than requested.") from error
         if not answer:
             raise UnusableAnswerError(f"{self.name} gave an answer without content.")
         return answer
 
 
-def _itself(answer: A) -> A:
-    """What has no substance may be an answer, too, or is known when all windows have answered."""
+def _unchanged(answer: A) -> A:
+    """Return the answer as it is, because an empty one is valid, or checked after all windows have answered."""
     return answer
 
 
 def _question(blocks: dict[str, str]) -> str:
-    """Content between marker lines, which bear a number of this one question and cannot be forged."""
+    """Enclose content in marker lines with a random number of this request, so that content cannot forge them."""
     mark = secrets.token_hex(8)
     return "\n\n".join(f"BEGIN {name} {mark}\n{text}\nEND {name} {mark}" for name, text in blocks.items())
 
 
 @cache
 def _prompt(name: str) -> str:
-    """The instructions of one question."""
+    """Read the instructions of one kind of request."""
     return (Path(__file__).parents[1] / "prompts" / f"{name}.md").read_text(encoding="utf-8")

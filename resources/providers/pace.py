@@ -1,7 +1,7 @@
-"""When the next request to a service may go out, for all threads at once.
+"""Rate limiting of requests to one service, shared by all threads.
 
-Belongs here: the limits of the settings, what a service's answers say about its own, and waiting for one's turn. Not
-here: which faults are tried again, and how often (``provider_retries``).
+Belongs here: the limits of the settings, the limits that a service reports, and waiting. Retries are in
+``providers.retries``.
 """
 
 from __future__ import annotations
@@ -16,65 +16,65 @@ from email.utils import parsedate_to_datetime
 from neurigraph_pipelines.errors import TransientError
 
 LONGEST_PAUSE_SECONDS = 3_600.0
-"""After which a service is asked again, however long it asked to be left alone: the header may be nonsense."""
+"""Longest pause, even if a service asks for more: its header may be wrong."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
 class Pace:
-    """Lets requests go one after the other, no faster than their service takes them.
+    """Sends requests one after the other, no faster than their service accepts them.
 
-    What a request uses up of a limit a minute is waited for by the one behind it (a leaky bucket), so there are no
-    bursts, and a request that is larger than a minute's tokens still goes. A service that asked to be left alone is
-    left alone by every thread until then.
+    Each request waits for the share of the per-minute limit that the previous one used (a leaky bucket), so there are
+    no bursts, and a request larger than a minute's tokens is still sent. If the service asks for a pause, every thread
+    waits.
 
     Args:
         service: Its name in messages.
-        requests_per_minute: None for no limit of ours.
-        tokens_per_minute: None for no limit of ours.
+        requests_per_minute: None for no limit.
+        tokens_per_minute: None for no limit.
     """
 
     def __init__(
         self, service: str, requests_per_minute: float | None = None, tokens_per_minute: float | None = None
     ) -> None:
         self._service = service
-        self._seconds_a_request = 60.0 / requests_per_minute if requests_per_minute else 0.0
-        self._seconds_a_token = 60.0 / tokens_per_minute if tokens_per_minute else 0.0
+        self._seconds_per_request = 60.0 / requests_per_minute if requests_per_minute else 0.0
+        self._seconds_per_token = 60.0 / tokens_per_minute if tokens_per_minute else 0.0
         self._lock = threading.Lock()
         self._next_turn = 0.0
-        self._left_alone_until = 0.0
+        self._paused_until = 0.0
 
-    def take_turn(self, tokens: int, patience: float) -> None:
-        """Wait until a request of about so many tokens may go out.
+    def wait_for_turn(self, tokens: int, patience: float) -> None:
+        """Wait until a request of about ``tokens`` tokens may be sent.
 
         Raises:
-            TransientError: The service asked to be left alone for longer than ``patience`` seconds.
+            TransientError: The service asked for a pause of more than ``patience`` seconds.
         """
         with self._lock:
             turn = max(self._next_turn, time.monotonic())
-            self._next_turn = turn + max(self._seconds_a_request, tokens * self._seconds_a_token)
-        # Whoever waits looks again: meanwhile the service may have asked for more time.
-        while (wait := max(turn, self._left_alone_until) - (now := time.monotonic())) > 0:
-            asked = self._left_alone_until - now
+            self._next_turn = turn + max(self._seconds_per_request, tokens * self._seconds_per_token)
+        # Check again after waiting: the service may have asked for a longer pause in the meantime.
+        while (wait := max(turn, self._paused_until) - (now := time.monotonic())) > 0:
+            asked = self._paused_until - now
             if asked > patience:
-                raise TransientError(f"{self._service} asked to be left alone for {asked:.0f} s.", retry_after=asked)
+                raise TransientError(f"{self._service} asked for a pause of {asked:.0f} s.", retry_after=asked)
             time.sleep(wait)
 
-    def heed(self, status: int, headers: Mapping[str, str]) -> None:
-        """Leave the service alone for as long as an answer asks for."""
-        seconds = asked_wait(headers) if status >= 400 else _until_renewed(headers)
+    def apply_response(self, status: int, headers: Mapping[str, str]) -> None:
+        """Pause for as long as an answer asks."""
+        seconds = requested_wait(headers) if status >= 400 else _until_renewed(headers)
         if seconds:
             until = time.monotonic() + min(seconds, LONGEST_PAUSE_SECONDS)
             with self._lock:
-                self._left_alone_until = max(self._left_alone_until, until)
+                self._paused_until = max(self._paused_until, until)
 
 
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that an error asks to wait; None where it does not say.
+def requested_wait(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that an error response asks to wait; None if it does not say.
 
-    ``retry-after-ms``, then Retry-After as seconds or as a date (RFC 9110, 10.2.3), then whichever of OpenAI's limits
-    is used up and renewed last.
+    Uses ``retry-after-ms``, then Retry-After as seconds or as a date (RFC 9110, 10.2.3), then OpenAI's exhausted limit
+    that is renewed last.
     """
     seconds = _number(headers.get("retry-after-ms"), 1_000.0)
     if seconds is None:
@@ -86,7 +86,7 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def _until_renewed(headers: Mapping[str, str]) -> float | None:
-    """Seconds until a limit that is used up is renewed, by ``x-ratelimit-remaining-*`` and ``x-ratelimit-reset-*``."""
+    """Return the seconds until exhausted limits are renewed, by ``x-ratelimit-remaining-*`` and ``-reset-*``."""
     return max(
         (
             sum(
@@ -100,7 +100,7 @@ def _until_renewed(headers: Mapping[str, str]) -> float | None:
 
 
 def _number(header: str | None, divisor: float) -> float | None:
-    """A header's number; None when it is none, or not finite."""
+    """Return a header's number divided by ``divisor``; None if it is no finite number."""
     try:
         value = float(header or "") / divisor
     except ValueError:

@@ -1,7 +1,7 @@
-"""Reranking over the network: Cohere, Voyage AI, and servers that answer as Cohere does.
+"""Reranking over the network: Cohere, Voyage AI, and servers compatible with Cohere.
 
-Belongs here: what is sent and how scores are read. Not here: retries and concurrency (``provider_retries``), whose
-client sends JSON to any path below its base address.
+Belongs here: requests and reading scores. Retries and concurrency are in ``providers.retries``, whose client sends JSON
+to any path below its base address.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ COHERE_BASE_URL = "https://api.cohere.com/v2"
 COHERE_MODEL = "rerank-v3.5"
 VOYAGE_MODEL = "rerank-2.5"
 EMPTY_TEXT = "(empty)"
-"""Stands in for a text without content, which the services reject."""
+"""Sent in place of a text without content, which the services reject."""
 
 
 class HttpReranker:
     """Implements ``ports.Reranker``.
 
-    Cohere and those who do as it does take ``top_n`` and answer with ``results``; Voyage takes ``top_k`` and answers
-    with ``data``. Both give each text's place in the request with its score. Texts longer than the model's context
-    are cut by the service.
+    Cohere and compatible servers take ``top_n`` and answer with ``results``; Voyage takes ``top_k`` and answers with
+    ``data``. Both return each text's position in the request with its score. The service truncates texts longer than
+    the model's context.
 
     Args:
         model: The service's name of the model.
-        client: Reaches the service.
-        dialect: Whose words are spoken.
+        client: Sends the requests.
+        dialect: Whose field names are used.
     """
 
     def __init__(self, model: str, client: ProviderClient, dialect: Literal["cohere", "voyage"] = "cohere") -> None:
@@ -44,11 +44,11 @@ class HttpReranker:
         self._limit, self._results = ("top_k", "data") if dialect == "voyage" else ("top_n", "results")
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """One score for each text, higher for a better answer.
+        """Return one score for each text, higher for a better answer.
 
         Raises:
             TransientError: The service could not be reached, or asked to wait, after bounded retries.
-            ProviderError: The service refused for good, or kept answering with something unusable.
+            ProviderError: The service refused permanently, or its answers were unusable.
         """
         return self._client.call(partial(self._ask, question, texts)) if texts else []
 
@@ -66,5 +66,5 @@ class HttpReranker:
         except (KeyError, TypeError, ValueError) as error:
             raise UnusableAnswerError(f"{self._client.service} did not answer with one score for each text.") from error
         if not all(map(math.isfinite, scores)):
-            raise UnusableAnswerError(f"{self._client.service} answered with a score that is no number.")
+            raise UnusableAnswerError(f"{self._client.service} answered with a score that is not a finite number.")
         return scores

@@ -1,8 +1,7 @@
-"""Calls to a model provider: bounded in number, time and company, with errors of our own.
+"""Calls to a model provider, with bounded attempts, time and concurrency, and our own errors.
 
-Belongs here: the SDK client, which faults pass and which do not, retrying, and how many calls run at once. Not here:
-how fast they may follow each other (``provider_pace``), what is asked and how answers are read
-(``embedder_openai``, ``language_model_openai``).
+Belongs here: the SDK client, the distinction between temporary and permanent errors, retries, and concurrency. Rate
+limits are in ``providers.pace``; requests and answers in ``providers.embedder`` and ``providers.language_model``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
 from neurigraph_pipelines.errors import ProviderError, TransientError
-from resources.providers.pace import Pace, asked_wait
+from resources.providers.pace import Pace, requested_wait
 
 if TYPE_CHECKING:
     from httpx import Response
@@ -25,30 +24,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 UNUSABLE_RETRIES = 2
-"""Times that an unusable answer is asked for again: each costs as much as a good one."""
+"""Retries after an unusable answer: each costs as much as a good one."""
 
 LONGEST_WAIT_SECONDS = 20.0
 
 _DEADLINE_TIMEOUTS = 3.0
-"""After this many times the timeout of one attempt, a call is not tried again."""
+"""A call is not retried after this many times the timeout of one attempt."""
 
-_PASSING_STATUS = frozenset({408, 409, 425, 429})
-"""Statuses below 500 that another attempt may turn into an answer."""
+_RETRIED_STATUS = frozenset({408, 409, 425, 429})
+"""Statuses below 500 that are retried."""
 
 
 class UnusableAnswerError(ProviderError):
-    """The provider answered, and not with what was asked for; another attempt may bring better."""
+    """The provider's answer cannot be used; another attempt may give a better one."""
 
 
 class ProviderClient:
     """The client of one service that speaks the OpenAI protocol.
 
-    Every call is tried up to ``max_retries`` more times after a fault that may pass, with exponential backoff
-    and full jitter, or after as long as the service asked for, whichever is longer. When the wait would
-    outlast ``longest``, the call fails at once and says how long the service asked to be left
-    alone. At most ``concurrency`` calls run at a time, over all threads; waits between attempts do not count. What
-    the service says about its limits holds for all calls at once, and so does ``pace``; waiting for a place and for
-    one's turn does not count towards ``longest``.
+    Every call is retried up to ``max_retries`` times after a temporary error, with exponential backoff and full jitter,
+    or after the pause that the service asked for, whichever is longer. If the wait would exceed ``longest``, the call
+    fails at once and reports the pause. At most ``concurrency`` calls run at a time, over all threads; waits between
+    attempts do not count. The service's limits and ``pace`` apply to all calls together; waiting for a free slot or
+    for ``pace`` does not count towards ``longest``.
 
     Args:
         service: Its name in messages, such as ``OpenAI``.
@@ -58,8 +56,8 @@ class ProviderClient:
         max_retries: Attempts after the first.
         concurrency: Calls at the same time.
         first_wait: Longest wait before the second attempt in seconds; doubles with each.
-        pace: Keeps to limits a minute; without one, only to what the service says.
-        longest: Seconds after which no further attempt is begun; three timeouts if not given.
+        pace: Enforces limits per minute; by default only the service's own limits apply.
+        longest: Seconds after which no further attempt starts; by default three timeouts.
     """
 
     def __init__(
@@ -91,12 +89,12 @@ class ProviderClient:
         """Make one call.
 
         Args:
-            ask: Sends one request and reads the answer; raises ``UnusableAnswerError`` for one it cannot use.
-            tokens: About how many the request takes.
+            ask: Sends one request and reads the answer; raises ``UnusableAnswerError`` if it cannot use it.
+            tokens: About how many tokens the request takes.
 
         Raises:
-            TransientError: Still failing after the retries, or asked to wait for longer than there is time.
-            ProviderError: Refused for good, or unusable more than ``UNUSABLE_RETRIES`` times.
+            TransientError: Every attempt failed, or the service asked for a longer pause than there is time for.
+            ProviderError: Permanently refused, or unusable more than ``UNUSABLE_RETRIES`` times.
         """
         from tenacity import Retrying, retry_if_exception_type
 
@@ -104,10 +102,10 @@ class ProviderClient:
 
         def attempt() -> T:
             nonlocal queued
-            came = time.monotonic()
+            started = time.monotonic()
             with self._slots:
-                self._pace.take_turn(tokens, self._longest)
-                queued += time.monotonic() - came
+                self._pace.wait_for_turn(tokens, self._longest)
+                queued += time.monotonic() - started
                 return self._attempt(ask)
 
         def too_late(state: RetryCallState) -> bool:
@@ -124,13 +122,13 @@ class ProviderClient:
         return answer
 
     def call_all(self, asks: Sequence[tuple[Callable[[OpenAI], T], int]]) -> list[T]:
-        """Make several calls at the same time, as many as are allowed; answers in order.
+        """Make several calls concurrently; answers are in order.
 
         Args:
-            asks: What ``call`` takes.
+            asks: Arguments of ``call``.
 
         Raises:
-            TransientError: As ``call``; the first fault ends the calls that have not begun.
+            TransientError: As ``call``; the first error cancels the calls that have not started.
             ProviderError: As ``call``.
         """
         if len(asks) < 2:
@@ -150,7 +148,7 @@ class ProviderClient:
                 self._client = None
 
     def _attempt(self, ask: Callable[[OpenAI], T]) -> T:
-        """One attempt, its faults in our words."""
+        """Make one attempt and translate the SDK's errors into ours."""
         import openai
 
         client = self._client or self._open()
@@ -163,12 +161,12 @@ class ProviderClient:
         except (openai.APIResponseValidationError, JSONDecodeError, UnicodeDecodeError) as error:
             raise UnusableAnswerError(f"{self.service} answered with something unreadable.") from error
         except openai.APIConnectionError as error:
-            raise TransientError(f"{self.service} could not be reached, or broke off its answer.") from error
+            raise TransientError(f"{self.service} could not be reached, or its answer broke off.") from error
         except openai.OpenAIError as error:
             raise ProviderError(f"{self.service} could not be asked: {_shortened(str(error))}") from error
 
     def _open(self) -> OpenAI:
-        """Make the SDK's client once, whoever comes first; it retries nothing by itself."""
+        """Create the SDK's client once; its own retries are off."""
         from openai import DefaultHttpxClient, OpenAI
 
         with self._opening:
@@ -178,13 +176,13 @@ class ProviderClient:
                     base_url=self._base_url,
                     timeout=self._timeout,
                     max_retries=0,
-                    http_client=DefaultHttpxClient(event_hooks={"response": [self._heed]}),
+                    http_client=DefaultHttpxClient(event_hooks={"response": [self._apply_response]}),
                 )
             return self._client
 
-    def _heed(self, response: Response) -> None:
-        """Every answer, good or bad, may ask for a slower pace."""
-        self._pace.heed(response.status_code, response.headers)
+    def _apply_response(self, response: Response) -> None:
+        """Adapt the pace to what a response says about limits."""
+        self._pace.apply_response(response.status_code, response.headers)
 
     def _tried_enough(self, state: RetryCallState) -> bool:
         """Whether the attempt that just failed was the last one allowed."""
@@ -202,29 +200,29 @@ class ProviderClient:
         return max(asked or 0.0, backoff)
 
     def _status_error(self, error: APIStatusError) -> TransientError | ProviderError:
-        """What a status means: wait, or change something."""
+        """Translate a status into a temporary or permanent error."""
         status, detail = error.status_code, _detail(error)
         if status in (401, 403):
             return ProviderError(f"{self.service} refused the API key ({status}): check the key and its rights.")
         if status == 404:
-            return ProviderError(f"{self.service} knows no such model or address: {detail}")
+            return ProviderError(f"{self.service} does not know this model or address: {detail}")
         if error.code == "insufficient_quota":
             return ProviderError(f"The account at {self.service} has no credit left: top it up, then replay.")
-        if status in _PASSING_STATUS or status >= 500:
+        if status in _RETRIED_STATUS or status >= 500:
             return TransientError(
                 f"{self.service} answered with status {status}: {detail}",
-                retry_after=asked_wait(error.response.headers),
+                retry_after=requested_wait(error.response.headers),
             )
         return ProviderError(f"{self.service} rejected the request ({status}): {detail}")
 
 
 def _detail(error: APIStatusError) -> str:
-    """What the service said: OpenAI says it under ``message``, Voyage under ``detail``."""
+    """Return the service's message: OpenAI's field is ``message``, Voyage's is ``detail``."""
     body = error.body if isinstance(error.body, dict) else {}
     return _shortened(str(body.get("message") or body.get("detail") or error.message))
 
 
 def _shortened(message: str) -> str:
-    """A provider's message on one line, short enough for a log."""
+    """Shorten a provider's message to one line for the log."""
     line = " ".join(message.split())
     return line if len(line) <= 200 else f"{line[:199]}…"

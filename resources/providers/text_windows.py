@@ -1,7 +1,6 @@
-"""Texts cut to what a model takes at once.
+"""Cut one text into parts that fit a model's limit.
 
-Belongs here: cutting one text by tokens. Not here: cutting a segment between its messages
-(``model_transcript``).
+Cutting a segment between its messages is in ``providers.transcript``.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from neurigraph_pipelines.ports import TokenCounter
 
 
 def split_text(text: str, limit: int, tokens: TokenCounter) -> list[str]:
-    """Cut ``text`` into parts of at most ``limit`` tokens, between words where there are any.
+    """Cut ``text`` into parts of at most ``limit`` tokens, between words where possible.
 
     Args:
-        text: May be empty, and is then its own only part.
+        text: May be empty, which gives one empty part.
         limit: At least 1; a single character of more tokens stays whole.
-        tokens: Measures.
+        tokens: Counts tokens.
 
     Returns:
         Parts whose concatenation is ``text``.
@@ -23,7 +22,7 @@ def split_text(text: str, limit: int, tokens: TokenCounter) -> list[str]:
     size = tokens.count(text)
     if size <= limit or len(text) < 2:
         return [text]
-    # Aim a little below the limit: tokens are spread unevenly, and a part that is too long is cut again.
+    # Aim slightly below the limit, because tokens are spread unevenly; a part that is too long is cut again.
     length = min(len(text) - 1, max(1, int(len(text) * limit / size * 0.95)))
     parts: list[str] = []
     start = 0

@@ -1,7 +1,7 @@
-"""What a language model is shown: a segment as a transcript, cut or thinned to fit, an outline, passages.
+"""The content of a prompt: a segment as a transcript, cut or condensed to fit, an outline, passages.
 
-Belongs here: wording and fitting of content. Not here: instructions (``prompts``), and asking
-(``language_model_openai``).
+Belongs here: the format and length of content. Instructions are in ``prompts``; requests in
+``providers.language_model``.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from resources.well_formed import well_formed
 LEFT_OUT = "[…]"
 _INDENT = "\n    "
 _SHORTEST_EXCERPT = 12
-"""Tokens of a message below which an excerpt says nothing: beyond that, whole messages are left out."""
+"""Least tokens of an excerpt that is useful; if messages would get fewer, whole messages are left out."""
 
 _EXCERPT_MARGIN = 0.9
 
 _MOST_CHARACTERS = 16
-"""Characters that a token stands for at most, four times the usual, where a long message is cut short."""
+"""Most characters per token, four times the usual, used to bound a long message before it is cut."""
 
 
 def transcript_windows(segment: Segment, limit: int, tokens: TokenCounter) -> list[str]:
-    """A segment as transcripts of at most ``limit`` tokens, cut between messages.
+    """Return a segment as transcripts of at most ``limit`` tokens, cut between messages.
 
-    A message that is longer than a window by itself is cut inside, and each part bears its heading.
+    A message longer than a window is cut, and each part repeats its heading.
     """
     windows: list[str] = []
     current: list[str] = []
@@ -44,10 +44,10 @@ def transcript_windows(segment: Segment, limit: int, tokens: TokenCounter) -> li
 
 
 def condensed_transcript(segment: Segment, limit: int, tokens: TokenCounter) -> str:
-    """A segment in at most about ``limit`` tokens: every message, or as many as make sense, by its beginning.
+    """Return a segment in at most about ``limit`` tokens, with long messages truncated.
 
-    What a message is about shows in how it begins, so all are cut to the same length first. Where that would
-    be too little to mean anything, messages are left out at even distances; the first and last stay.
+    The beginning of a message shows what it is about, so all are first cut to the same length. If that length is too
+    short to be useful, messages are left out at even distances; the first and last stay.
     """
     messages = segment.messages
     whole = [_entry(message, message.content) for message in messages]
@@ -77,16 +77,17 @@ def condensed_transcript(segment: Segment, limit: int, tokens: TokenCounter) -> 
 
 
 def outline_text(outline: Outline, content: str, limit: int, tokens: TokenCounter) -> str:
-    """The nodes of a graph, one a line, in at most ``limit`` tokens.
+    """Return the nodes of a graph, one per line, in at most ``limit`` tokens.
 
-    When not all fit, those stay whose name or alias appears in ``content``, then the shallowest and fullest.
+    If not all fit, nodes whose name or alias appears in ``content`` come first, then those with the shortest paths and
+    the most records.
     """
     if not outline.nodes:
         return "(no nodes yet)"
-    spoken = content.casefold()
+    lowered = content.casefold()
 
     def rank(node: OutlineNode) -> tuple[bool, int, int]:
-        named = any(name.casefold() in spoken for name in (node.path[-1], *node.aliases))
+        named = any(name.casefold() in lowered for name in (node.path[-1], *node.aliases))
         return (not named, len(node.path), -node.record_count)
 
     chosen: list[tuple[tuple[str, ...], str]] = []
@@ -103,7 +104,7 @@ def outline_text(outline: Outline, content: str, limit: int, tokens: TokenCounte
 
 
 def evidence_text(evidence: Sequence[Evidence]) -> str:
-    """Passages under their numbers, each with who said it, when and in which memory."""
+    """Return numbered passages, each with its speaker, time and memory."""
     return "\n".join(
         f"[{number}] {_when(one.occurred_at)} {_one_line(one.speaker)} ({_one_line(one.title)}): {_indented(one.text)}"
         for number, one in enumerate(evidence, start=1)
@@ -111,19 +112,19 @@ def evidence_text(evidence: Sequence[Evidence]) -> str:
 
 
 def _entries(messages: Sequence[Message], limit: int, tokens: TokenCounter) -> Iterator[str]:
-    """Each message as it stands in a transcript, one too long for a window in several parts."""
+    """Yield each message as a transcript entry, in several parts if it is too long for a window."""
     for message in messages:
         entry = _entry(message, message.content)
         if tokens.count(entry) <= limit:
             yield entry
         else:
-            # Indentation of many short lines may take as much room as they do.
+            # The indentation of many short lines may take as many tokens as the lines.
             for part in split_text(well_formed(message.content), max(1, limit // 2), tokens):
                 yield _entry(message, part)
 
 
 def _entry(message: Message, content: str) -> str:
-    """One message with its heading; further lines are indented, so that none passes for a heading."""
+    """Return one message with its heading; further lines are indented, so that none looks like a heading."""
     speaker = message.role.value if message.author is None else f"{message.author} ({message.role.value})"
     return f"[{message.seq}] {_when(message.occurred_at)} {_one_line(speaker)}: {_indented(content)}"
 
@@ -137,7 +138,7 @@ def _indented(text: str) -> str:
 
 
 def _share(sizes: list[int], room: int, least: int) -> int:
-    """The tokens at which to cut every size so that they sum up to ``room``; at least ``least``."""
+    """Return the limit for each size such that the sizes add up to ``room``; at least ``least``."""
     share, open_sizes = least, sorted(sizes)
     for done, size in enumerate(open_sizes):
         share = max(least, room // (len(open_sizes) - done))
@@ -148,7 +149,7 @@ def _share(sizes: list[int], room: int, least: int) -> int:
 
 
 def _outline_line(node: OutlineNode) -> str:
-    """One node of the outline."""
+    """Return the outline's line for one node."""
     path = " / ".join(map(_one_line, node.path))
     also = f", also {', '.join(map(_one_line, node.aliases))}" if node.aliases else ""
     about = _one_line(node.summary)[:200]
@@ -156,5 +157,5 @@ def _outline_line(node: OutlineNode) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Text without line breaks or characters that a model would not take."""
+    """Return text without line breaks or characters that models reject."""
     return " ".join(well_formed(text).split())

@@ -1,4 +1,4 @@
-"""A folder of this machine as a drop place; what becomes of its files belongs to ``ingestion.drops``."""
+"""A local folder as a drop place; ``ingestion.drop_intake`` uses its files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _READ_BYTES = 1 << 20
 class DropFolder:
     """A ``DropPlace`` in a folder.
 
-    Links are not followed, and what begins with a dot is not looked at: it is how programs name what is unfinished.
+    Links are not followed, and names that begin with a dot are ignored, because programs use them for unfinished files.
 
     Args:
-        settle_seconds: Since the last change of a file, after which it counts as whole.
+        settle_seconds: A file counts as complete this long after its last change.
     """
 
     def __init__(self, folder: Path, settle_seconds: float) -> None:
@@ -29,7 +29,7 @@ class DropFolder:
         self._settle_seconds = settle_seconds
 
     def files(self) -> Iterator[DroppedFile]:
-        """Files that have settled, below the folder of each user.
+        """Yield the complete files below the folder of each user.
 
         Raises:
             StorageError: The folder is absent or cannot be read.
@@ -39,7 +39,8 @@ class DropFolder:
             users = sorted(path for path in self._folder.iterdir() if path.is_dir() and not path.is_symlink())
         except OSError as error:
             raise StorageError(
-                f"the drop folder {self._folder} cannot be read ({error.strerror}): make it, or set NEURIGRAPH_DROP_URL"
+                f"the drop folder {self._folder} cannot be read ({error.strerror}): "
+                "create it, or set NEURIGRAPH_DROP_URL"
             ) from error
         for user in users:
             for folder, subfolders, names in os.walk(user):
@@ -48,7 +49,7 @@ class DropFolder:
                     path = Path(folder, name)
                     try:
                         status = path.lstat()
-                    except OSError:  # it is gone again
+                    except OSError:  # it has been removed
                         continue
                     if name.startswith(".") or not stat.S_ISREG(status.st_mode) or status.st_mtime > oldest_change:
                         continue
@@ -63,7 +64,7 @@ class DropFolder:
         """Stream a file.
 
         Raises:
-            StorageError: It is gone, or cannot be read.
+            StorageError: The file is missing or cannot be read.
         """
         try:
             with os.fdopen(self._open([file.user_slug, *file.name.split("/")]), "rb") as stream:
@@ -73,7 +74,7 @@ class DropFolder:
             raise StorageError(f"{file.name} in the drop folder cannot be read ({error.strerror})") from error
 
     def _open(self, parts: Sequence[str]) -> int:
-        """Step by step: any folder on the way may have become a link since it was looked at."""
+        """Open a file folder by folder, because any folder may have become a link since it was listed."""
         *folders, name = parts
         at = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -1,4 +1,4 @@
-"""A prefix of a bucket as a drop place, on Amazon's S3 or any server that speaks it."""
+"""A prefix of a bucket as a drop place, on Amazon S3 or a compatible server."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from resources.storage.s3_bucket import S3Bucket
 
 
 class DropS3:
-    """A ``DropPlace`` below ``s3://bucket/prefix``; an object is whole as soon as it is there."""
+    """A ``DropPlace`` below ``s3://bucket/prefix``; an object is complete as soon as it is listed."""
 
     def __init__(self, bucket: S3Bucket) -> None:
         self._bucket = bucket
 
     def files(self) -> Iterator[DroppedFile]:
-        """Objects below the prefix of each user.
+        """Yield the objects below the prefix of each user.
 
         Raises:
             TransientError: The server cannot be reached, or is busy.
-            StorageError: It refuses.
+            StorageError: The server refuses the request.
         """
         for found in self._bucket.objects(self._bucket.prefix):
             user, _, name = found["Key"].removeprefix(self._bucket.prefix).partition("/")
@@ -32,9 +32,11 @@ class DropS3:
 
         Raises:
             TransientError: The server cannot be reached, or is busy.
-            StorageError: The object is gone or was replaced, or the server refuses.
+            StorageError: The object is missing or was replaced, or the server refuses the request.
         """
         version, chunks = self._bucket.stream(f"{self._bucket.prefix}{file.user_slug}/{file.name}")
         if version.strip('"') != file.version:
-            raise StorageError(f"{file.name} of {file.user_slug} in {self._bucket} was replaced: it is taken in anew.")
+            raise StorageError(
+                f"{file.name} of {file.user_slug} in {self._bucket} was replaced: the new version follows."
+            )
         return chunks

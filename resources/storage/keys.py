@@ -1,7 +1,4 @@
-"""What may be the key of an object: the same in every store, so that objects can move from one to another.
-
-What the keys mean belongs to their users, and where a store puts them to the store.
-"""
+"""Valid object keys, the same in every store, so that objects can move between stores."""
 
 from __future__ import annotations
 
@@ -10,14 +7,14 @@ from neurigraph_pipelines.errors import InvalidInputError
 MAX_KEY_BYTES = 1024
 MAX_PART_BYTES = 255
 PARTIAL = ".partial"
-"""No key begins with this part: a folder keeps objects there while they are written."""
+"""No key begins with this part: local stores keep unfinished objects there."""
 
 
 def parts_of_key(key: str) -> list[str]:
-    """The parts of a valid key, which slashes divide.
+    """Return the parts of a valid key, which slashes separate.
 
     Raises:
-        InvalidInputError: The key is not valid; the message says why.
+        InvalidInputError: The key is invalid; the message says why.
     """
     parts = key.split("/")
     try:
@@ -34,7 +31,7 @@ def parts_of_key(key: str) -> list[str]:
         elif not {"", ".", ".."}.isdisjoint(parts):
             reason = "a part is empty, `.` or `..`"
         elif parts[0] == PARTIAL:
-            reason = f"`{PARTIAL}` is kept for objects being written"
+            reason = f"`{PARTIAL}` is reserved for unfinished objects"
         else:
             return parts
     raise InvalidInputError(f"{key[:80]!r} cannot be the key of an object: {reason}.")
@@ -49,10 +46,10 @@ def is_key(key: str) -> bool:
 
 
 def check_range(offset: int, length: int) -> None:
-    """Refuse a range that no object can have.
+    """Reject a range that no object can have.
 
     Raises:
         InvalidInputError: A number is negative.
     """
     if offset < 0 or length < 0:
-        raise InvalidInputError(f"A range begins and extends from 0 upwards, not {offset} and {length}.")
+        raise InvalidInputError(f"The offset and length of a range must be at least 0, not {offset} and {length}.")

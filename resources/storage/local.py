@@ -1,8 +1,8 @@
-"""Objects as files below one folder of this machine; what the keys mean belongs to their users.
+"""Objects as files below one local folder.
 
-Every name is opened relative to the folder above it and never through a link, so no key and nothing that was
-placed inside leads out of the folder. An object is written under ``.partial``, locked while its writer lives, and
-renamed when it is whole and on the disk.
+Every name is opened relative to its parent folder and never through a link, so no key and no file placed inside leads
+out of the folder. An object is written under ``.partial``, locked while its writer runs, and renamed when it is
+complete and on the disk.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _PUBLISH_ATTEMPTS = 100
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY
-# A pipe that somebody placed inside must not block.
+# O_NONBLOCK: a pipe placed in the folder must not block.
 _OPEN_OBJECT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class LocalObjectStore:
     """An ``ObjectStore`` in a folder, for any number of threads and processes.
 
-    As files, unlike in S3, one key cannot go on where another ends: there is no ``a/b`` beside ``a``. A method raises
-    InvalidInputError for a key that cannot be one.
+    Unlike in S3, a key cannot be the folder of another: ``a`` and ``a/b`` cannot both exist. Methods raise
+    InvalidInputError for an invalid key.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Remember the folder; ``put`` makes it, with mode 0700, when it is absent."""
+        """Store the folder's path; ``put`` creates it with mode 0700 when it is absent."""
         self._folder = folder.absolute()
         self._swept = False
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
-        """Write an object atomically (all or nothing, durable on return), replacing one of that key.
+        """Write an object atomically, durable on return, replacing an existing object of that key.
 
         Raises:
-            StorageError: It could not be written, such as on a full disk; what was there before still is.
+            StorageError: It could not be written, such as on a full disk; an existing object is unchanged.
         """
         *path, name = parts_of_key(key)
         digest, size = hashlib.sha256(), 0
@@ -66,12 +66,12 @@ class LocalObjectStore:
                     self._publish(temporary, partial, path, name)
         except (IsADirectoryError, NotADirectoryError) as error:
             raise StorageError(
-                f"Object {key!r} has no room: a folder bears its name, or an object that of one of its folders."
+                f"Object {key!r} cannot be written: its name is a folder, or one of its folders is an object."
             ) from error
         except OSError as error:
             raise StorageError(
                 f"Object {key!r} could not be written to {self._folder} ({error.strerror or error}): "
-                "see to its disk and its permissions, and try again."
+                "check its disk and permissions, and try again."
             ) from error
         return StoredObject(key=key, size_bytes=size, sha256=digest.hexdigest())
 
@@ -79,20 +79,20 @@ class LocalObjectStore:
         """Stream an object in pieces of up to a megabyte.
 
         Raises:
-            AbsentObjectError: It is absent (at once).
-            StorageError: It cannot be read.
+            AbsentObjectError: The object does not exist; raised by the call itself.
+            StorageError: The object cannot be read.
         """
         if not self.exists(key):
             raise AbsentObjectError(f"There is no object {key!r}.")
         return self._stream(key)
 
     def get_range(self, key: str, offset: int, length: int) -> bytes:
-        """Exactly ``length`` bytes from ``offset``.
+        """Return exactly ``length`` bytes from ``offset``.
 
         Raises:
             InvalidInputError: A number is negative.
-            AbsentObjectError: There is no such object.
-            DamagedObjectError: It ends before.
+            AbsentObjectError: The object does not exist.
+            DamagedObjectError: The object is shorter.
         """
         check_range(offset, length)
         with self._reading(key) as file:
@@ -104,10 +104,10 @@ class LocalObjectStore:
         raise DamagedObjectError(f"Object {key!r} ends before byte {offset + length}.")
 
     def exists(self, key: str) -> bool:
-        """Whether the object is there.
+        """Whether the object exists.
 
         Raises:
-            StorageError: That cannot be told, such as for want of permission.
+            StorageError: The folder cannot be read, such as without permission.
         """
         *path, name = parts_of_key(key)
         try:
@@ -116,32 +116,32 @@ class LocalObjectStore:
         except OSError as error:
             if error.errno in _ABSENT:
                 return False
-            raise StorageError(f"Object {key!r} could not be looked for ({error.strerror}).") from error
+            raise StorageError(f"Object {key!r} could not be looked up ({error.strerror}).") from error
 
     def modified_at(self, key: str) -> datetime:
-        """When the object was last written, by the clock of the file system.
+        """Return when the object was last written, by the clock of the file system.
 
         Raises:
-            AbsentObjectError: There is no such object.
-            StorageError: That cannot be told.
+            AbsentObjectError: The object does not exist.
+            StorageError: The object cannot be read.
         """
         with self._reading(key) as file:
             return datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
 
     def move_to_cold(self, key: str) -> None:
-        """Nothing but make sure that the object is there: every file of one folder costs the same to keep.
+        """Check that the object exists; a folder has no cheaper storage class.
 
         Raises:
-            AbsentObjectError: There is no such object.
+            AbsentObjectError: The object does not exist.
         """
         if not self.exists(key):
             raise AbsentObjectError(f"There is no object {key!r}.")
 
     def delete(self, key: str) -> None:
-        """Remove an object and the folders that this leaves empty; removing an absent one is no error.
+        """Remove an object and the folders that this leaves empty; an absent object is no error.
 
         Raises:
-            StorageError: It is there and could not be removed.
+            StorageError: The object exists and could not be removed.
         """
         *path, name = parts_of_key(key)
         if not self.exists(key):
@@ -150,11 +150,11 @@ class LocalObjectStore:
             with contextlib.suppress(FileNotFoundError), self._descend(path) as folders:
                 os.unlink(name, dir_fd=folders[-1])
                 while path:
-                    # Only an empty folder goes; a put that was about to use it makes it again.
+                    # Only an empty folder can be removed; a put that needs it creates it again.
                     try:
                         os.rmdir(path[-1], dir_fd=folders[len(path) - 1])
                     except FileNotFoundError:
-                        pass  # Another delete was faster.
+                        pass  # Another delete has removed it.
                     except OSError:
                         break
                     path.pop()
@@ -163,7 +163,7 @@ class LocalObjectStore:
             raise StorageError(f"Object {key!r} could not be removed ({error.strerror}).") from error
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with ``prefix``, in order of their code points.
+        """Yield all keys that begin with ``prefix``, ordered by code points.
 
         Raises:
             StorageError: A folder cannot be read.
@@ -178,7 +178,7 @@ class LocalObjectStore:
 
     @contextlib.contextmanager
     def _descend(self, path: Sequence[str], *, make: bool = False) -> Iterator[list[int]]:
-        """Open the folder and each one along ``path``; descriptors from the outermost inwards."""
+        """Open the folder and each subfolder of ``path``; yields the descriptors, outermost first."""
         with contextlib.ExitStack() as opened:
 
             def enter(folder: Path | str, flags: int, above: int | None) -> int:
@@ -198,18 +198,18 @@ class LocalObjectStore:
             yield folders
 
     def _publish(self, temporary: str, partial: int, path: Sequence[str], name: str) -> None:
-        """Give a written object its name, as often as a delete prunes the folders in between."""
+        """Move a written object to its key; retry if a concurrent delete removes the folders."""
         for _ in range(_PUBLISH_ATTEMPTS):
             with contextlib.suppress(FileNotFoundError), self._descend(path, make=True) as folders:
                 os.rename(temporary, name, src_dir_fd=partial, dst_dir_fd=folders[-1])
-                # All of them: a folder on the way may be new, made by us or by a neighbour a moment ago.
+                # Sync every folder: any of them may be new, created by this or another writer.
                 for folder in reversed(folders):
                     os.fsync(folder)
                 return
-        raise FileNotFoundError("its folder is removed again and again")
+        raise FileNotFoundError("concurrent deletes keep removing its folder")
 
     def _sweep(self, partial: int) -> None:
-        """Once per store object, remove what killed writers left: what nobody has locked."""
+        """Once per instance, remove unlocked partial files, which killed writers left."""
         if self._swept:
             return
         self._swept = True
@@ -243,14 +243,14 @@ class LocalObjectStore:
 
 @contextlib.contextmanager
 def _partial_file(partial: int) -> Iterator[tuple[BinaryIO, str]]:
-    """A new locked file and its name; removed again unless it was renamed."""
+    """Create a locked file and yield it with its name; it is removed unless it was renamed."""
     while True:
         temporary = secrets.token_hex(16)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=partial)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-                # A sweep that saw it before it was locked has removed it.
+                # A sweep may have removed it before it was locked.
                 if os.fstat(descriptor).st_nlink:
                     yield file, temporary
                     return
@@ -260,12 +260,12 @@ def _partial_file(partial: int) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def _walk(folder: int, above: str, prefix: str) -> Iterator[str]:
-    """Keys below an open folder; its own key is ``above``, with a slash at the end."""
+    """Yield the keys below an open folder, whose own key is ``above``, with a slash at the end."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                # With its slash it sorts where its keys belong: `a-b` comes before `a/b`.
+                # The slash gives the order of keys: `a-b` comes before `a/b`.
                 found.append(f"{above}{entry.name}/")
             elif entry.is_file(follow_symlinks=False):
                 found.append(above + entry.name)

@@ -1,8 +1,8 @@
-"""Objects below one prefix of a bucket; what the keys mean belongs to their users.
+"""Objects below one prefix of a bucket.
 
-An object is there as a whole or not at all: S3 shows nothing of one before its last byte has arrived. Each request
-bears the MD5 of its body, which the server checks; its ETag is checked in turn, and where that says nothing (as under
-KMS) the object is read back.
+Writes are atomic: S3 shows an object only after its last byte has arrived. Each request carries the MD5 of its body,
+which the server checks. The ETag of the answer is checked, too; if it is no checksum (as under KMS), the object is read
+back.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from neurigraph_pipelines.errors import (
 from neurigraph_pipelines.model import StoredObject
 from resources.storage.keys import MAX_KEY_BYTES, check_range, is_key, parts_of_key
 from resources.storage.s3_bucket import S3Bucket
-from resources.storage.s3_faults import EndsBeforeError
+from resources.storage.s3_errors import EndsBeforeError
 
 MOST_PARTS = 10_000
-"""Parts that S3 takes of one object."""
+"""Most parts of one object in S3."""
 
 COLD_FROM_BYTES = 131_072
-"""Smaller objects stay where they are: the cheaper classes bill them as if they had this size."""
+"""Smaller objects are not moved: the cheaper classes bill them at this size."""
 
 COLD_UNTIL_BYTES = 5 << 30
-"""Larger objects stay where they are: S3 copies none of them in one request."""
+"""Larger objects are not moved: S3 cannot copy them in one request."""
 
 _LARGEST_OFFSET = 1 << 60
-"""Beyond any object; servers misread numbers that are too large."""
+"""Larger than any object; servers misread larger numbers."""
 
 _ABANDONED_AFTER = timedelta(days=1)
 
@@ -46,15 +46,15 @@ _ABANDONED_AFTER = timedelta(days=1)
 class S3ObjectStore:
     """An ``ObjectStore`` in a bucket, for any number of threads and processes.
 
-    A method raises InvalidInputError for a key that cannot be one, TransientError when the server cannot be reached
-    or is busy, and StorageError when it refuses, as well as for what is said below.
+    In addition to the errors documented below, methods raise InvalidInputError for an invalid key, TransientError when
+    the server cannot be reached or is busy, and StorageError when it refuses a request.
 
     Args:
-        bucket: Where.
-        part_bytes: Larger objects are sent in parts of this size, of which two are in memory; S3 wants 5 MiB or more.
-        encryption: Asked for with every object; None for what the bucket does by itself.
+        bucket: Bucket and prefix.
+        part_bytes: Larger objects are sent in parts of this size, of which two are in memory; at least 5 MiB.
+        encryption: Requested for every object; None for the bucket's default.
         kms_key_id: With ``aws:kms``; None for the account's own key.
-        cold_storage_class: Where ``move_to_cold`` puts objects; None: they stay.
+        cold_storage_class: Target of ``move_to_cold``; None disables it.
     """
 
     def __init__(
@@ -69,16 +69,16 @@ class S3ObjectStore:
         self._bucket = bucket
         self._part_bytes = part_bytes
         self._cold_storage_class = cold_storage_class
-        asked = {"ServerSideEncryption": encryption, "SSEKMSKeyId": kms_key_id}
-        self._encryption = {name: value for name, value in asked.items() if value is not None}
+        encrypted = {"ServerSideEncryption": encryption, "SSEKMSKeyId": kms_key_id}
+        self._encryption = {name: value for name, value in encrypted.items() if value is not None}
         self._swept = False
 
     def put(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
-        """Write an object atomically (all or nothing, durable on return), replacing one of that key.
+        """Write an object atomically, durable on return, replacing an existing object of that key.
 
         Raises:
-            TransientError: Also when it arrived damaged; then it was removed. After a lost answer it may be there.
-            StorageError: Also when it has more parts than S3 takes.
+            TransientError: Also when it arrived damaged and was removed. After a lost answer it may exist.
+            StorageError: Also when it has more parts than S3 allows.
         """
         name = self._name(key)
         digest, size = hashlib.sha256(), 0
@@ -101,25 +101,25 @@ class S3ObjectStore:
             etag, expected = self._put_parts(name, chain([first, second], parts), digest.digest)
         if etag.strip('"') != expected and not self._holds(name, digest.digest(), etag):
             self._bucket.call("delete_object", Key=name)
-            raise TransientError(f"Object {key!r} did not arrive as it was sent, and was removed: try again.")
+            raise TransientError(f"Object {key!r} arrived damaged and was removed: try again.")
         return StoredObject(key=key, size_bytes=size, sha256=digest.hexdigest())
 
     def get(self, key: str) -> Iterator[bytes]:
-        """Stream an object in pieces of up to 8 MiB, each asked for again when its connection breaks.
+        """Stream an object in pieces of up to 8 MiB, each requested again when its connection breaks.
 
         Raises:
-            TransientError: Also when the object is replaced meanwhile.
-            AbsentObjectError: It is absent (at once).
+            TransientError: Also when the object is replaced while it is read.
+            AbsentObjectError: The object does not exist; raised by the call itself.
         """
         return self._bucket.stream(self._name(key))[1]
 
     def get_range(self, key: str, offset: int, length: int) -> bytes:
-        """Exactly ``length`` bytes from ``offset``; no others are asked for.
+        """Return exactly ``length`` bytes from ``offset``; no others are requested.
 
         Raises:
             InvalidInputError: A number is negative.
-            AbsentObjectError: There is no such object.
-            DamagedObjectError: It ends before.
+            AbsentObjectError: The object does not exist.
+            DamagedObjectError: The object is shorter.
         """
         check_range(offset, length)
         end = offset + length
@@ -136,7 +136,7 @@ class S3ObjectStore:
         raise DamagedObjectError(f"Object {key!r} ends before byte {end}.")
 
     def exists(self, key: str) -> bool:
-        """Whether the object is there."""
+        """Whether the object exists."""
         try:
             self._bucket.head(self._name(key))
         except AbsentObjectError:
@@ -144,20 +144,20 @@ class S3ObjectStore:
         return True
 
     def modified_at(self, key: str) -> datetime:
-        """When the object was last written or moved to the cold, by the clock of the server.
+        """Return when the object was last written or moved to the cold class, by the server's clock.
 
         Raises:
-            AbsentObjectError: There is no such object.
+            AbsentObjectError: The object does not exist.
         """
         modified: datetime = self._bucket.head(self._name(key))["LastModified"]
         return modified
 
     def move_to_cold(self, key: str) -> None:
-        """Put an object where keeping it is cheapest: into the cold storage class, unless it is very small or large.
+        """Move an object to the cold storage class, unless it is very small or very large.
 
         Raises:
-            TransientError: Also when the object is replaced meanwhile.
-            AbsentObjectError: There is no such object.
+            TransientError: Also when the object is replaced at the same time.
+            AbsentObjectError: The object does not exist.
         """
         name = self._name(key)
         found = self._bucket.head(name)
@@ -179,12 +179,12 @@ class S3ObjectStore:
         )
 
     def delete(self, key: str) -> None:
-        """Remove an object; removing an absent one is no error."""
-        with suppress(AbsentObjectError):  # Amazon does not tell; some servers do
+        """Remove an object; an absent object is no error."""
+        with suppress(AbsentObjectError):  # some servers report it, Amazon does not
             self._bucket.call("delete_object", Key=self._name(key))
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with ``prefix``, in order of their code points."""
+        """Yield all keys that begin with ``prefix``, ordered by code points."""
         try:
             possible = "\0" not in prefix and len((self._bucket.prefix + prefix).encode()) <= MAX_KEY_BYTES
         except UnicodeEncodeError:
@@ -193,11 +193,11 @@ class S3ObjectStore:
             return
         for found in self._bucket.objects(self._bucket.prefix + prefix):
             key = found["Key"].removeprefix(self._bucket.prefix)
-            if is_key(key):  # folders that a console makes are objects, too
+            if is_key(key):  # consoles store folders as objects
                 yield key
 
     def _name(self, key: str) -> str:
-        """A key as the server knows it."""
+        """Return the whole key, with the bucket's prefix."""
         parts_of_key(key)
         name = self._bucket.prefix + key
         if len(name.encode()) > MAX_KEY_BYTES:
@@ -205,10 +205,10 @@ class S3ObjectStore:
         return name
 
     def _put_parts(self, name: str, parts: Iterable[bytes], digest: Callable[[], bytes]) -> tuple[str, str]:
-        """Send an object in parts; gives its ETag, and what that is where it tells of the content.
+        """Send an object in parts; return its ETag and the ETag expected from the parts' MD5.
 
         Args:
-            digest: The SHA-256 of all that the parts have given so far.
+            digest: Returns the SHA-256 of the bytes read from ``parts`` so far.
         """
         self._sweep()
         upload = {
@@ -230,7 +230,7 @@ class S3ObjectStore:
             expected = f"{_md5(sums).hex()}-{len(sent)}"
             return self._complete(upload, sent, expected, digest), expected
         except BaseException:
-            # What is not completed is billed, and no listing of objects shows it.
+            # An incomplete upload is billed, and no listing of objects shows it.
             with suppress(NeurigraphError):
                 self._bucket.call("abort_multipart_upload", **upload)
             raise
@@ -238,11 +238,11 @@ class S3ObjectStore:
     def _complete(
         self, upload: dict[str, Any], sent: list[dict[str, Any]], expected: str, digest: Callable[[], bytes]
     ) -> str:
-        """Make one object of the parts; gives its ETag."""
+        """Complete an upload; return the object's ETag."""
         try:
             answer = self._bucket.call("complete_multipart_upload", **upload, MultipartUpload={"Parts": sent})
         except (TransientError, StorageError):
-            # It may have succeeded and the answer been lost: then the upload is gone, and the object there.
+            # The request may have succeeded and its answer been lost: then the object exists and the upload does not.
             with suppress(NeurigraphError):
                 if self._holds(upload["Key"], digest()):
                     return expected
@@ -251,7 +251,7 @@ class S3ObjectStore:
         return etag
 
     def _sweep(self) -> None:
-        """Once per store object, end the uploads that killed writers left behind; not being allowed to is no error."""
+        """Once per instance, abort the uploads that killed writers left; a refusal is no error."""
         if self._swept:
             return
         self._swept = True
@@ -262,7 +262,7 @@ class S3ObjectStore:
                     self._bucket.call("abort_multipart_upload", Key=upload["Key"], UploadId=upload["UploadId"])
 
     def _holds(self, name: str, sha256: bytes, version: str | None = None) -> bool:
-        """Whether an object reads as it was sent; what has replaced ``version`` is its own writer's concern."""
+        """Whether an object has the content sent, or another writer has replaced ``version``."""
         found, chunks = self._bucket.stream(name)
         digest = hashlib.sha256()
         for chunk in chunks:
@@ -271,7 +271,7 @@ class S3ObjectStore:
 
 
 def _parts(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes in parts of ``size``, but the last; at least one, be it empty."""
+    """Yield the bytes in parts of ``size``, the last one shorter; at least one part, which may be empty."""
     gathered = bytearray()
     for chunk in chunks:
         gathered += chunk
@@ -282,7 +282,7 @@ def _parts(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def _md5(content: bytes) -> bytes:
-    """What S3 calls the checksum of a body; it protects from accidents alone."""
+    """Return the MD5 of a body, which S3 checks; it protects against accidents only."""
     return hashlib.md5(content, usedforsecurity=False).digest()
 
 

@@ -1,8 +1,8 @@
-"""One bucket on Amazon's S3 or any server that speaks it: the connection, repetitions, reading, listing, faults.
+"""One bucket on Amazon S3 or a compatible server: connection, retries, reading, listing, errors.
 
-What is kept there, and under which keys, is for the stores above. boto3 retries nothing here: one policy covers
-requests and the bodies of answers alike, which boto3's own does not. It is imported on first use, since that takes a
-third of a second (``docs/adr/0018-s3-through-boto3.md``).
+Keys and content belong to the stores. boto3's retries are off: one policy here covers requests and the bodies of
+answers, which boto3's does not. boto3 is imported on first use, since that takes a third of a second
+(``docs/adr/0018-s3-through-boto3.md``).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, TypeVar
 
 from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError, StorageError, TransientError
 from resources.storage.keys import parts_of_key
-from resources.storage.s3_faults import EndsBeforeError, UploadGoneError, as_ours
+from resources.storage.s3_errors import EndsBeforeError, UploadGoneError, translated
 
 T = TypeVar("T")
 
 PIECE_BYTES = 8 << 20
-"""Bytes that one request of a stream asks for: what is asked for again when a connection breaks."""
+"""Bytes of a stream per request, and so the bytes requested again when a connection breaks."""
 
 FIRST_WAIT_SECONDS = 0.3
 LONGEST_WAIT_SECONDS = 20.0
@@ -34,14 +34,14 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class S3Access:
-    """How servers are reached.
+    """Address, credentials and limits of the connection.
 
     Attributes:
-        endpoint_url: Of the server; None for Amazon's own.
-        region: None for what boto3 finds in the environment.
-        access_key_id: With ``secret_access_key``; None for what boto3 finds: the environment, its configuration, the
-            machine's role.
-        attempts: At each request, the first included.
+        endpoint_url: The server's address; None for Amazon.
+        region: None for the region that boto3 finds in the environment.
+        access_key_id: With ``secret_access_key``; None for the credentials that boto3 finds: the environment, its
+            configuration, the machine's role.
+        attempts: Attempts per request, the first included.
         connect_timeout: Seconds.
         read_timeout: Seconds without a byte.
     """
@@ -57,7 +57,7 @@ class S3Access:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes out of an object, and what the object was then: its version (ETag) and its size."""
+    """Bytes of an object, with the version (ETag) and size of the object."""
 
     content: bytes
     version: str
@@ -65,10 +65,10 @@ class Piece:
 
 
 class S3Bucket:
-    """What lies below ``s3://bucket/prefix``. Keys here are whole: with the prefix.
+    """The objects below ``s3://bucket/prefix``. Keys include the prefix.
 
     Raises:
-        ConfigurationError: The address is not one of a bucket.
+        ConfigurationError: The address does not name a bucket.
     """
 
     def __init__(self, url: str, access: S3Access) -> None:
@@ -98,14 +98,14 @@ class S3Bucket:
             connect_timeout=access.connect_timeout,
             read_timeout=access.read_timeout,
             max_pool_connections=_CONNECTIONS,
-            # Other servers than Amazon's have one name for all buckets.
+            # Servers other than Amazon's have one host name for all buckets.
             s3={"addressing_style": "path" if access.endpoint_url else "auto"},
-            # They do not know the newest checksums either; every put sends Content-MD5, which all do.
+            # Many of them do not support the newest checksums; every put sends Content-MD5, which all support.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
         try:
-            # A session of its own: making a client of the shared one is not safe among threads.
+            # A separate session: creating a client from the shared one is not thread-safe.
             return Session().client(
                 "s3",
                 endpoint_url=access.endpoint_url,
@@ -115,7 +115,7 @@ class S3Bucket:
                 config=config,
             )
         except ValueError as error:
-            raise ConfigurationError(f"S3 cannot be reached: {error}. See to NEURIGRAPH_S3_ENDPOINT_URL.") from error
+            raise ConfigurationError(f"S3 cannot be reached: {error}. Check NEURIGRAPH_S3_ENDPOINT_URL.") from error
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -123,16 +123,16 @@ class S3Bucket:
             self._client.close()
 
     def call(self, operation: str, **parameters: Any) -> Any:
-        """One operation of S3 on the bucket, by boto3's name; repeated after a fault that may pass.
+        """Call one S3 operation, by boto3's name, on the bucket; retry after temporary errors.
 
         Raises:
-            TransientError: Still failing after the repetitions. A change may have been made all the same.
-            StorageError: Refused; ``AbsentObjectError`` where there is no such object.
+            TransientError: Every attempt failed. A change may have been made nevertheless.
+            StorageError: Refused; ``AbsentObjectError`` if the object does not exist.
         """
-        return self._repeated(partial(self._ask, operation, parameters), parameters.get("Key"))
+        return self._retry(partial(self._ask, operation, parameters), parameters.get("Key"))
 
     def head(self, key: str) -> Any:
-        """What the server knows of an object.
+        """Return the server's metadata of an object.
 
         Raises:
             TransientError: As ``call``.
@@ -141,61 +141,61 @@ class S3Bucket:
         try:
             return self.call("head_object", Key=key)
         except StorageError:
-            # An answer to HEAD has no body: a listing says why it was refused, or that there is no bucket at all.
+            # An answer to HEAD has no body; a listing says why it was refused, or that the bucket does not exist.
             self.call("list_objects_v2", Prefix=key, MaxKeys=1)
             raise
 
     def read(self, key: str, offset: int, length: int) -> Piece:
-        """Up to ``length`` bytes from ``offset``, fewer only where the object ends before.
+        """Return up to ``length`` bytes from ``offset``, fewer only at the end of the object.
 
         Args:
             length: At least 1.
 
         Raises:
-            TransientError: As ``call``; an answer that breaks off is asked for again.
-            StorageError: As ``call``; ``EndsBeforeError`` where the object has no byte ``offset``.
+            TransientError: As ``call``; an answer that breaks off is requested again.
+            StorageError: As ``call``; ``EndsBeforeError`` if the object has no byte ``offset``.
         """
-        return self._repeated(partial(self._read, key, offset, length), key)
+        return self._retry(partial(self._read, key, offset, length), key)
 
     def stream(self, key: str) -> tuple[str, Iterator[bytes]]:
-        """The version of an object, and its bytes, of that version alone; the first of them are asked for at once.
+        """Return the version of an object and an iterator of its bytes; the first piece is read by the call itself.
 
         Raises:
-            TransientError: As ``call``; in the midst of it when the object is replaced meanwhile.
+            TransientError: As ``call``; also while iterating, when the object is replaced.
             StorageError: As ``call``.
         """
         try:
             first = self.read(key, 0, PIECE_BYTES)
         except EndsBeforeError:
             first = Piece(b"", self.head(key)["ETag"], 0)
-        return first.version, self._go_on(key, first)
+        return first.version, self._stream(key, first)
 
     def objects(self, prefix: str) -> Iterator[Any]:
-        """What a listing says of every object whose key begins with ``prefix``, in the order of keys.
+        """Yield the listing's entry of every object whose key begins with ``prefix``, ordered by key.
 
         Raises:
             TransientError: As ``call``.
-            StorageError: As ``call``, or the server does not keep to the order.
+            StorageError: As ``call``, or the server does not list keys in order.
         """
         before = ""
         position: dict[str, str] = {}
         while True:
             page = self.call("list_objects_v2", Prefix=prefix, **position)
             for found in page.get("Contents", ()):
-                # Whoever compares two listings would take what comes late for absent.
+                # A caller that compares two sorted listings would take a late key for absent.
                 if before and found["Key"] <= before:
-                    raise StorageError(f"{self} is not listed in the order of its keys: this server cannot be used.")
+                    raise StorageError(f"{self} does not list keys in order: this server cannot be used.")
                 before = found["Key"]
                 yield found
             if not page.get("IsTruncated"):
                 return
             position = {"ContinuationToken": page["NextContinuationToken"]}
 
-    def _go_on(self, key: str, piece: Piece) -> Iterator[bytes]:
+    def _stream(self, key: str, piece: Piece) -> Iterator[bytes]:
         version, position, size = piece.version, 0, piece.size_bytes
         while True:
             if piece.version != version:
-                raise TransientError(f"{self} holds another object under {key!r} than when reading began: try again.")
+                raise TransientError(f"The object {key!r} in {self} was replaced while it was read: try again.")
             yield piece.content
             position += len(piece.content)
             if position >= size:
@@ -206,7 +206,7 @@ class S3Bucket:
         return getattr(self._client, operation)(Bucket=self.name, **parameters)
 
     def _read(self, key: str, offset: int, length: int) -> Piece:
-        """One attempt at ``read``."""
+        """Make one attempt at ``read``."""
         answer = self._ask("get_object", {"Key": key, "Range": f"bytes={offset}-{offset + length - 1}"})
         with contextlib.closing(answer["Body"]) as body:
             found = _CONTENT_RANGE.fullmatch(answer.get("ContentRange", ""))
@@ -215,14 +215,16 @@ class S3Bucket:
             else:  # an empty object has no range
                 first, last, size = 0, answer["ContentLength"] - 1, answer["ContentLength"]
             if first != offset or last != min(offset + length, size) - 1:
-                raise StorageError(f"{self} answered with other bytes of {key!r} than asked for: it cannot be used.")
+                raise StorageError(
+                    f"{self} answered with other bytes of {key!r} than requested: this server cannot be used."
+                )
             content = body.read()
         if len(content) != last - first + 1:
-            raise TransientError(f"{self} broke off its answer with {key!r}.")
+            raise TransientError(f"{self} broke off while sending {key!r}.")
         return Piece(content, answer["ETag"], size)
 
-    def _repeated(self, ask: Callable[[], T], key: str | None) -> T:
-        """Ask until there is an answer, a refusal, or no attempt left; faults in our words."""
+    def _retry(self, ask: Callable[[], T], key: str | None) -> T:
+        """Retry until there is an answer, a refusal, or no attempt left; translate boto3's errors into ours."""
         from botocore.exceptions import BotoCoreError, ClientError
         from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
         from urllib3.exceptions import HTTPError
@@ -231,10 +233,10 @@ class S3Bucket:
             try:
                 return ask()
             except (BotoCoreError, ClientError, HTTPError) as error:
-                raise as_ours(error, str(self), key) from error
+                raise translated(error, str(self), key) from error
 
         attempts = Retrying(
-            retry=retry_if_exception(_may_pass),
+            retry=retry_if_exception(_is_temporary),
             wait=wait_random_exponential(FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS),
             stop=stop_after_attempt(self._access.attempts),
             sleep=time.sleep,
@@ -244,6 +246,6 @@ class S3Bucket:
         return answer
 
 
-def _may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed a moment later."""
+def _is_temporary(error: BaseException) -> bool:
+    """Whether a retry of the same request may succeed."""
     return isinstance(error, TransientError) and not isinstance(error, UploadGoneError)

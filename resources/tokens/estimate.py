@@ -1,7 +1,7 @@
-"""The estimate of how many tokens a text has, for when no encoding is at hand.
+"""Estimate the tokens of a text when no encoding is available.
 
-Belongs here: character classes, their costs, and the rules of pieces that byte-pair encodings cut text into.
-Not here: reading real encodings and choosing between them (``tokenizer``).
+Belongs here: character classes, their costs, and the rules by which byte-pair encodings split text. Real encodings and
+the choice of a counter are in ``tokens.tokenizer``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BLOCK_CHARACTERS = 262_144
-"""Characters looked at together, so that a long text needs a few megabytes of working memory and no more."""
+"""Characters per block, so that a long text needs only a few megabytes of working memory."""
 
 
-# What a character is to the pre-tokeniser; letters of one script form words together. Numbers of numpy's own: compared
-# with an array, members of an enumeration took most of the time that a short message costs.
+# Character classes of the pre-tokeniser; letters of one script form words together. They are numpy integers because
+# comparing enumeration members with an array took most of the time of a short message.
 _SPACE = np.uint8(0)
 _NEWLINE = np.uint8(1)
 _LOWER = np.uint8(2)
@@ -38,7 +38,7 @@ _THAI = np.uint8(17)
 _CLASSES = 18
 
 _WORDS = np.arange(_CLASSES, dtype=np.uint8)
-"""By class, with all letters of one script as one."""
+"""Maps each class to its word class: all Latin letters are one."""
 _WORDS[[_UPPER, _ACCENTED]] = _LOWER
 
 _RANGES: tuple[tuple[int, int, np.uint8], ...] = (
@@ -87,12 +87,12 @@ _RUN_COST: dict[np.uint8, tuple[float, float]] = {
     _GREEK: (0.45, 0.35),
     _THAI: (0.10, 0.40),
 }
-"""Tokens of a run of one class: a constant, and so many a character. Fitted to o200k_base."""
+"""Tokens of a run of one class: a constant, and a cost per character. Fitted to o200k_base."""
 
 
 @cache
 def _classes() -> NDArray[np.uint8]:
-    """The class of every code point."""
+    """Return the class of every code point."""
     table = np.full(0x110000, _SYMBOL, dtype=np.uint8)
     for first, end, kind in _RANGES:
         table[first:end] = kind
@@ -101,7 +101,7 @@ def _classes() -> NDArray[np.uint8]:
 
 @cache
 def _run_costs() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """``_RUN_COST`` as two arrays indexed by class; zero for classes with rules of their own."""
+    """Return ``_RUN_COST`` as two arrays indexed by class; zero for classes with their own rules."""
     pairs = np.array([_RUN_COST.get(kind, (0.0, 0.0)) for kind in map(np.uint8, range(_CLASSES))])
     return pairs[:, 0], pairs[:, 1]
 
@@ -109,9 +109,9 @@ def _run_costs() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of ``text`` in the encoding ``o200k_base``, in linear time.
 
-    The text is cut into runs the way the encoding's own pre-tokeniser cuts it (a word with the space before
-    it, three digits at a time, punctuation with the line break after it), and each run costs by its script
-    and length. Costs are averages over chats, meeting transcripts, code, JSON and prose in a dozen languages.
+    The text is split into runs as by the encoding's pre-tokeniser (a word with the space before it, three digits at a
+    time, punctuation with the line break after it). The cost of a run depends on its script and length. Costs are
+    averages over chats, meeting transcripts, code, JSON and prose in a dozen languages.
 
     Returns:
         0 for the empty string, else at least 1.
@@ -125,12 +125,12 @@ def estimate_tokens(text: str) -> int:
 
 
 def _estimate_block(text: str) -> float:
-    """Estimated tokens of one block of text, unrounded."""
+    """Return the estimated tokens of one block of text, unrounded."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kinds = _classes()[points]
     is_upper = kinds == _UPPER
     words = _WORDS[kinds]
-    boundary = np.ones(len(points) + 1, dtype=bool)  # the end is one too
+    boundary = np.ones(len(points) + 1, dtype=bool)  # the end is a boundary, too
     boundary[1:-1] = (words[1:] != words[:-1]) | (is_upper[1:] & ~is_upper[:-1])
 
     edges = np.flatnonzero(boundary)
@@ -146,7 +146,7 @@ def _estimate_block(text: str) -> float:
     word = kind == _LOWER
     accents = np.add.reduceat((kinds == _ACCENTED).astype(np.float64), starts)
     capitals = np.add.reduceat(is_upper.astype(np.float64), starts)
-    common = before == _SPACE  # the vocabulary knows words best as they stand after a space
+    common = before == _SPACE  # most words of the vocabulary begin with a space
     cost = np.where(
         word,
         1
@@ -174,6 +174,6 @@ def _estimate_block(text: str) -> float:
 
 
 def _beyond(length: NDArray[np.float64], limit: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much each length exceeds the limit."""
+    """Return by how much each length exceeds the limit."""
     excess: NDArray[np.float64] = np.maximum(length - limit, 0.0)
     return excess

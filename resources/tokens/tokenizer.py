@@ -1,7 +1,6 @@
-"""Token counters: the real encodings of tiktoken where they can be read, an estimate where not.
+"""Token counters: tiktoken's encodings if their files are available, otherwise an estimate.
 
-Belongs here: finding, verifying and loading encodings, and choosing a counter. Not here: how the estimate
-works (``token_estimate``), and what token counts are used for.
+Belongs here: finding, verifying and loading encodings, and choosing a counter. The estimate is in ``tokens.estimate``.
 """
 
 from __future__ import annotations
@@ -25,35 +24,35 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 ENCODINGS = ("cl100k_base", "o200k_base", "o200k_harmony", "p50k_base", "p50k_edit", "r50k_base")
-"""Encodings of one verified file each; tiktoken's ``gpt2`` is put together from two and is left out."""
+"""Encodings of one verified file each; tiktoken's ``gpt2`` consists of two files and is left out."""
 
 _PIECE_CHARACTERS = 50_000
 """Longest text given to tiktoken at once: a million spaces in a row overflow its regular expressions (0.14.0)."""
 
 
 class EstimatedCounter:
-    """Counts by rule, without any file; see ``estimate_tokens`` for how near it comes."""
+    """Counts by ``estimate_tokens``, without any file."""
 
     name = "estimate"
     exact = False
 
     def count(self, text: str) -> int:
-        """Estimated tokens of ``text``; 0 for the empty string."""
+        """Return the estimated tokens of ``text``; 0 for the empty string."""
         return estimate_tokens(text)
 
 
 class TiktokenCounter:
     """Counts with a tiktoken encoding read from a folder.
 
-    The folder is the one of tiktoken's own ``TIKTOKEN_CACHE_DIR``: files named by the SHA-1 of the address
-    they come from. The file is verified on construction and loaded at the first count (about 0.4 s, once).
-    The environment is neither read nor changed. Special tokens within a text count as ordinary text. Runs of
-    50,000 characters without a single space are cut, at a cost of at most one token a cut.
+    The folder has the layout of tiktoken's ``TIKTOKEN_CACHE_DIR``: files are named by the SHA-1 of their address. The
+    file is verified on construction and loaded at the first count (about 0.4 s, once). The environment is neither read
+    nor changed. Special tokens within a text count as ordinary text. Runs of 50,000 characters without a space are
+    split, which adds at most one token each.
 
     Args:
         encoding: One of ``ENCODINGS``.
         cache_dir: Folder with encodings.
-        download: Whether a missing file may be fetched into the folder.
+        download: Whether a missing file may be downloaded into the folder.
 
     Raises:
         ConfigurationError: The encoding is unknown, missing or damaged, or could not be downloaded.
@@ -69,12 +68,12 @@ class TiktokenCounter:
         self._lock = threading.Lock()
 
     def count(self, text: str) -> int:
-        """Tokens of ``text``; 0 for the empty string."""
+        """Return the tokens of ``text``; 0 for the empty string."""
         encoding = self._encoding or self._load()
         return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(text))
 
     def _load(self) -> Encoding:
-        """Load the encoding once, whoever comes first."""
+        """Load the encoding once."""
         from tiktoken import Encoding
 
         with self._lock:
@@ -85,19 +84,18 @@ class TiktokenCounter:
 
 
 def token_counter(encoding: str, cache_dir: Path, download: bool) -> TokenCounter:
-    """The best counter that can be had at once.
+    """Return the best available counter.
 
     Args:
         encoding: One of ``ENCODINGS``.
-        cache_dir: Folder with encodings, as tiktoken names them.
-        download: Whether a missing encoding may be fetched. Off, nothing here touches a network.
+        cache_dir: Folder with encodings, named as by tiktoken.
+        download: Whether a missing encoding may be downloaded. If False, no network is used.
 
     Returns:
-        The real encoding, or the estimate when its file is missing or damaged and nothing could be
-        downloaded.
+        The encoding's counter, or the estimate if its file is missing or damaged and could not be downloaded.
 
     Raises:
-        ConfigurationError: There is no such encoding.
+        ConfigurationError: The encoding is unknown.
     """
     if encoding not in ENCODINGS:
         raise ConfigurationError(f"Unknown token encoding {encoding!r}: use one of {', '.join(ENCODINGS)}.")
@@ -109,7 +107,7 @@ def token_counter(encoding: str, cache_dir: Path, download: bool) -> TokenCounte
 
 @dataclass(frozen=True, slots=True)
 class _Description:
-    """An encoding as tiktoken defines it, without its ranks."""
+    """An encoding's definition in tiktoken, without its ranks."""
 
     address: str
     sha256: str
@@ -117,10 +115,10 @@ class _Description:
 
 
 def _describe(encoding: str) -> _Description:
-    """Ask tiktoken for the pattern, the special tokens and the file of an encoding, without reading the file.
+    """Return the pattern, the special tokens and the file's address of an encoding, without reading the file.
 
-    tiktoken's own constructors read the file as they go, through a loader that looks at the environment and
-    goes to the network. They are run here with a loader that hands back what it was asked for.
+    tiktoken's constructors read the file through a loader that uses the environment and the network. Here they run with
+    a loader that only returns its arguments.
     """
     if encoding not in ENCODINGS:
         raise ConfigurationError(f"Unknown token encoding {encoding!r}: use one of {', '.join(ENCODINGS)}.")
@@ -139,7 +137,7 @@ def _describe(encoding: str) -> _Description:
 
 
 def _verified_file(description: _Description, cache_dir: Path, download: bool) -> Path:
-    """The file of an encoding, its checksum compared; fetched first if that is allowed and needed."""
+    """Return the verified file of an encoding, downloaded if necessary and allowed."""
     name = hashlib.sha1(description.address.encode(), usedforsecurity=False).hexdigest()
     file = cache_dir / name
     if _is_intact(file, description.sha256):
@@ -154,7 +152,7 @@ def _verified_file(description: _Description, cache_dir: Path, download: bool) -
 
 
 def _is_intact(file: Path, sha256: str) -> bool:
-    """Whether the file is there and is what it should be."""
+    """Whether the file exists and has the expected checksum."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() == sha256
     except OSError:
@@ -162,32 +160,32 @@ def _is_intact(file: Path, sha256: str) -> bool:
 
 
 def _download(description: _Description, file: Path) -> None:
-    """Fetch an encoding's file, verify it and move it into place."""
+    """Download an encoding's file, verify it and move it into place."""
     from tiktoken.load import read_file
 
     name = description.arguments["name"]
     try:
         content = read_file(description.address)
-    except Exception as error:  # requests may raise anything that means "no network"
+    except Exception as error:  # requests raises many kinds of errors without a network
         raise ConfigurationError(f"Token encoding {name} could not be downloaded.") from error
     if hashlib.sha256(content).hexdigest() != description.sha256:
-        raise ConfigurationError(f"Token encoding {name} was damaged on its way: try again.")
+        raise ConfigurationError(f"Token encoding {name} was damaged during the download: try again.")
     write_whole(file, content)
 
 
 def _read_ranks(content: bytes) -> dict[bytes, int]:
-    """Parse lines of a token in base64, a space, and its rank."""
+    """Parse lines that consist of a token in base64, a space, and its rank."""
     return {b64decode(token): int(rank) for token, rank in (line.split() for line in content.splitlines() if line)}
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a long text where no token can span: before a space that follows a word, else anywhere."""
+    """Split a long text where no token can span: before a space that follows a word, else anywhere."""
     start = 0
     while len(text) - start > _PIECE_CHARACTERS:
         end = start + _PIECE_CHARACTERS
         space = text.rfind(" ", start + 1, end)
         while space > start and text[space - 1].isspace():
-            # A run of spaces belongs to what follows it: look before its first one.
+            # A run of spaces belongs to the text after it: search before the run.
             space = text.rfind(" ", start + 1, start + len(text[start:space].rstrip()))
         cut = space if space > start else end
         yield text[start:cut]

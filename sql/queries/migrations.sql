@@ -1,7 +1,7 @@
--- What the migration runner asks and notes down.
+-- Queries of the migration runner.
 
 -- name: lock
--- Held for the session, so that two runs take turns.
+-- An advisory lock of the session, so that concurrent runs take turns.
 SELECT pg_advisory_lock(hashtext('neurigraph.migrations'));
 
 -- name: unlock
@@ -15,9 +15,7 @@ SELECT
     (SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname = 'vector') AS vector_installed;
 
 -- name: has_journal
-SELECT
-    to_regclass('neurigraph.schema_migrations') IS NOT NULL AS present,
-    to_regclass('neurigraph.schema_routines') IS NOT NULL AS knows_routines;
+SELECT to_regclass('neurigraph.schema_migrations') IS NOT NULL AS present;
 
 -- name: create_journal
 CREATE TABLE IF NOT EXISTS neurigraph.schema_migrations (
@@ -39,6 +37,9 @@ ORDER BY m.number;
 INSERT INTO neurigraph.schema_migrations (number, name, checksum)
 VALUES (%(number)s, %(name)s, %(checksum)s);
 
+-- name: clear_journal
+DELETE FROM neurigraph.schema_migrations;
+
 -- name: create_routines_journal
 CREATE TABLE IF NOT EXISTS neurigraph.schema_routines (
     name text PRIMARY KEY,
@@ -57,6 +58,21 @@ INSERT INTO neurigraph.schema_routines (name, checksum)
 VALUES (%(name)s, %(checksum)s)
 ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum, applied_at = now();
 
+-- name: clear_routines_journal
+DELETE FROM neurigraph.schema_routines;
+
+-- name: count_older_nodes
+SELECT count(*) AS nodes
+FROM neurigraph.graph_index AS g
+WHERE g.node_ddl_version < %(version)s;
+
+-- name: drop_unused_functions
+DROP FUNCTION
+neurigraph_private.cosine(vector, vector),
+neurigraph_private.cosine(halfvec, halfvec),
+neurigraph_private.routing_vector(vector),
+neurigraph_private.window_weights();
+
 -- name: become_owner
 SET LOCAL ROLE neurigraph_owner;
 
@@ -64,7 +80,7 @@ SET LOCAL ROLE neurigraph_owner;
 ALTER ROLE {role} LOGIN PASSWORD {password};
 
 -- name: reset_agent
--- Every role may change its own defaults: whoever came to run SQL as the faces do has changed those of all faces.
+-- Every role may change its own defaults, so a client that runs SQL as the interfaces do can change them for all.
 ALTER ROLE neurigraph_agent RESET ALL;
 
 -- name: reset_agent_here

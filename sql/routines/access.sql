@@ -1,5 +1,6 @@
--- Who is asking, and what they may see and write.
+-- Claims and access: the caller of a statement, and the nodes and sources that the caller may read and write.
 
+-- The signed claims of the transaction, or null: without a valid signature, or after they expire, there are none.
 CREATE OR REPLACE FUNCTION neurigraph.claims() RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -24,14 +25,14 @@ BEGIN
 END
 $$;
 
--- The owner of a graph, when the owner is asking.
+-- The owner of a graph if the caller is that owner, else null.
 CREATE OR REPLACE FUNCTION neurigraph.asking_user_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN c.stated ->> 'role' = 'user' THEN (c.stated ->> 'user_id')::uuid END
     FROM (SELECT neurigraph.claims() AS stated) AS c
 $$;
 
--- The node of the persona that is asking, if it is one and still there.
+-- The node of the persona that the claims name, or null if it is not a persona of the graph (any more).
 CREATE OR REPLACE FUNCTION neurigraph_private.persona_of(asking jsonb) RETURNS uuid
 LANGUAGE sql STABLE AS $$
     SELECT g.node_id FROM neurigraph.graph_index AS g
@@ -42,8 +43,9 @@ LANGUAGE sql STABLE AS $$
         AND g.user_id = (asking ->> 'user_id')::uuid AND g.node_type = 'persona'
 $$;
 
--- How far others than the owner reach. To read, a persona has its own node and what lies below it. All else is granted
--- node by node: a grant opens the node that it names, nothing above, beside or below it; to write, nothing else counts.
+-- The nodes that a caller other than the owner reaches. A persona reads its own node and all nodes below it. Every
+-- other right is granted node by node: a grant opens the node that it names, and no node above, beside or below it.
+-- Writing always needs a grant.
 CREATE OR REPLACE FUNCTION neurigraph_private.reach(asking jsonb, wanted neurigraph.grant_type) RETURNS SETOF uuid
 LANGUAGE sql STABLE AS $$
     SELECT g.node_id FROM neurigraph.graph_index AS g
@@ -57,8 +59,8 @@ LANGUAGE sql STABLE AS $$
         AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > statement_timestamp())
 $$;
 
--- Who may see which nodes: the one place that says so, for the policies of node tables (may_read_node) and for
--- everything that runs with the owner's rights. What it is asked with must come from claims().
+-- The nodes that a caller may read: the single definition, used by the policies of node tables (may_read_node) and by
+-- every function that runs with the owner's rights. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph.visible_nodes(asking jsonb) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g
@@ -69,8 +71,8 @@ LANGUAGE sql STABLE AS $$
         )
 $$;
 
--- The private sources of the graph that is asked about; none are hidden from its owner. What it is asked with must come
--- from claims().
+-- The private sources of the graph that are hidden from the caller; none for its owner. Pass only the result of
+-- claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.hidden_sources(asking jsonb) RETURNS uuid []
 LANGUAGE sql STABLE AS $$
     SELECT ARRAY(
@@ -79,8 +81,14 @@ LANGUAGE sql STABLE AS $$
     )
 $$;
 
--- Whether whoever asks may be told of what was counted over whole nodes, words, speakers and means: not where something
--- hidden counted. Then all words are as rare as each other.
+-- The same for the policies of all tables that describe records, evaluated once a statement.
+CREATE OR REPLACE FUNCTION neurigraph.hidden_sources() RETURNS uuid []
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT neurigraph_private.hidden_sources(neurigraph.claims())
+$$;
+
+-- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if a hidden
+-- source is counted in them. Then all words are equally rare.
 CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_told(asking jsonb) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -93,7 +101,8 @@ BEGIN
 END
 $$;
 
--- Both are planned once a connection, where SQL alone would be planned for every statement.
+-- Whether the caller may read a node. In PL/pgSQL, whose plans are cached once a connection: SQL would be planned for
+-- each statement.
 CREATE OR REPLACE FUNCTION neurigraph.may_read_node(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -104,6 +113,7 @@ BEGIN
 END
 $$;
 
+-- Whether the caller may write to a node; in PL/pgSQL for the same reason.
 CREATE OR REPLACE FUNCTION neurigraph.may_write_node(wanted uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -121,7 +131,7 @@ BEGIN
 END
 $$;
 
--- What whoever is asking may see without owning the graph; nothing for its owner, whose rows other policies show.
+-- The nodes that the caller may read without owning the graph; none for the owner, whose rows other policies show.
 CREATE OR REPLACE FUNCTION neurigraph.readable_nodes() RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.node_id
@@ -129,7 +139,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     CROSS JOIN LATERAL neurigraph_private.reach(c.asking, 'read') AS r (node_id)
 $$;
 
--- The persona that is asking, if there is a node that it may write to.
+-- The persona that is the caller, if it may write to at least one node.
 CREATE OR REPLACE FUNCTION neurigraph.writing_persona() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT neurigraph_private.persona_of(c.asking)
@@ -137,7 +147,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE EXISTS (SELECT FROM neurigraph_private.reach(c.asking, 'read_write'))
 $$;
 
--- Where the pipeline may file what a persona handed in.
+-- The nodes in which the pipeline may file what a persona sent.
 CREATE OR REPLACE FUNCTION neurigraph.writable_nodes(persona uuid) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.node_id
@@ -148,14 +158,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE g.node_id = persona
 $$;
 
--- What others than the owner are told in an answer: nothing that any other node knows, not even by a score. Which nodes
--- are told of is found out once for a question; null for the owner, who is told of all. What it is asked with must come
--- from claims().
-DROP FUNCTION IF EXISTS neurigraph_private.told_names(uuid);
-DROP FUNCTION IF EXISTS neurigraph_private.told_edges(uuid);
-DROP FUNCTION IF EXISTS neurigraph_private.corpus(uuid);
-DROP FUNCTION IF EXISTS neurigraph_private.occurrences(uuid, text);
-DROP FUNCTION IF EXISTS neurigraph_private.asking();
+-- The nodes that an answer may depend on, computed once a question: null means all nodes, for the owner. Other callers
+-- learn nothing of other nodes, not even through a score. Pass only the result of claims().
 CREATE OR REPLACE FUNCTION neurigraph_private.told_nodes(asking jsonb) RETURNS uuid []
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -166,60 +170,23 @@ BEGIN
 END
 $$;
 
+-- Nodes of a graph, limited to those that told_nodes() gave.
 CREATE OR REPLACE FUNCTION neurigraph_private.nodes_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g
-    -- As a CASE it is planned for half of the nodes, and not for next to none.
+    -- The planner estimates half of the nodes for a CASE, and almost none for an OR.
     WHERE g.user_id = owner AND CASE WHEN told IS NULL THEN true ELSE g.node_id = ANY(told) END
 $$;
 
+-- Edges of a graph with both ends among those nodes.
 CREATE OR REPLACE FUNCTION neurigraph_private.edges_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.node_edges
 LANGUAGE sql STABLE AS $$
     SELECT e.* FROM neurigraph.node_edges AS e
     WHERE e.user_id = owner AND (told IS NULL OR (e.from_node_id = ANY(told) AND e.to_node_id = ANY(told)))
 $$;
 
--- How much there is to search.
-CREATE OR REPLACE FUNCTION neurigraph_private.corpus(
-    asking jsonb, told uuid [], OUT passages bigint, OUT lexemes bigint
-)
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    IF told IS NULL THEN
-        SELECT s.passages, s.lexemes INTO passages, lexemes
-        FROM neurigraph.user_statistics AS s WHERE s.user_id = (asking ->> 'user_id')::uuid;
-    ELSIF neurigraph_private.counts_are_told(asking) THEN
-        SELECT sum(t.passages), sum(t.lexemes) INTO passages, lexemes
-        FROM neurigraph.node_statistics AS t WHERE t.node_id = ANY(told);
-    ELSE
-        -- As it is in a common graph.
-        passages := 1000;
-        lexemes := 20000;
-    END IF;
-    passages := coalesce(passages, 0);
-    lexemes := coalesce(lexemes, 0);
-END
-$$;
-
--- In how many passages of it lexemes occur; no row for one that occurs in none.
-CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(asking jsonb, told uuid [], words text [])
-RETURNS TABLE (lexeme text, passages bigint)
-LANGUAGE plpgsql STABLE ROWS 8 AS $$
-BEGIN
-    IF told IS NULL THEN
-        RETURN QUERY SELECT u.lexeme, u.passages FROM neurigraph.user_lexemes AS u
-        WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme = ANY(words);
-    ELSIF neurigraph_private.counts_are_told(asking) THEN
-        RETURN QUERY SELECT n.lexeme, sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
-        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme = ANY(words) AND n.node_id = ANY(told)
-        GROUP BY n.lexeme;
-    ELSE
-        RETURN QUERY SELECT w.word, 1::bigint FROM unnest(words) AS w (word);
-    END IF;
-END
-$$;
-
--- Whose key this is; nobody's if it is unknown, expired or revoked. When it was last used is noted once an hour.
+-- The holder of an API key; no row if the key is unknown, expired or revoked. Updates last_used_at at most once an
+-- hour.
 CREATE OR REPLACE FUNCTION neurigraph.holder_of_key(hash bytea)
 RETURNS TABLE (user_id uuid, role text, subject_id text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -244,9 +211,10 @@ $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
+neurigraph.hidden_sources(), neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid),
+neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
+neurigraph.holder_of_key(bytea) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.readable_nodes(),
-neurigraph.writing_persona(), neurigraph.writable_nodes(uuid), neurigraph.holder_of_key(bytea) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.may_read_node(uuid),
-neurigraph.may_write_node(uuid), neurigraph.readable_nodes(), neurigraph.writing_persona(),
-neurigraph.holder_of_key(bytea) TO neurigraph_agent, neurigraph_pipeline;
+neurigraph.writing_persona(), neurigraph.holder_of_key(bytea) TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

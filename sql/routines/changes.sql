@@ -1,18 +1,64 @@
--- What changed since a process read it: noted by triggers of the nodes' tables.
+-- Change tracking: the versions by which cached answers and cached nodes are known to be current.
 
+-- The version of everything of a user that an answer may depend on.
+CREATE OR REPLACE FUNCTION neurigraph_private.data_version(owner uuid) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT md5(coalesce(string_agg(c.change::text, ',' ORDER BY c.change), ''))
+    FROM neurigraph.user_changes AS c WHERE c.user_id = owner
+$$;
+
+-- The same for the caller. Only the owner of a graph gets it, since it changes with everything in the graph.
+CREATE OR REPLACE FUNCTION neurigraph.data_version() RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph.claims();
+BEGIN
+    RETURN CASE WHEN asking ->> 'role' = 'user'
+        THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid) END;
+END
+$$;
+
+-- The version of one node.
 CREATE OR REPLACE FUNCTION neurigraph_private.node_version(wanted uuid) RETURNS TABLE (version text)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT coalesce(string_agg(c.change::text, ',' ORDER BY c.change), '')
     FROM neurigraph.node_changes AS c WHERE c.node_id = wanted
 $$;
 
+-- The versions of all nodes of a user.
 CREATE OR REPLACE FUNCTION neurigraph_private.node_versions(owner uuid) RETURNS TABLE (node_id uuid, version text)
 LANGUAGE sql STABLE AS $$
     SELECT c.node_id, string_agg(c.change::text, ',' ORDER BY c.change)
     FROM neurigraph.node_changes AS c WHERE c.user_id = owner GROUP BY c.node_id
 $$;
 
--- On tables of nodes, once a statement. Argument of the trigger: user_id.
+-- Record that the current transaction changes something of a user; older rows are deleted as new ones come.
+CREATE OR REPLACE FUNCTION neurigraph_private.note_change(owner uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- Once a transaction and user is enough.
+    IF current_setting('neurigraph.changed', true) = owner::text || pg_current_xact_id() THEN
+        RETURN;
+    END IF;
+    INSERT INTO neurigraph.user_changes (user_id, change)
+    SELECT u.user_id, pg_current_xact_id() FROM neurigraph.users AS u WHERE u.user_id = owner
+    ON CONFLICT DO NOTHING;
+    DELETE FROM neurigraph.user_changes AS c
+    USING (
+        SELECT o.change FROM neurigraph.user_changes AS o
+        WHERE o.user_id = owner AND o.change < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY o.change
+        LIMIT 16
+        FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE c.user_id = owner AND c.change = old.change;
+    PERFORM set_config('neurigraph.changed', owner::text || pg_current_xact_id(), true);
+END
+$$;
+
+-- Trigger on the tables of nodes, once a statement. Argument: user_id.
 CREATE OR REPLACE FUNCTION neurigraph.note_node_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -37,5 +83,32 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.note_node_change() FROM PUBLIC;
+-- Trigger on shared tables, for each row.
+CREATE OR REPLACE FUNCTION neurigraph.note_row_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM neurigraph_private.note_change(CASE WHEN TG_OP = 'DELETE' THEN OLD.user_id ELSE NEW.user_id END);
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
+node_name, concept_kind, layer_depth, parent_node_id, path, schema_name, compression_state, aliases, node_keywords,
+node_summary, record_count, centroid, language, node_ddl_version ON neurigraph.graph_index
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
+from_node_id, to_node_id, relation ON neurigraph.node_edges
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF embedding_model, embedding_next_model ON neurigraph.users
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE ON neurigraph.permission_grants
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF vector_index ON neurigraph.node_statistics
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy ON neurigraph.sources
+FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
+
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.data_version(), neurigraph.note_node_change(), neurigraph.note_row_change()
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.data_version() TO neurigraph_agent;

@@ -1,9 +1,9 @@
--- What forgetting needs of the database beyond deleting rows.
+-- Erasure: the parts of forgetting that need more than deleting rows.
 
--- Gives a file to another record of the same user, wherever that lies: the original of an upload of which other parts
--- remain. Nothing befalls the file that belongs in its log; its object stays where it is, at the key that is returned.
--- The heir is opened by it.
-CREATE OR REPLACE FUNCTION neurigraph_private.hand_over_file(wanted uuid, heir uuid, OUT storage_path text)
+-- Give a file to another record of the same user, in any node: the original of an upload, of which other parts remain.
+-- The state log gets no entry, and the object stays at its key, which is returned. The successor is opened by the file.
+DROP FUNCTION IF EXISTS neurigraph_private.hand_over_file(uuid, uuid);
+CREATE OR REPLACE FUNCTION neurigraph_private.hand_over_file(wanted uuid, successor uuid, OUT storage_path text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     source name;
@@ -16,10 +16,10 @@ BEGIN
     WHERE f.file_id = wanted;
     SELECT g.schema_name, g.node_id INTO STRICT target, target_node
     FROM neurigraph.record_index AS r INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
-    WHERE r.record_id = heir;
+    WHERE r.record_id = successor;
     IF source = target THEN
         EXECUTE format('UPDATE %I.file_manifest AS f SET record_id = $2 WHERE f.file_id = $1', source)
-        USING wanted, heir;
+        USING wanted, successor;
     ELSE
         SELECT string_agg(quote_ident(a.attname), ', ') INTO columns
         FROM pg_attribute AS a
@@ -29,13 +29,13 @@ BEGIN
         EXECUTE format(
             'INSERT INTO %2$I.file_manifest (record_id, %3$s) '
             'SELECT $2, %3$s FROM %1$I.file_manifest AS f WHERE f.file_id = $1', source, target, columns
-        ) USING wanted, heir;
+        ) USING wanted, successor;
         EXECUTE format('DELETE FROM %I.file_manifest AS f WHERE f.file_id = $1', source) USING wanted;
         UPDATE neurigraph.compression_state_log AS l SET node_id = target_node WHERE l.file_id = wanted;
         PERFORM set_config('neurigraph.moving', 'off', true);
         PERFORM neurigraph.sum_file_states(target_node, target);
     END IF;
-    UPDATE neurigraph.file_index AS f SET record_id = heir WHERE f.file_id = wanted;
+    UPDATE neurigraph.file_index AS f SET record_id = successor WHERE f.file_id = wanted;
     EXECUTE format(
         'UPDATE %1$I.metadata_records AS r SET file_pointer = f.storage_path '
         'FROM %1$I.file_manifest AS f WHERE f.file_id = $1 AND r.record_id = f.record_id RETURNING r.file_pointer', target
@@ -43,7 +43,7 @@ BEGIN
 END
 $$;
 
--- Counts of the same names, added up.
+-- The sum of two objects of counts, name by name.
 CREATE OR REPLACE FUNCTION neurigraph_private.added(counts jsonb, more jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(n.name, n.total), '{}')

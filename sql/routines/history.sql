@@ -1,8 +1,8 @@
--- The deltas of records: appended by one function, and walked back to any past state.
+-- History: the deltas of records, written by one function, and the reconstruction of any past state.
 
--- Appends what was changed of a record, in the transaction that changes it; whoever appends has the record's chain
--- until the end of theirs, so chains do not fork. w is the time of this server, but always after the delta before,
--- whatever the clock does; of the first, when the record was created.
+-- Append a change of a record to its chain, in the transaction that changes the record. The record's registry row is
+-- locked until the end of the transaction, so chains do not fork. w is the time of this server, but always later than
+-- that of the delta before, even if the clock is set back; the first delta has the record's creation time.
 CREATE OR REPLACE FUNCTION neurigraph.append_delta(
     changed uuid, operation text, old_values jsonb, new_values jsonb, author text, notes jsonb DEFAULT '[]',
     OUT delta_id uuid, OUT w timestamptz
@@ -33,8 +33,8 @@ BEGIN
 END
 $$;
 
--- On every table of records: what was changed, by the values themselves. Who changes them is said by the parameter
--- neurigraph.author, for the transaction; without it nothing changes, since the column of the log is never null.
+-- Trigger on metadata_records: write a delta with the values that change. The parameter neurigraph.author gives the
+-- author, for the transaction; without it no change is possible, since the column of the log is never null.
 CREATE OR REPLACE FUNCTION neurigraph.log_record_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -77,7 +77,8 @@ BEGIN
 END
 $$;
 
--- What whoever asks may know of values that name other nodes and records: the owner all, even of what is gone.
+-- Hide, in values of a delta, other nodes and records that the caller may not see. The owner sees all, even deleted
+-- ones.
 CREATE OR REPLACE FUNCTION neurigraph.visible_values(stated jsonb) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -100,8 +101,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     END
 $$;
 
--- Those fields of a record that had other values at a moment than now: what each delta since then replaced, of several
--- the first. Runs with the rights of whoever asks, as all below: deltas of records they do not see are not there.
+-- The fields of a record that had other values at a moment than now: for each field, what the first delta after that
+-- moment replaced. Runs with the caller's rights, as all functions below: deltas of other records are invisible.
 CREATE OR REPLACE FUNCTION neurigraph.values_then(wanted uuid, moment timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(b.key, b.value), '{}')
@@ -114,9 +115,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS b
 $$;
 
--- A record as it was at a moment, with the delta that made it so; null where it is not there for whoever asks, or was
--- not yet; and the past of any for a third party. One snapshot, since the function is stable: the present row and the
--- deltas always fit each other.
+-- A record as it was at a moment, with the delta that made it so; null if the caller does not see it, if it did not
+-- exist yet, or if a third party asks for a past state. The function is stable and so uses one snapshot: the current
+-- row and the deltas always fit each other.
 CREATE OR REPLACE FUNCTION neurigraph.record_at(wanted uuid, moment timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -126,7 +127,7 @@ BEGIN
     SELECT g.* INTO node
     FROM neurigraph.record_index AS i INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
     WHERE i.record_id = wanted;
-    -- Without the deltas nothing can be put back.
+    -- A past state cannot be rebuilt without the deltas.
     IF NOT FOUND OR (moment < 'infinity' AND neurigraph.claims() ->> 'role' = 'third_party') THEN
         RETURN NULL;
     END IF;
@@ -136,7 +137,7 @@ BEGIN
             'record_id', r.record_id, 'title', r.title, 'summary', r.summary,
             'kw_entities', coalesce(r.kw_entities, '{}'), 'kw_topics', coalesce(r.kw_topics, '{}'),
             'kw_dates', coalesce(r.kw_dates, '{}'), 'kw_relationships', coalesce(r.kw_relationships, '{}'),
-            'embedding_model', r.embedding_model, 'superseded_by', %2$s, 'content_type', r.content_type,
+            'embedding_model', r.embedding_model, 'superseded_by', r.superseded_by, 'content_type', r.content_type,
             'trigger_type', r.trigger_type, 'source_kind', r.source_kind, 'source_id', r.source_id,
             'first_message', r.first_message, 'last_message', r.last_message, 'occurred_at', r.occurred_at,
             'created_at', r.created_at, 'file_id', f.file_id, 'file_name', f.file_name,
@@ -146,8 +147,7 @@ BEGIN
         LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
         WHERE r.record_id = $1 AND r.created_at <= $2
         $query$,
-        node.schema_name,
-        CASE WHEN node.node_ddl_version >= 6 THEN 'r.superseded_by' ELSE 'NULL' END
+        node.schema_name
     ) INTO state USING wanted, moment;
     RETURN state || neurigraph.visible_values(
         jsonb_build_object(
@@ -167,9 +167,37 @@ BEGIN
 END
 $$;
 
+-- Trigger on the append-only logs. Only the owner deletes entries, and only in a transaction that sets
+-- neurigraph.erasing; while records move, the node of an entry follows its file.
+CREATE OR REPLACE FUNCTION neurigraph.refuse_change() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF current_user = 'neurigraph_owner' THEN
+        IF TG_OP = 'DELETE' AND current_setting('neurigraph.erasing', true) = 'on' THEN
+            RETURN OLD;
+        END IF;
+        IF TG_OP = 'UPDATE' AND neurigraph.is_moving()
+            AND to_jsonb(NEW) - 'node_id' = to_jsonb(OLD) - 'node_id'
+        THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE insufficient_privilege USING MESSAGE = format('%s is append-only', TG_TABLE_NAME);
+END
+$$;
+
+CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON neurigraph.compression_state_log
+FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_change();
+CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON neurigraph.compression_state_log
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.refuse_change();
+CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE ON neurigraph.delta_log
+FOR EACH ROW EXECUTE FUNCTION neurigraph.refuse_change();
+CREATE OR REPLACE TRIGGER append_only_truncate BEFORE TRUNCATE ON neurigraph.delta_log
+FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.refuse_change();
+
 REVOKE ALL ON FUNCTION neurigraph.append_delta(uuid, text, jsonb, jsonb, text, jsonb), neurigraph.log_record_change(),
 neurigraph.visible_values(jsonb), neurigraph.values_then(uuid, timestamptz),
-neurigraph.record_at(uuid, timestamptz) FROM PUBLIC;
+neurigraph.record_at(uuid, timestamptz), neurigraph.refuse_change() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.append_delta(uuid, text, jsonb, jsonb, text, jsonb) TO neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.visible_values(jsonb), neurigraph.values_then(uuid, timestamptz),
 neurigraph.record_at(uuid, timestamptz) TO neurigraph_agent;

@@ -114,7 +114,7 @@ DECLARE
         INNER JOIN pg_namespace AS n ON e.extnamespace = n.oid WHERE e.extname = 'vector'
     );
     -- Of a full window, in passages.
-    window_length double precision := (
+    window_length double precision NOT NULL := (
         SELECT sum(w.weight::double precision) FROM jsonb_array_elements_text(question -> 'window_weights') AS w (weight)
     );
     words tsquery;

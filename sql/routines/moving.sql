@@ -1,20 +1,45 @@
--- Records on their way from one node to another, and what the triggers of nodes do otherwise meanwhile: what is moved
--- is neither registered anew nor erased. The parameter neurigraph.moving says so while move_records runs.
+-- Moving records between nodes. Triggers of node tables neither register nor erase records that move: the parameter
+-- neurigraph.moving is on while move_records runs.
 
+-- Whether move_records runs in this transaction.
 CREATE OR REPLACE FUNCTION neurigraph.is_moving() RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(current_setting('neurigraph.moving', true), '') = 'on'
 $$;
 
--- Takes records with their files and passages over into the tables of another node of the same user. Both nodes have
--- the current DDL, and whoever calls has locked them and what is moved. Objects stay where they are, and so do the
--- entries of both logs; an entry of the state log goes on naming the node of its file.
+-- The tables of a node schema that hold records and their parts, with the depth of their references: 0 for
+-- metadata_records, 1 for tables with a foreign key to it, and so on. Read from the catalog, so that a new node table
+-- is moved without a change here.
+CREATE OR REPLACE FUNCTION neurigraph_private.node_tables(schema_name name)
+RETURNS TABLE (table_name name, depth integer)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE walked AS (
+        SELECT c.oid, 0 AS depth
+        FROM pg_class AS c
+        WHERE c.relnamespace = to_regnamespace(quote_ident(schema_name)) AND c.relkind = 'r'
+        UNION
+        SELECT f.conrelid, w.depth + 1
+        FROM walked AS w INNER JOIN pg_constraint AS f ON w.oid = f.confrelid
+        WHERE f.contype = 'f' AND f.conrelid <> f.confrelid
+    )
+
+    SELECT c.relname, max(w.depth)
+    FROM walked AS w
+    INNER JOIN pg_class AS c ON w.oid = c.oid
+    INNER JOIN pg_attribute AS a ON c.oid = a.attrelid AND a.attname = 'record_id' AND NOT a.attisdropped
+    GROUP BY c.relname
+$$;
+
+-- Move records with all their rows into the tables of another node of the same user. Both nodes have the current DDL,
+-- and the caller has locked them and the records. Objects and log entries stay; the node of a state log entry follows
+-- its file.
 CREATE OR REPLACE FUNCTION neurigraph_private.move_records(records uuid [], from_node uuid, to_node uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     source name;
     target name;
-    moved name;
+    tables name [];
+    current name;
     columns text;
 BEGIN
     SELECT f.schema_name, t.schema_name INTO STRICT source, target
@@ -22,19 +47,23 @@ BEGIN
     INNER JOIN neurigraph.graph_index AS t ON f.user_id = t.user_id AND f.node_id <> t.node_id
     WHERE f.node_id = from_node AND t.node_id = to_node;
     PERFORM set_config('neurigraph.moving', 'on', true);
-    FOREACH moved IN ARRAY ARRAY['metadata_records', 'file_manifest', 'passages'] LOOP
+    SELECT array_agg(t.table_name ORDER BY t.depth, t.table_name) INTO STRICT tables
+    FROM neurigraph_private.node_tables(source) AS t;
+    FOREACH current IN ARRAY tables LOOP
         SELECT string_agg(quote_ident(a.attname), ', ') INTO columns
         FROM pg_attribute AS a
-        WHERE a.attrelid = format('%I.%I', source, moved)::regclass
+        WHERE a.attrelid = format('%I.%I', source, current)::regclass
             AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '';
         EXECUTE format(
             'INSERT INTO %2$I.%3$I (%4$s) SELECT %4$s FROM %1$I.%3$I AS r WHERE r.record_id = ANY($1)',
-            source, target, moved, columns
+            source, target, current, columns
         ) USING records;
     END LOOP;
-    -- Passages and files are not left to the foreign keys: those delete record by record.
-    FOREACH moved IN ARRAY ARRAY['passages', 'file_manifest', 'metadata_records'] LOOP
-        EXECUTE format('DELETE FROM %1$I.%2$I AS r WHERE r.record_id = ANY($1)', source, moved) USING records;
+    -- Parts are deleted before their records: the foreign keys would delete them record by record.
+    FOREACH current IN ARRAY ARRAY(
+        SELECT t.name FROM unnest(tables) WITH ORDINALITY AS t (name, place) ORDER BY t.place DESC
+    ) LOOP
+        EXECUTE format('DELETE FROM %1$I.%2$I AS r WHERE r.record_id = ANY($1)', source, current) USING records;
     END LOOP;
     UPDATE neurigraph.pending_embeddings AS p SET node_id = to_node WHERE p.record_id = ANY(records);
     UPDATE neurigraph.compression_state_log AS l SET node_id = to_node
@@ -45,151 +74,6 @@ BEGIN
 END
 $$;
 
--- Arguments of the trigger: node_id and user_id of the node whose table it stands on.
-CREATE OR REPLACE FUNCTION neurigraph.register_record() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        IF NOT neurigraph.is_moving() THEN
-            DELETE FROM neurigraph.record_index AS r WHERE r.record_id = OLD.record_id;
-        END IF;
-        RETURN OLD;
-    END IF;
-    IF NOT neurigraph.is_moving() THEN
-        INSERT INTO neurigraph.record_index (record_id, node_id, user_id, source, content_hash, created_at)
-        VALUES (
-            NEW.record_id, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid,
-            NEW.source_kind || ':' || NEW.source_id, NEW.content_hash, NEW.created_at
-        );
-        RETURN NEW;
-    END IF;
-    UPDATE neurigraph.record_index AS r SET node_id = TG_ARGV[0]::uuid
-    WHERE r.record_id = NEW.record_id AND r.user_id = TG_ARGV[1]::uuid;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING MESSAGE = 'a record that is moved is one of its user';
-    END IF;
-    RETURN NEW;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION neurigraph.register_file() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        IF NOT neurigraph.is_moving() THEN
-            DELETE FROM neurigraph.file_index AS f WHERE f.file_id = OLD.file_id;
-        END IF;
-        RETURN OLD;
-    END IF;
-    IF NOT neurigraph.is_moving() THEN
-        INSERT INTO neurigraph.file_index (file_id, record_id, node_id, user_id)
-        VALUES (NEW.file_id, NEW.record_id, TG_ARGV[0]::uuid, TG_ARGV[1]::uuid);
-        RETURN NEW;
-    END IF;
-    UPDATE neurigraph.file_index AS f SET node_id = TG_ARGV[0]::uuid
-    WHERE f.file_id = NEW.file_id AND f.user_id = TG_ARGV[1]::uuid;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING MESSAGE = 'a file that is moved is one of its user';
-    END IF;
-    RETURN NEW;
-END
-$$;
-
--- A file that is moved stays in the state it is in, and nothing befalls it that belongs in its log.
-CREATE OR REPLACE FUNCTION neurigraph.guard_file_state() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        IF NEW.compression_state <> 'active' AND NOT neurigraph.is_moving() THEN
-            RAISE check_violation USING MESSAGE = 'a file begins active';
-        END IF;
-    ELSIF NEW.compression_state <> OLD.compression_state THEN
-        IF (OLD.compression_state::text, NEW.compression_state::text) NOT IN (
-            ('active', 'dormant'), ('dormant', 'rehydrating'), ('rehydrating', 'active'), ('rehydrating', 'dormant')
-        ) THEN
-            RAISE check_violation USING MESSAGE = format(
-                'a file that is %s does not become %s', OLD.compression_state, NEW.compression_state
-            );
-        END IF;
-        IF NEW.compression_state <> 'active' THEN
-            NEW.recompress_after := NULL;
-        ELSIF NEW.recompress_after IS NULL THEN
-            RAISE check_violation USING MESSAGE = 'a file that was rehydrated says when it is compressed again';
-        END IF;
-        IF NEW.compression_state <> 'rehydrating' THEN
-            NEW.lease := NULL;
-            NEW.lease_holder := NULL;
-        END IF;
-        IF NEW.compression_state = 'active' THEN
-            NEW.last_failure := NULL;
-        ELSIF OLD.compression_state = 'rehydrating' AND NEW.last_failure IS NULL THEN
-            RAISE check_violation USING MESSAGE = 'a rehydration that is given up says why';
-        END IF;
-    END IF;
-    RETURN NEW;
-END
-$$;
-
--- Arguments of the trigger: node_id and user_id of the node whose table it stands on. Who caused it is said by the
--- parameter neurigraph.compression_cause, for the transaction; without it no state changes, since the column of the log
--- is never null. Works with the rights of the owner: nobody else writes the log.
-CREATE OR REPLACE FUNCTION neurigraph.log_file_state() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    cause text := nullif(current_setting('neurigraph.compression_cause', true), '');
-    event text;
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        IF neurigraph.is_moving() THEN
-            RETURN NULL;
-        END IF;
-        -- A committed file has its working copy beside the compressed object: its first entry says so.
-        event := 'decompressed';
-        cause := coalesce(cause, 'scheduler');
-    ELSIF NEW.compression_state <> OLD.compression_state THEN
-        event := CASE
-            WHEN NEW.compression_state = 'rehydrating' THEN 'rehydrating'
-            WHEN NEW.compression_state = 'active' THEN 'decompressed'
-            WHEN OLD.compression_state = 'rehydrating' THEN 'failed'
-            WHEN OLD.recompress_after IS NULL THEN 'compressed'
-            ELSE 'recompressed'
-        END;
-    ELSIF NEW.last_failure IS DISTINCT FROM OLD.last_failure AND NEW.last_failure IS NOT NULL THEN
-        event := 'failed';
-    ELSE
-        RETURN NULL;
-    END IF;
-    INSERT INTO neurigraph.compression_state_log (
-        user_id, file_id, node_id, event_type, triggered_by, error_detail
-    )
-    VALUES (
-        TG_ARGV[1]::uuid, NEW.file_id, TG_ARGV[0]::uuid,
-        event::neurigraph.compression_event, cause::neurigraph.compression_cause,
-        CASE WHEN event = 'failed' THEN NEW.last_failure END
-    );
-    RETURN NULL;
-END
-$$;
-
--- Of the append-only logs. Erasure is the owner's alone, and only when it says so for the transaction; and which node
--- an entry names follows its file.
-CREATE OR REPLACE FUNCTION neurigraph.refuse_change() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF current_user = 'neurigraph_owner' THEN
-        IF TG_OP = 'DELETE' AND current_setting('neurigraph.erasing', true) = 'on' THEN
-            RETURN OLD;
-        END IF;
-        IF TG_OP = 'UPDATE' AND neurigraph.is_moving()
-            AND to_jsonb(NEW) - 'node_id' = to_jsonb(OLD) - 'node_id'
-        THEN
-            RETURN NEW;
-        END IF;
-    END IF;
-    RAISE insufficient_privilege USING MESSAGE = format('%s is append-only', TG_TABLE_NAME);
-END
-$$;
-
-REVOKE ALL ON FUNCTION neurigraph.is_moving(), neurigraph_private.move_records(uuid [], uuid, uuid)
-FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.is_moving(), neurigraph_private.node_tables(name),
+neurigraph_private.move_records(uuid [], uuid, uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.is_moving() TO neurigraph_pipeline;

@@ -1,7 +1,8 @@
--- Where nodes lie: below their parents, in layers 0 to 5.
+-- Node positions: every node is below its parent, in layers 0 to 5.
 
--- Depth is the parent's plus one, so a cycle would have to grow deeper for ever: it cannot exist. Whoever moves a node
--- takes what lies below it along (carry_children), and no two of one user's graph move at once.
+-- Trigger on graph_index: set the path. A node is one layer below its parent, so a cycle would have to grow deeper for
+-- ever and cannot exist. Nodes below a node that moves follow it (carry_children), and moves within one graph do not
+-- run at the same time.
 CREATE OR REPLACE FUNCTION neurigraph.place_node() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -17,11 +18,11 @@ BEGIN
         RAISE foreign_key_violation USING MESSAGE = 'the parent node does not exist';
     END IF;
     IF NEW.node_id = ANY(parent.path) THEN
-        RAISE check_violation USING MESSAGE = 'a node does not lie below itself';
+        RAISE check_violation USING MESSAGE = 'a node cannot be below itself';
     END IF;
     IF NEW.layer_depth IS DISTINCT FROM parent.layer_depth + 1 THEN
         RAISE check_violation USING MESSAGE = format(
-            'a node below layer %s lies in layer %s, not %s',
+            'a child of a node in layer %s is in layer %s, not %s',
             parent.layer_depth, parent.layer_depth + 1, NEW.layer_depth
         );
     END IF;
@@ -30,7 +31,12 @@ BEGIN
 END
 $$;
 
--- What lies below a node that moved follows, layer by layer; below layer 5 the constraint of the table ends it.
+CREATE OR REPLACE TRIGGER place_node
+BEFORE INSERT OR UPDATE OF parent_node_id, layer_depth, path ON neurigraph.graph_index
+FOR EACH ROW EXECUTE FUNCTION neurigraph.place_node();
+
+-- Trigger on graph_index: nodes below a node that moved follow it, layer by layer. A constraint of the table refuses
+-- layers below 5.
 CREATE OR REPLACE FUNCTION neurigraph.carry_children() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

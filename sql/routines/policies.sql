@@ -1,13 +1,38 @@
--- What others than the owner of a graph see of the shared tables: rows of nodes that are open to them. The owner's rows
--- have policies of their own (own_rows). Postgres asks the policies of a table from the last name to the first, so the
--- names here come before that one, and are asked for nothing that the owner sees. What has none here, such as the
--- statistics of the whole graph, the queue, keys and grants, is the owner's alone.
+-- Row-level security of the shared tables. Without a policy nothing is visible: the pipeline works for all users, the
+-- owner of a graph sees its rows, and other callers see rows of the nodes that are open to them. Tables without a
+-- policy for other callers (statistics of the whole graph, the queue, keys, grants) are visible to the owner only.
+--
+-- Postgres evaluates the policies of a table from the last name to the first. The names of the policies for other
+-- callers sort before own_rows, so they are not evaluated for rows that the owner sees.
+
+-- The same two policies for every shared table with row-level security.
+DO $$
+DECLARE
+    guarded name;
+BEGIN
+    FOR guarded IN
+        SELECT c.relname FROM pg_catalog.pg_class AS c
+        WHERE c.relnamespace = 'neurigraph'::regnamespace AND c.relrowsecurity
+    LOOP
+        EXECUTE format('DROP POLICY IF EXISTS pipeline_all ON neurigraph.%I', guarded);
+        EXECUTE format(
+            'CREATE POLICY pipeline_all ON neurigraph.%I TO neurigraph_pipeline USING (true) WITH CHECK (true)', guarded
+        );
+        EXECUTE format('DROP POLICY IF EXISTS own_rows ON neurigraph.%I', guarded);
+        EXECUTE format(
+            'CREATE POLICY own_rows ON neurigraph.%I TO neurigraph_agent '
+            'USING (user_id = (SELECT neurigraph.asking_user_id())) '
+            'WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()))', guarded
+        );
+    END LOOP;
+END
+$$;
 
 DROP POLICY IF EXISTS granted ON neurigraph.graph_index;
 CREATE POLICY granted ON neurigraph.graph_index FOR SELECT TO neurigraph_agent
 USING (node_id IN (SELECT neurigraph.readable_nodes()));
 
--- An edge tells of both its ends.
+-- An edge names both its ends.
 DROP POLICY IF EXISTS granted ON neurigraph.node_edges;
 CREATE POLICY granted ON neurigraph.node_edges FOR SELECT TO neurigraph_agent
 USING (
@@ -22,20 +47,20 @@ DROP POLICY IF EXISTS granted ON neurigraph.file_index;
 CREATE POLICY granted ON neurigraph.file_index FOR SELECT TO neurigraph_agent
 USING (node_id IN (SELECT neurigraph.readable_nodes()));
 
--- Both logs tell of what the registries show, wherever it was before.
+-- Log entries are visible with the file or record that they are about, whichever node it was in before.
 DROP POLICY IF EXISTS granted ON neurigraph.compression_state_log;
 CREATE POLICY granted ON neurigraph.compression_state_log FOR SELECT TO neurigraph_agent
 USING (EXISTS (SELECT FROM neurigraph.file_index AS f WHERE f.file_id = compression_state_log.file_id));
 
 DROP POLICY IF EXISTS granted ON neurigraph.delta_log;
 CREATE POLICY granted ON neurigraph.delta_log FOR SELECT TO neurigraph_agent
--- What was taken out of a memory before it was shared stays out: a third party sees memories as they are.
+-- A third party sees memories as they are now: what was removed from one before it was shared stays hidden.
 USING (
     (SELECT neurigraph.claims() ->> 'role') <> 'third_party'
     AND EXISTS (SELECT FROM neurigraph.record_index AS r WHERE r.record_id = delta_log.record_id)
 );
 
--- Sources of records that are visible; never their messages.
+-- Sources of visible records, never their messages.
 DROP POLICY IF EXISTS granted ON neurigraph.sources;
 CREATE POLICY granted ON neurigraph.sources FOR SELECT TO neurigraph_agent
 USING (
@@ -45,7 +70,7 @@ USING (
     )
 );
 
--- A persona that may write hands in conversations and events; with its last grant to write they are closed to it.
+-- A persona with a grant to write sends conversations and events. They are closed to it when its last such grant ends.
 ALTER TABLE neurigraph.sources ALTER COLUMN persona_id SET DEFAULT neurigraph.writing_persona();
 DROP POLICY IF EXISTS handed_in ON neurigraph.sources;
 CREATE POLICY handed_in ON neurigraph.sources TO neurigraph_agent
@@ -65,3 +90,33 @@ USING (
         WHERE s.source_id = messages.source_id AND s.persona_id = (SELECT neurigraph.writing_persona())
     )
 );
+
+-- An interface replaces a message while the message is streaming in, and never a complete one.
+DROP POLICY IF EXISTS streaming_only ON neurigraph.messages;
+CREATE POLICY streaming_only ON neurigraph.messages AS RESTRICTIVE FOR UPDATE TO neurigraph_agent
+USING (NOT complete) WITH CHECK (true);
+
+-- Private sources are hidden from every caller but the owner, whatever nodes are granted. The logs of records and files
+-- follow, since their policies query the registries.
+DROP POLICY IF EXISTS not_hidden ON neurigraph.sources;
+CREATE POLICY not_hidden ON neurigraph.sources AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (source_id <> ALL((SELECT neurigraph.hidden_sources())::uuid []));
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.record_index;
+CREATE POLICY not_hidden ON neurigraph.record_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.hidden_sources() = '{}')
+    OR split_part(source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
+);
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.file_index;
+CREATE POLICY not_hidden ON neurigraph.file_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.hidden_sources() = '{}')
+    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
+-- Only the owner makes a source private; what others send starts as shared.
+DROP POLICY IF EXISTS owner_decides ON neurigraph.sources;
+CREATE POLICY owner_decides ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (privacy = 'shared' OR user_id = (SELECT neurigraph.asking_user_id()));

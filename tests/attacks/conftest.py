@@ -1,4 +1,4 @@
-"""What the attackers are given: two users with memories, and a mallory who holds whatever an attack supposes."""
+"""Fixtures of the attack tests: two users with memories, and connections as the agent's role."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Alice runs SQL of her choice as the role of the faces: as after an injection, or with a password that was stolen.
+"""Attacks by direct SQL: Alice runs SQL as the agent's role, after an injection or with a stolen password.
 
-She has good claims of her own, and wants to be somebody else, to read what is not hers, to reach files or the
-network, or to leave something behind.
+She has valid claims of her own. She tries to act as another user, to read foreign rows, to reach files or the network,
+and to leave objects behind.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.attack
 
 
 def rows(connection: Transaction, statement: str, *values: object) -> list[dict[str, Any]]:
-    """What a statement gives; nothing if it gives no rows."""
+    """Return the rows of a statement, or none if it has no result."""
     done = connection.execute(sql.SQL(statement), values)
     return done.fetchall() if done.description is not None else []
 
 
 def bobs(world: World, table: str = "metadata_records") -> sql.Identifier:
-    """A table of Bob's, which has rows."""
+    """One of Bob's tables, with rows in it."""
     return sql.Identifier(schemas_of(world.installation, world.bob)["Family/Dave"], table)
 
 
@@ -71,7 +71,7 @@ def test_setting_claims_of_another_user(world: World, agent: Transaction, name: 
 
 
 def test_setting_claims_inside_a_function(world: World, agent: Transaction) -> None:
-    """In the middle of a statement whose policies have been asked already, or not yet."""
+    """Change the claims within a statement, before or after its policies run."""
     payload = Secret(SECRET).sign(world.bobs)[0]
     agent.execute(
         sql.SQL(
@@ -113,7 +113,7 @@ def test_function_source_holds_no_key(world: World, agent: Transaction) -> None:
 
 
 def test_reading_signatures_of_other_sessions(world: World, agent: Transaction) -> None:
-    """A face's statements are seen by its own role, but not the values that are bound to them."""
+    """The agent's role sees its own sessions' statements, but not the bound values."""
     with world.installation.database.agent(world.bobs) as tx:
         claimed = rows(
             tx, "SELECT current_setting('neurigraph.claims_signature') AS signature, pg_backend_pid() AS pid"
@@ -137,7 +137,7 @@ def test_reading_foreign_tables_by_name(world: World, agent: Transaction) -> Non
 
 
 def test_leaking_function_in_the_planner(world: World, agent: Transaction) -> None:
-    """A function that costs nothing is evaluated before one that costs much, but never before a policy."""
+    """The planner evaluates cheap functions first, but never before a policy."""
     heard: list[str | None] = []
     agent.add_notice_handler(lambda said: heard.append(said.message_primary))
     agent.execute(
@@ -153,9 +153,9 @@ def test_leaking_function_in_the_planner(world: World, agent: Transaction) -> No
 def test_errors_reveal_no_value(world: World, agent: Transaction) -> None:
     """A cast that fails quotes what it could not cast."""
     agent.execute(sql.SQL("SELECT title::integer FROM {}").format(bobs(world))).fetchall()
-    with pytest.raises(psycopg.errors.InvalidTextRepresentation) as told:
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation) as refusals:
         agent.execute("SELECT slug::integer FROM neurigraph.users").fetchall()
-    assert "alice" in str(told.value)
+    assert "alice" in str(refusals.value)
 
 
 def test_division_by_zero_reveals_no_value(world: World, agent: Transaction) -> None:
@@ -183,12 +183,12 @@ def test_reading_foreign_table_statistics(world: World, agent: Transaction) -> N
 def test_probing_ids_by_foreign_key(world: World, agent: Transaction) -> None:
     """Postgres checks references past row-level security: what does not exist and what is hidden must look the same."""
     stage = "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) VALUES (%s, %s, now())"
-    told = []
+    refusals = []
     for node_id in (world.bob.root_node_id, uuid4()):
         with pytest.raises(InsufficientPrivilege) as caught:
             rows(agent, stage, world.alice.user_id, node_id)
-        told.append(str(caught.value).replace(str(node_id), "ID"))
-    assert told[0] == told[1]
+        refusals.append(str(caught.value).replace(str(node_id), "ID"))
+    assert refusals[0] == refusals[1]
 
 
 def test_probing_external_ids_by_unique_index(world: World, agent: Transaction) -> None:
@@ -332,7 +332,7 @@ def test_xml_entity_naming_a_file(agent: Transaction) -> None:
 
 
 def test_migrate_resets_role_defaults(world: World) -> None:
-    """A role may change its own; whoever starts a face puts both back."""
+    """A role may change its own settings; the next `migrate` resets both."""
     with world.agent() as connection:
         for statement in (
             "ALTER ROLE neurigraph_agent SET default_transaction_read_only = on",
@@ -348,7 +348,7 @@ def test_migrate_resets_role_defaults(world: World) -> None:
 
 
 def test_notifications_of_other_sessions(world: World, agent: Transaction) -> None:
-    """Nothing of ours is announced on a channel that anybody may listen to."""
+    """The project announces nothing on notification channels, which any role may listen to."""
     for channel in ("neurigraph", "messages", "storage_triggers", "claims"):
         agent.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
     with world.installation.database.agent(world.bobs) as tx:

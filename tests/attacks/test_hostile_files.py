@@ -1,4 +1,4 @@
-"""Mallory hands in files: to be written where they should not be, to grow when unpacked, to read what is not theirs."""
+"""Attacks by files: writing outside their place, growing when unpacked, reading what belongs to others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A file of the server, outside of every place of ours."""
+    """A server file outside all folders of the project."""
     file = tmp_path / "outside" / "secret.txt"
     file.parent.mkdir()
     file.write_text(SECRET_TEXT)
@@ -43,7 +43,7 @@ def extractor() -> SubprocessExtractor:
 
 
 def read(extractor: SubprocessExtractor, content: bytes, reader: str) -> str:
-    """The text of a file, or of the error that it ends in."""
+    """Return the text of a file, or of its error."""
     try:
         found = extractor.extract([content], reader)
     except UnreadableFileError as error:
@@ -133,7 +133,7 @@ def test_upload_name_is_a_path(world: World, name: str) -> None:
 
 
 def dropped(folder: Path) -> list[bytes]:
-    """What is taken in from a drop folder, as far as it can be read."""
+    """Return the readable content taken from a drop folder."""
     place = DropFolder(folder, settle_seconds=0)
     found = []
     for file in place.files():
@@ -155,7 +155,7 @@ def test_drop_folder_link_to_a_folder(tmp_path: Path, secret: Path) -> None:
 
 
 def test_pipe_in_the_drop_folder(tmp_path: Path) -> None:
-    """It would be waited for, for ever."""
+    """Reading it would block without end."""
     (tmp_path / "drop" / "alice").mkdir(parents=True)
     os.mkfifo(tmp_path / "drop" / "alice" / "notes.txt")
     assert dropped(tmp_path / "drop") == []
@@ -250,7 +250,7 @@ def test_html_loads_nothing(extractor: SubprocessExtractor, secret: Path) -> Non
 
 
 def test_image_with_enormous_dimensions(world: World) -> None:
-    """It is described, never unpacked."""
+    """The image is described and never decoded."""
     user, claims = new_user(world.installation)
     picture = bytearray(png_of(1, 1))
     picture[16:24] = b"\x7f\xff\xff\xff" * 2

@@ -1,4 +1,4 @@
-"""Alice's words are made to be slow to read, to look like others, or to make us call somebody."""
+"""Attacks by text: text that is slow to read, lookalike names, and addresses that cause requests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LONGEST = 4_000  # characters of a question
 
 @pytest.fixture(scope="module")
 def client(world: World) -> Iterator[httpx.Client]:
-    """A client with little patience: what takes half a minute is as bad as what takes for ever."""
+    """An HTTP client with a timeout of half a minute, which a slow request exceeds."""
     key = issue_api_key(world.installation.database, world.alice.user_id)
     with (
         serving(world.installation) as address,
@@ -40,7 +40,7 @@ def client(world: World) -> Iterator[httpx.Client]:
 
 
 def filled(unit: str, end: str = "") -> str:
-    """A question as long as one may be, of one thing again and again, and an end that does not fit."""
+    """Return a question of maximum length: a repeated piece and an end that does not match."""
     return (unit * LONGEST)[: LONGEST - len(end)] + end
 
 
@@ -94,7 +94,7 @@ def test_slow_speaker_name(client: httpx.Client, words: str) -> None:
 
 
 def test_slow_messages(world: World) -> None:
-    """All of them, twice as long, on their whole way: filed, summarised, searched for dates and for words."""
+    """Ingest all slow texts at double length: filed, summarised and searched for dates and words."""
     installation = world.installation
     _, claims = new_user(installation)
     converse(installation, claims, *(words * 2 for words in SLOW.values()))
@@ -140,7 +140,7 @@ def test_lookalike_slugs(world: World, client: httpx.Client, slug: str) -> None:
     "name", ["FAMILY", "ｆａｍｉｌｙ", "Fam\u200bily", "Fam\u00adily", " Family ", "\u202eFamily", "Family\0"]
 )
 def test_lookalike_node_names(name: str) -> None:
-    """It is the node that is there, not another one beside it."""
+    """A lookalike name leads to the existing node, not to a second one."""
     assert name_key(name) == name_key("Family")
 
 
@@ -148,7 +148,7 @@ def test_lookalike_node_names(name: str) -> None:
 
 
 class Listener:
-    """Counts who calls."""
+    """A server that counts requests."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -178,7 +178,7 @@ def listener() -> Iterator[Listener]:
 
 
 def test_urls_in_user_text_are_not_fetched(world: World, client: httpx.Client, listener: Listener) -> None:
-    """No text, name, file or header that a user sends is ever an address that we call."""
+    """No address in a user's text, name, file or header is ever requested."""
     url, installation = listener.url, world.installation
     opened = client.post("/v1/conversations", json={"title": url, "external_id": url}).json()["conversation_id"]
     message = {"role": "user", "content": f"![x]({url}) <img src={url}>", "author": url, "tool_calls": [{"url": url}]}
@@ -221,7 +221,7 @@ def test_urls_in_user_text_are_not_fetched(world: World, client: httpx.Client, l
     ],
 )
 def test_webhook_to_an_internal_address(url: str) -> None:
-    """Only the operator sets one; even then it leads nowhere where a cloud keeps its credentials."""
+    """Only the operator sets the webhook, and even then cloud metadata addresses are refused."""
     with pytest.raises((ConfigurationError, ProviderError)):
         Webhook(url, 1.0).post({})
 

@@ -1,6 +1,4 @@
-"""Mallory speaks HTTP that no client of ours does: to hide a request in another, to be taken for somebody else, or to
-have an answer do harm in a browser.
-"""
+"""Attacks by malformed HTTP: request smuggling, forged headers, cross-origin pages, slow bodies."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ def the_server_answers_the_next_request(client: httpx.Client) -> Iterator[None]:
 
 
 def raw(client: httpx.Client, *lines: str | bytes, body: bytes = b"") -> list[bytes]:
-    """Send bytes on a connection of their own; the status lines of all that comes back until the server hangs up."""
+    """Send bytes on a new connection; return the status lines until the server closes it."""
     address = urlsplit(str(client.base_url))
     sent = b"\r\n".join(line if isinstance(line, bytes) else line.encode() for line in lines) + b"\r\n\r\n" + body
     received = b""
@@ -93,7 +91,7 @@ def test_ambiguous_content_length(client: httpx.Client, headers: list[str]) -> N
 
 
 def test_content_length_with_chunked(client: httpx.Client) -> None:
-    """Then chunks count, and the server hangs up (RFC 9112, 6.3): what is behind them is not read."""
+    """Chunks take precedence and the server closes the connection (RFC 9112, 6.3); later bytes are not read."""
     statuses = raw(
         client,
         "POST /v1/search HTTP/1.1",
@@ -148,7 +146,7 @@ def test_missing_or_double_host(client: httpx.Client) -> None:
 
 
 def test_two_keys_in_one_request(world: World, client: httpx.Client) -> None:
-    """Which one counts must not depend on who looks."""
+    """All readers must agree on the key."""
     bobs = issue_api_key(world.installation.database, world.bob.user_id)
     seen = set()
     for first, second in (("wrong", bobs), (bobs, "wrong")):
@@ -196,7 +194,7 @@ def test_forwarded_headers_are_not_trusted(world: World, client: httpx.Client, h
     ],
 )
 def test_alternative_path_spellings(client: httpx.Client, path: str) -> None:
-    """Whoever guards addresses in front of us must be able to rely on one spelling."""
+    """A gateway that guards paths must be able to rely on one spelling."""
     (status,) = raw(client, f"GET {path} HTTP/1.1", "Host: x", "Connection: close", authorization(client))
     assert status.split()[1] in (b"404", b"422")
 
@@ -271,7 +269,7 @@ def test_slow_request_body(client: httpx.Client, content: bytes) -> None:
 
 
 def test_compressed_request_body(client: httpx.Client) -> None:
-    """Nothing is unpacked that a client sent, so nothing grows."""
+    """Request bodies are never decompressed, so they cannot grow."""
     import gzip
 
     packed = gzip.compress(json.dumps({"query": "x" * 50_000_000}).encode())

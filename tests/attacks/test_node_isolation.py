@@ -1,4 +1,4 @@
-"""Somebody asks for a node that is not open to them, through every operation, the Python module and raw SQL.
+"""Access to denied nodes through every HTTP operation, the Python module and raw SQL.
 
 What is denied and what is absent must be the same answer, byte for byte, and cost the same work.
 """
@@ -32,7 +32,7 @@ from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
 from tests.support.api_server import serving
-from tests.support.askers import AskedGraph, Ids, share
+from tests.support.callers import CallerGraph, Ids, share
 from tests.support.counting_relay import counting_relay
 from tests.support.memories import rows
 from tests.support.two_users import World
@@ -90,32 +90,32 @@ OPERATIONS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def graph(world: World) -> AskedGraph:
+def graph(world: World) -> CallerGraph:
     return share(world)
 
 
 @pytest.fixture(scope="module")
-def client(graph: AskedGraph) -> Iterator[httpx.Client]:
+def client(graph: CallerGraph) -> Iterator[httpx.Client]:
     with serving(graph.installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
         yield made
 
 
 def request(
-    client: httpx.Client, graph: AskedGraph, asker: str, operation: str, body: Any, names: dict[str, str]
+    client: httpx.Client, graph: CallerGraph, asker: str, operation: str, body: Any, names: dict[str, str]
 ) -> httpx.Response:
-    """Ask, with ids in place of their names."""
+    """Send an operation with its placeholders replaced by ids."""
     method, path = operation.split()
     sent = {field: value.format(**names) if isinstance(value, str) else value for field, value in (body or {}).items()}
     headers = {"Authorization": f"Bearer {graph.askers[asker].key}"}
     return client.request(method, path.format(**names), json=sent if body is not None else None, headers=headers)
 
 
-def call(client: httpx.Client, graph: AskedGraph, asker: str, operation: str, ids: Ids) -> httpx.Response:
+def call(client: httpx.Client, graph: CallerGraph, asker: str, operation: str, ids: Ids) -> httpx.Response:
     return request(client, graph, asker, operation, OPERATIONS[operation], ids.texts())
 
 
-def told(text: str, ids: Ids) -> str:
-    """An answer without what the asker had sent."""
+def masked(text: str, ids: Ids) -> str:
+    """Return a response text with the caller's own ids removed."""
     for value in ids.texts().values():
         text = text.replace(value, "ID")
     return text
@@ -123,7 +123,7 @@ def told(text: str, ids: Ids) -> str:
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_access_over_http(client: httpx.Client, graph: AskedGraph, attempt: str, operation: str) -> None:
+def test_access_over_http(client: httpx.Client, graph: CallerGraph, attempt: str, operation: str) -> None:
     asker, target = ATTEMPTS[attempt]
     hidden = graph.nodes[target]
     nowhere = hidden.elsewhere()
@@ -132,7 +132,10 @@ def test_access_over_http(client: httpx.Client, graph: AskedGraph, attempt: str,
     assert denied.status_code in (403, 404) or (
         operation.startswith("GET /v1/grants") and denied.json()["grants"] == []
     )
-    assert (denied.status_code, told(denied.text, hidden)) == (absent.status_code, told(absent.text, nowhere))
+    assert (denied.status_code, masked(denied.text, hidden)) == (
+        absent.status_code,
+        masked(absent.text, nowhere),
+    )
     assert set(denied.headers) == set(absent.headers)
 
 
@@ -145,17 +148,17 @@ def test_access_over_http(client: httpx.Client, graph: AskedGraph, attempt: str,
         ("POST /v1/nodes/{own_node}/merge", {"into_node_id": "{node}"}),
     ],
 )
-def test_join_with_foreign_rows(client: httpx.Client, graph: AskedGraph, operation: str, body: dict[str, str]) -> None:
+def test_join_with_foreign_rows(client: httpx.Client, graph: CallerGraph, operation: str, body: dict[str, str]) -> None:
     own = {f"own_{name}": value for name, value in graph.nodes["bob"].texts().items()}
     hidden = graph.nodes["Family/Ana"]
     nowhere = hidden.elsewhere()
     denied, absent = (request(client, graph, "bob", operation, body, own | ids.texts()) for ids in (hidden, nowhere))
     assert denied.status_code == 404
-    assert told(denied.text, hidden) == told(absent.text, nowhere)
+    assert masked(denied.text, hidden) == masked(absent.text, nowhere)
 
 
-def test_same_calls_work_when_granted(client: httpx.Client, graph: AskedGraph) -> None:
-    """Else nothing would be shown by the tests before. Third parties read of memories only what they are now."""
+def test_same_calls_work_when_granted(client: httpx.Client, graph: CallerGraph) -> None:
+    """The control for the tests above. Third parties read only the current state of records."""
     for asker, target in (("alice", "Family/Ana"), ("granted", "Family/Ana"), ("persona", "Assistant/Notes")):
         for operation in OPERATIONS:
             if operation.startswith(("GET /v1/nodes", "GET /v1/records", "GET /v1/files", "POST /v1/search")):
@@ -165,8 +168,8 @@ def test_same_calls_work_when_granted(client: httpx.Client, graph: AskedGraph) -
 
 
 @pytest.mark.parametrize("asker", ["persona", "granted", "above", "revoked", "expired", "nothing", "bob"])
-def test_answers_hide_denied_nodes(client: httpx.Client, graph: AskedGraph, asker: str) -> None:
-    """In answers that are given: trees, shells, hits, anchors, suggestions, counts, statistics."""
+def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, asker: str) -> None:
+    """Covers trees, shells, hits, anchors, suggestions, counts and statistics of allowed answers."""
     opened = {"persona": ("Assistant",), "granted": ("Family/Ana",), "above": ("Family",), "bob": ("bob",)}.get(
         asker, ()
     )
@@ -192,9 +195,9 @@ def test_answers_hide_denied_nodes(client: httpx.Client, graph: AskedGraph, aske
 # The Python module
 
 
-def ways(graph: AskedGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], Any]]:
+def ways(graph: CallerGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], Any]]:
     here = graph.installation
-    database, objects, settings = here.database, here.objects, here.settings
+    database = here.database
 
     def asked(read: Callable[..., Any], value: UUID) -> Any:
         with database.agent(claims) as tx:
@@ -207,12 +210,12 @@ def ways(graph: AskedGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], 
         "file state": lambda: control.file_state(database, claims, ids.file),
         "touch": lambda: control.touch(here.acting_for(claims), ids.file),
         "compress": lambda: control.compress(here.acting_for(claims), ids.file),
-        "open": lambda: open_file(database, objects, settings, claims, ids.file),
-        "open a message": lambda: open_message(database, objects, settings, claims, ids.file, 1),
+        "open": lambda: open_file(here.acting_for(claims), ids.file),
+        "open a message": lambda: open_message(here.acting_for(claims), ids.file, 1),
         "file of a record": lambda: file_of_record(database, claims, ids.record),
         "record": lambda: history.record_at(database, claims, ids.record),
         "history": lambda: history.history(database, claims, ids.record),
-        "search": lambda: phase_one(database, here.embedder, settings, claims, Question("Ana", node_id=ids.node)),
+        "search": lambda: phase_one(here.acting_for(claims), Question("Ana", node_id=ids.node)),
         "revise": lambda: revision.revise(here.acting_for(claims), ids.record, revision.Revision(title="Mine")),
         "supersede": lambda: revision.supersede(database, claims, ids.record, None),
         "rename": lambda: reshaping.rename_node(database, claims, ids.node, "Mine"),
@@ -225,7 +228,7 @@ def ways(graph: AskedGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], 
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_access_through_python(graph: AskedGraph, attempt: str) -> None:
+def test_access_through_python(graph: CallerGraph, attempt: str) -> None:
     asker, target = ATTEMPTS[attempt]
     claims, hidden = graph.askers[asker].claims, graph.nodes[target]
     for name in ways(graph, claims, hidden):
@@ -233,7 +236,7 @@ def test_access_through_python(graph: AskedGraph, attempt: str) -> None:
         for ids in (hidden, hidden.elsewhere()):
             with pytest.raises((NotFoundError, ForbiddenError)) as refused:
                 ways(graph, claims, ids)[name]()
-            answers.append((type(refused.value), told(str(refused.value), ids)))
+            answers.append((type(refused.value), masked(str(refused.value), ids)))
         assert answers[0] == answers[1], name
 
 
@@ -255,7 +258,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_access_with_raw_sql(world: World, graph: AskedGraph, attempt: str) -> None:
+def test_access_with_raw_sql(world: World, graph: CallerGraph, attempt: str) -> None:
     asker, target = ATTEMPTS[attempt]
     ids = graph.nodes[target]
     (node,) = rows(graph.installation, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", ids.node)
@@ -292,7 +295,7 @@ def test_access_with_raw_sql(world: World, graph: AskedGraph, attempt: str) -> N
         "UPDATE neurigraph.graph_index SET last_accessed_at = now() RETURNING 1",
     ],
 )
-def test_owner_tables_are_closed(world: World, graph: AskedGraph, asker: str, statement: str) -> None:
+def test_owner_tables_are_closed(world: World, graph: CallerGraph, asker: str, statement: str) -> None:
     with (
         world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection,
         suppress(psycopg.errors.InsufficientPrivilege),
@@ -301,8 +304,8 @@ def test_owner_tables_are_closed(world: World, graph: AskedGraph, asker: str, st
         assert done.rowcount == 0
 
 
-def test_grant_revoked_during_a_transaction(world: World, graph: AskedGraph) -> None:
-    """It is closed with the next statement."""
+def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) -> None:
+    """The node is closed from the next statement on."""
     alice, database = graph.askers["alice"].claims, graph.installation.database
     subject = sharing.Subject(SubjectType.THIRD_PARTY, "for a moment")
     made, _ = sharing.grant(database, alice, subject, graph.nodes["Family/Ana"].node)
@@ -335,9 +338,9 @@ def test_grant_revoked_during_a_transaction(world: World, graph: AskedGraph) -> 
     ],
 )
 def test_owner_operations_are_refused(
-    client: httpx.Client, world: World, graph: AskedGraph, asker: str, operation: str, body: Any
+    client: httpx.Client, world: World, graph: CallerGraph, asker: str, operation: str, body: Any
 ) -> None:
-    """Even with what they may read."""
+    """Holds for readable nodes too."""
     own = {"persona": "Assistant/Notes", "granted": "Family/Ana", "above": "Family", "nothing": "Family"}[asker]
     names = {**graph.nodes[own].texts(), "user": str(world.alice.user_id)}
     answer = request(client, graph, asker, operation, body, names)
@@ -349,8 +352,8 @@ def test_owner_operations_are_refused(
 
 
 @pytest.mark.parametrize("attempt", ["a persona for its sibling", "another user"])
-def test_denied_and_absent_cost_the_same(world: World, graph: AskedGraph, attempt: str) -> None:
-    """The database has as much to answer, to the byte: what it is asked for, and how often. No clock is trusted."""
+def test_denied_and_absent_cost_the_same(world: World, graph: CallerGraph, attempt: str) -> None:
+    """Compare the number of database requests and their response bytes; no clock is used."""
     asker, target = ATTEMPTS[attempt]
     url = graph.installation.administrator_url
     parts = conninfo_to_dict(url)

@@ -1,7 +1,7 @@
-"""Everything that the OpenAPI document allows, and much that it does not, sent to every operation.
+"""Generated requests for every operation of the OpenAPI document, valid and invalid.
 
-Schemathesis makes the requests from the document, the same ones in each run. No answer is a server's error, and each is
-of the documented form.
+Schemathesis makes the requests from the document, the same ones in each run. No response is a server error, and each
+has the documented form.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SETTINGS = hypothesis.settings(
     database=None,
     suppress_health_check=list(hypothesis.HealthCheck),
 )
-UNDOCUMENTED = {400, 405, 415}  # what is no request of an operation is told so before it is known which one was meant
+UNDOCUMENTED = {400, 405, 415}  # refused before the operation is known
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Alice writes SQL wherever a text is taken, over HTTP, and names nodes by it; none of it is ever run."""
+"""SQL in every text field over HTTP and in node names; none of it is run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def client(world: World) -> Iterator[httpx.Client]:
 
 @pytest.fixture(autouse=True)
 def nothing_ran(world: World) -> Iterator[None]:
-    """Whatever a test of this module does."""
+    """Assert after each test that no injected statement ran."""
     yield
     assert rows(world.installation, "SELECT FROM neurigraph.sources WHERE title = 'pwned'") == []
     assert rows(world.installation, "SELECT count(*) AS n FROM neurigraph.users WHERE slug IN ('alice', 'bob')") == [
@@ -79,7 +79,7 @@ def message(name: str) -> Send:
 
 
 def upload(name: str) -> Send:
-    """Sends a text as one field of a form, beside a file that is not known yet."""
+    """Sends a text as one field of a form, beside a new file."""
 
     def send(client: httpx.Client, text: str) -> httpx.Response:
         file = (text if name == "file name" else "f", uuid4().bytes)
@@ -129,7 +129,7 @@ def test_sql_in_a_field(client: httpx.Client, place: str) -> None:
 
 
 def test_stored_sql_is_read_as_text(world: World) -> None:
-    """What was taken as a text is filed, embedded, indexed and searched: everywhere it stays one."""
+    """Stored text stays text when it is filed, embedded, indexed and searched."""
     user, claims = new_user(world.installation)
     for payload in PAYLOADS:
         converse(world.installation, claims, payload, f"And then? {payload}", external_id=payload)
@@ -154,7 +154,7 @@ def test_stored_sql_is_read_as_text(world: World) -> None:
     ],
 )
 def test_sql_as_node_name(world: World, name: str) -> None:
-    """A model may propose any name; whatever it says, the schema is one of the user's own, in plain letters."""
+    """A model may propose any node name; the schema name is always the user's own, in plain letters."""
     database = world.installation.database
     user, claims = new_user(world.installation)
     tag = name.replace(" ", "_").replace("/", "_")

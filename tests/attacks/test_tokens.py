@@ -1,4 +1,4 @@
-"""Mallory makes or steals what says who is asking: API keys, tokens of others, claims of the database."""
+"""Attacks on authentication: forged, stolen, expired and altered API keys, tokens and database claims."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PUBLIC_PEM = TRUSTED.public_key().public_bytes(
 
 
 class KeyServer(ThreadingHTTPServer):
-    """Answers with the trusted key, and notes what it was asked for."""
+    """A key server that returns the trusted key and logs requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Keys)
@@ -93,7 +93,7 @@ def client(world: World, key_server: KeyServer) -> Iterator[httpx.Client]:
 
 
 def said(world: World, **changes: Any) -> dict[str, Any]:
-    """What a good token of Alice says, but for changes; None takes a claim out."""
+    """Return the claims of a valid token of Alice, with changes; None removes a claim."""
     claims = {
         "sub": str(world.alice.user_id), "aud": AUDIENCE, "iss": ISSUER, "exp": int(time.time()) + 60, **changes
     }  # fmt: skip
@@ -124,7 +124,7 @@ def status(client: httpx.Client, token: str) -> int:
 
 
 def test_genuine_tokens_are_accepted(world: World, client: httpx.Client) -> None:
-    """Else nothing would be shown by the tests below."""
+    """The control for the tests below."""
     assert status(client, by_secret(said(world))) == 200
     assert status(client, by_key(said(world))) == 200
 
@@ -217,7 +217,7 @@ def test_forged_token(world: World, client: httpx.Client, token: str) -> None:
 
 
 def test_genuine_token_opens_no_other_user(world: World, client: httpx.Client) -> None:
-    """Whatever else it says: what it names is all that it opens."""
+    """A genuine token opens only what it names."""
     for more in ({"user_id": str(world.bob.user_id), "role": "persona", "sub": str(world.alice.root_node_id)},
                  {"user_id": str(world.bob.user_id), "role": "third_party", "sub": str(world.alice.user_id)},
                  {"sub": str(uuid4())}):  # fmt: skip
@@ -246,11 +246,11 @@ def test_unknown_key_ids_cause_one_fetch(world: World, client: httpx.Client, key
 
 
 def test_refusals_give_no_reason(world: World, client: httpx.Client) -> None:
-    told = {
+    responses = {
         client.get("/v1/tree", headers={"Authorization": f"Bearer {FORGED[name](world)}"}).text
         for name in ("another secret", "expired", "for another service", "no signature", "a changed user")
     }
-    assert len(told) == 1
+    assert len(responses) == 1
 
 
 # API keys
@@ -312,7 +312,7 @@ def test_almost_correct_key(world: World, client: httpx.Client, change: Callable
 
 
 def test_key_hash_is_no_key(world: World) -> None:
-    """What lies in the database, or in a backup of it, opens nothing."""
+    """The stored hash of a key, from the database or a backup, is refused."""
     _, key = good_key(world)
     with psycopg.connect(world.installation.administrator_url) as connection:
         stored = connection.execute("SELECT string_agg(k::text, '') FROM neurigraph.api_keys AS k").fetchone()
@@ -373,7 +373,7 @@ def test_altered_claims(world: World, change: Callable[[str], str]) -> None:
 
 
 def test_expired_claims_replayed(world: World) -> None:
-    """They are good for five minutes, wherever they leaked."""
+    """Leaked claims expire after five minutes."""
     payload, _ = Secret(SECRET).sign(world.alices)
     assert json.loads(payload)["exp"] <= time.time() + 300
     old = json.dumps(json.loads(payload) | {"exp": int(time.time()) - 1})
@@ -383,7 +383,7 @@ def test_expired_claims_replayed(world: World) -> None:
 
 
 def test_claims_of_the_previous_request(world: World) -> None:
-    """A connection of the pool forgets whose it was."""
+    """A pooled connection keeps no claims."""
     database = world.installation.database
     for _ in range(world.installation.settings.database.pool_size * 3):
         with database.agent(world.alices) as tx:

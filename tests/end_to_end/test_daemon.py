@@ -1,14 +1,14 @@
-"""A real Dagster daemon and webserver: sensors find what has ended, the job stores it, a search finds it."""
+"""A real Dagster daemon and webserver: sensors find ended sources, the job stores them, a search finds them."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +22,7 @@ from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.wiring import Installation
 from tests.support.dagster_stack import graphql
 from tests.support.embedded_server import new_home
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -35,7 +36,7 @@ MESSAGES = (
 
 @pytest.fixture
 def embedded(monkeypatch: pytest.MonkeyPatch, session_home: Path, tmp_path: Path) -> Iterator[Installation]:
-    """An installation as a newcomer has it, on an embedded server of its own; children read the same environment."""
+    """A default installation on its own embedded server, set by environment variables for child processes."""
     with new_home(tmp_path) as home:
         home.mkdir()
         (home / "models").symlink_to(session_home / "models")
@@ -77,11 +78,12 @@ def end_meeting(installation: Installation, user: User, external_id: str) -> Non
 
 def await_stored(installation: Installation, stack: LocalStack, count: int) -> None:
     """Wait until ``count`` segments are stored, watching that the stack lives."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while (queue := triggers.queue(installation.database)).stored < count:
+
+    def stored() -> bool:
         stack.check()
-        assert time.monotonic() < deadline, f"not stored in time: {queue}"
-        time.sleep(0.25)
+        return triggers.queue(installation.database).stored >= count
+
+    wait_until(stored, "the segments are stored", PATIENCE_SECONDS, interval=0.25)
 
 
 def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> None:
@@ -91,10 +93,7 @@ def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> 
         end_conversation(embedded, user, "boathouse")
         await_stored(embedded, stack, 1)
         answer = phase_one(
-            embedded.database,
-            embedded.embedder,
-            embedded.settings,
-            Claims.of_user(user.user_id),
+            embedded.acting_for(Claims.of_user(user.user_id)),
             Question("Which gutters does the boathouse get?"),
         )
         assert answer.hits[0]["source"]["external_id"] == "boathouse"
@@ -108,14 +107,14 @@ def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> 
 
 
 def _assert_the_ui_tells(stack: LocalStack) -> str:
-    """One successful run of five steps, each with counts, tokens, seconds and a table of items."""
-    deadline = time.monotonic() + 60
-    while True:
-        runs = graphql(stack, _RUNS)["runsOrError"]["results"]
-        if runs and runs[0]["status"] == "SUCCESS":
-            break
-        assert time.monotonic() < deadline, runs
-        time.sleep(0.5)
+    """Assert one successful run of five steps with counts, tokens, seconds and items; return its id."""
+
+    def look() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = graphql(stack, _RUNS)["runsOrError"]["results"]
+        return found
+
+    wait_until(lambda: [run["status"] for run in look()][:1] == ["SUCCESS"], "the run succeeds", interval=0.5)
+    runs = look()
     assert len(runs) == 1
     found = {
         event["stepKey"]: {entry["label"] for entry in event["metadataEntries"]}
@@ -130,7 +129,7 @@ def _assert_the_ui_tells(stack: LocalStack) -> str:
 
 
 def _assert_a_person_sees(stack: LocalStack, run_id: str, profile: Path) -> None:
-    """The page of the run, in a real browser where there is one."""
+    """Check the run's page in a real browser, if one is installed."""
     chromium = shutil.which("chromium")
     if chromium is None:
         return

@@ -1,4 +1,4 @@
-"""Every command that the pages show is run: in order, one shell a page, in a home of its own."""
+"""Run every command of every page of the documentation, in order, one shell and one home folder per page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -21,6 +20,7 @@ from tests.conftest import ROOT
 from tests.support.documents import pdf_of
 from tests.support.embedded_server import new_home
 from tests.support.exports import chatgpt_dialogue, write
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -34,7 +34,7 @@ _API_PORT = "8400"
 
 
 def commands(page: str) -> list[str]:
-    """The lines of a page's console blocks that begin with a prompt, without their comments."""
+    """Return the commands of a page's console blocks, without comments."""
     lines = [line for block in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8")) for line in block.splitlines()]
     return [re.sub(r"\s+# .*$", "", line[2:]) for line in lines if line.startswith("$ ")]
 
@@ -61,15 +61,15 @@ def free_port() -> int:
 
 
 def await_api(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
+    def ready() -> bool:
         assert process.poll() is None, "the stack ended by itself"
-        assert time.monotonic() < deadline, "the API did not come up"
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
-                return
+                return True
         except (urllib.error.URLError, OSError):
-            time.sleep(0.3)
+            return False
+
+    wait_until(ready, "the API comes up", PATIENCE_SECONDS, interval=0.3)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
@@ -89,7 +89,7 @@ def test_page_commands_work(page: str, tmp_path: Path, session_home: Path) -> No
 
 
 def readers_folder(tmp_path: Path) -> Path:
-    """The project's folder as a reader has it, with exports of their own beside it."""
+    """Create a reader's project folder, with exports in it."""
     folder = tmp_path / "neurigraph"
     folder.mkdir()
     for name in ("samples", "docs", ".venv"):
@@ -102,7 +102,7 @@ def readers_folder(tmp_path: Path) -> Path:
 
 
 def run_in_one_shell(shown: list[str], folder: Path, env: dict[str, str], port: int) -> None:
-    """Run commands one after the other; the first that fails ends it. Where memories are kept is ours to say."""
+    """Run commands in one shell and stop at the first failure; the test sets the home folder."""
     lines = [line for line in shown if not line.startswith("export NEURIGRAPH_HOME=") and "bin/activate" not in line]
     script = "set -euo pipefail\n" + "\n".join(lines).replace(f":{_API_PORT}/", f":{port}/")
     done = subprocess.run(
@@ -154,13 +154,13 @@ def test_demo_ends_cleanly(tmp_path: Path, session_home: Path) -> None:
 
 
 def left_running(home: Path) -> list[str]:
-    """Processes that belong to an installation: they were told its home, or work in it."""
+    """Return the command lines of processes that name the home folder in their arguments or environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            told = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+            described = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
         except OSError:  # it ended meanwhile
             continue
-        if str(home).encode() in told:
+        if str(home).encode() in described:
             found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found

@@ -1,4 +1,4 @@
-"""The pipeline loses nothing: a real Dagster whose parts are really killed, filled up, refused and doubled.
+"""Proofs that the pipeline loses nothing, on a real Dagster with killed processes, full disks and faulty providers.
 
 ``docs/reliability.md`` says of each proof what it shows. One stack serves them all, in this order; it is the same that
 `neurigraph up` starts.
@@ -22,6 +22,7 @@ from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.api_server import serving
+from tests.support.breakable_stack import ALONE, BreakableStack, SmallDisk, breakable_stack, locked, unique, waiters
 from tests.support.command_line import PROGRAM
 from tests.support.dagster_stack import (
     PROJECT,
@@ -35,8 +36,7 @@ from tests.support.dagster_stack import (
 from tests.support.embedded_server import server_pid
 from tests.support.memories import rows
 from tests.support.model_provider import Fault
-from tests.support.proving_ground import ALONE, ProvingGround, SmallDisk, locked, proving_ground, unique, waiters
-from tests.support.wholeness import Reader, orphans, whole_records
+from tests.support.record_checks import Reader, orphans, whole_records
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.proof]
 
@@ -60,31 +60,31 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk | None]
 
 
 @pytest.fixture(scope="module")
-def ground(tmp_path_factory: pytest.TempPathFactory, disk: SmallDisk | None) -> Iterator[ProvingGround]:
-    folder = tmp_path_factory.mktemp("ground")
-    with proving_ground(folder, disk.folder if disk is not None else None) as running:
-        yield running
+def running(tmp_path_factory: pytest.TempPathFactory, disk: SmallDisk | None) -> Iterator[BreakableStack]:
+    folder = tmp_path_factory.mktemp("running")
+    with breakable_stack(folder, disk.folder if disk is not None else None) as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)
-def _mended(ground: ProvingGround) -> Iterator[None]:
+def _mended(running: BreakableStack) -> Iterator[None]:
     yield
-    ground.provider.reset()
+    running.provider.reset()
 
 
-def test_killed_run_worker(ground: ProvingGround) -> None:
-    here, provider = ground.installation, ground.provider
-    users = {moment: ground.user() for moment in (*STEPS, *COMMITS)}
+def test_killed_run_worker(running: BreakableStack) -> None:
+    here, provider = running.installation, running.provider
+    users = {moment: running.user() for moment in (*STEPS, *COMMITS)}
     markers = unique(list(users))
     for moment, marker in markers.items():
         provider.fail_when(marker, FOR_EVER, STEPS.get(moment, "SummaryAnswer"))
     with Reader(here, list(users.values()), "Who says hello?") as reader:
-        sources = {moment: ground.say(user, markers[moment], ALONE) for moment, user in users.items()}
+        sources = {moment: running.say(user, markers[moment], ALONE) for moment, user in users.items()}
         killed: dict[str, str] = {}
 
         def kill(moment: str) -> None:
-            killed[moment] = ground.run_key(users[moment])
-            os.kill(ground.worker(users[moment]), signal.SIGKILL)
+            killed[moment] = running.run_key(users[moment])
+            os.kill(running.worker(users[moment]), signal.SIGKILL)
 
         def kill_in_commit(moment: str) -> None:
             user = users[moment]
@@ -105,9 +105,9 @@ def test_killed_run_worker(ground: ProvingGround) -> None:
             return killed.keys() == users.keys()
 
         await_true(all_killed, "every worker comes to its moment")
-        ground.stored_once(*users.values())
+        running.stored_once(*users.values())
     for moment, key in killed.items():
-        assert "FAILURE" in run_statuses(ground.stack, key), moment
+        assert "FAILURE" in run_statuses(running.stack, key), moment
     assert reader.looks > 5
     left = orphans(here, list(users.values()))
     assert {key.split("/")[1] for key in left} == {users[moment].slug for moment in COMMITS}
@@ -117,30 +117,30 @@ def test_killed_run_worker(ground: ProvingGround) -> None:
     assert orphans(here, list(users.values())) == set(), "no orphan outlives the sweep"
 
 
-def test_full_or_read_only_disk(ground: ProvingGround, disk: SmallDisk | None) -> None:
+def test_full_or_read_only_disk(running: BreakableStack, disk: SmallDisk | None) -> None:
     if disk is None:
         pytest.skip("only root may mount the small disk")
-    here, user = ground.installation, ground.user()
+    here, user = running.installation, running.user()
 
     def refused(reason: str) -> bool:
-        (segment,) = ground.triggers(user) or [{"last_error": None}]
+        (segment,) = running.triggers(user) or [{"last_error": None}]
         return reason in str(segment["last_error"])
 
     with Reader(here, [user], "Who says hello?"):
         disk.fill()
-        ground.say(user, "Disk")
+        running.say(user, "Disk")
         await_true(lambda: refused("No space left on device"), "the full disk is noticed")
         disk.make_read_only(True)
         await_true(lambda: refused("Read-only file system"), "the read-only disk is noticed")
         assert whole_records(here, user) == 0
         disk.make_read_only(False)
         disk.empty()
-        ground.stored_once(user)
+        running.stored_once(user)
     assert orphans(here, [user]) == set()
 
 
-def test_failing_provider_recovers(ground: ProvingGround) -> None:
-    here, provider, user = ground.installation, ground.provider, ground.user()
+def test_failing_provider_recovers(running: BreakableStack) -> None:
+    here, provider, user = running.installation, running.provider, running.user()
     passing = {
         "busy": Fault("status", status=429, retry_after="1"),
         "broken": Fault("status", status=500),
@@ -157,10 +157,10 @@ def test_failing_provider_recovers(ground: ProvingGround) -> None:
     for kind, fault in (passing | final).items():
         provider.fail_when(markers[kind], fault, "SummaryAnswer")
     provider.fail_when(markers["unembedded"], Fault("status", status=503), "embeddings")
-    sources = {ground.say(user, marker): kind for kind, marker in markers.items()}
+    sources = {running.say(user, marker): kind for kind, marker in markers.items()}
 
     def states() -> dict[str, str]:
-        tried = [row for row in ground.triggers(user) if row["state"] == "stored" or row["last_error"] is not None]
+        tried = [row for row in running.triggers(user) if row["state"] == "stored" or row["last_error"] is not None]
         return {sources[UUID(str(row["source_id"]))]: str(row["state"]) for row in tried}
 
     await_true(lambda: states().keys() == markers.keys(), "each conversation has been tried")
@@ -176,33 +176,33 @@ def test_failing_provider_recovers(ground: ProvingGround) -> None:
         errors = {sources[one.source_id]: one.error for one in failures.list_failures(tx, user.user_id)}
     assert "declined" in errors["refused"]
     failures.replay(here.database, None, user.user_id)
-    ground.stored_once(user, records=len(markers))
+    running.stored_once(user, records=len(markers))
     provider.mend()
-    launch(ground.stack, "heal_embeddings_job", {})
+    launch(running.stack, "heal_embeddings_job", {})
     await_true(lambda: rows(here, pending, user.user_id) == [], "the vectors are healed")
     assert orphans(here, [user]) == set()
 
 
-def test_twenty_poison_items_in_200(ground: ProvingGround) -> None:
-    here, provider = ground.installation, ground.provider
+def test_twenty_poison_items_in_200(running: BreakableStack) -> None:
+    here, provider = running.installation, running.provider
     user, key = create_user(here.database, "poisoned")
     provider.fail_when("Hemlock", Fault("refusal"), "SummaryAnswer")
     provider.fail_when("Nightshade", Fault("invalid_json"), "KeywordsAnswer")
     sources = []
     for number in range(200):
         poison = "" if number % 10 else "Hemlock" if number % 20 else "Nightshade"
-        sources.append(ground.say(user, f"Talk{number} {poison}", ended=False))
-    ground.end(user, sources)
+        sources.append(running.say(user, f"Talk{number} {poison}", ended=False))
+    running.end(user, sources)
 
     def batches() -> list[object]:
-        return [row["batch_id"] for row in ground.triggers(user) if row["batch_id"] is not None]
+        return [row["batch_id"] for row in running.triggers(user) if row["batch_id"] is not None]
 
     await_true(batches, "it is claimed")
     assert len(batches()) == 200
     assert len(set(batches())) == 1
 
     def settled() -> bool:
-        states = [row["state"] for row in ground.triggers(user)]
+        states = [row["state"] for row in running.triggers(user)]
         return len(states) == 200 and set(states) <= {"stored", "failed"}
 
     await_true(settled, "every segment is stored or failed")
@@ -220,13 +220,13 @@ def test_twenty_poison_items_in_200(ground: ProvingGround) -> None:
         answer = httpx.post(f"{base}/v1/failures/{over_http}/replay", headers=headers, timeout=60)
     assert answer.json()["outcome"] == "replayed"
     config = {"failure_ids": rest, "all": False}
-    launch(ground.stack, "replay_job", {"ops": {"replay_failures": {"config": config}}})
-    ground.stored_once(user, records=200)
+    launch(running.stack, "replay_job", {"ops": {"replay_failures": {"config": config}}})
+    running.stored_once(user, records=200)
     assert orphans(here, [user]) == set()
 
 
-def test_repeated_requests_store_once(ground: ProvingGround) -> None:
-    here = ground.installation
+def test_repeated_requests_store_once(running: BreakableStack) -> None:
+    here = running.installation
     user, key = create_user(here.database, "twice")
     with serving(here) as base, httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}) as client:
 
@@ -243,67 +243,67 @@ def test_repeated_requests_store_once(ground: ProvingGround) -> None:
             post(f"{path}/messages", messages=said)
         for _ in range(2):
             post(f"{path}/end")
-        ground.stored_once(user)
+        running.stored_once(user)
         post(f"{path}/end")
         post(f"{path}/messages", messages=[*said, {"role": "user", "content": "No, zinc.", "external_id": "2"}])
-        ground.stored_once(user, records=2)
-    segments = [(row["attempts"], row["state"]) for row in ground.triggers(user)]
+        running.stored_once(user, records=2)
+    segments = [(row["attempts"], row["state"]) for row in running.triggers(user)]
     assert segments == [(1, "stored"), (1, "stored")]
 
 
-def test_two_daemons(ground: ProvingGround, tmp_path: Path) -> None:
-    here, user = ground.installation, ground.user()
+def test_two_daemons(running: BreakableStack, tmp_path: Path) -> None:
+    here, user = running.installation, running.user()
     # A memory of its own, in files: it knows nothing of the other daemon's runs.
     _, storage, config = (PROJECT / "dagster_home" / "dagster.yaml").read_text("utf-8").partition("run_coordinator:")
     (tmp_path / "dagster.yaml").write_text(storage + config, "utf-8")
     with another_daemon(tmp_path, {}, tmp_path / "log"):
-        ground.provider.fail_when("Double", Fault("stall", seconds=600.0), "SummaryAnswer")
-        ground.say(user, "Double")
-        await_true(lambda: ground.provider.held("Double") == 2, "a worker of each daemon works on it")
-        ground.provider.mend()
-        ground.stored_once(user)
+        running.provider.fail_when("Double", Fault("stall", seconds=600.0), "SummaryAnswer")
+        running.say(user, "Double")
+        await_true(lambda: running.provider.held("Double") == 2, "a worker of each daemon works on it")
+        running.provider.mend()
+        running.stored_once(user)
     await_true(lambda: orphans(here, [user]) == set(), "who came second has removed its objects")
 
 
-def test_killed_daemon_code_server_and_worker(ground: ProvingGround, tmp_path: Path) -> None:
-    here = ground.installation
-    first, second, third = users = [ground.user() for _ in range(3)]
+def test_killed_daemon_code_server_and_worker(running: BreakableStack, tmp_path: Path) -> None:
+    here = running.installation
+    first, second, third = users = [running.user() for _ in range(3)]
     daemon = daemon_of(os.getpid())
     servers = code_servers_of(daemon)
     with Reader(here, users, "Who says hello?"):
         with ExitStack() as held:
             locks = [held.enter_context(locked(here, "users", "user_id", user.user_id)) for user in users]
             for user in users:
-                ground.say(user, "Kept", ALONE)
+                running.say(user, "Kept", ALONE)
             await_true(lambda: all(waiters(here, lock) for lock in locks), "three commits wait")
-            orphaned = ground.run_key(third)
+            orphaned = running.run_key(third)
             os.kill(daemon, signal.SIGKILL)
             locks[0].rollback()
-            ground.stored_once(first)
+            running.stored_once(first)
             for server in servers:
                 with suppress(ProcessLookupError):  # it ends by itself once it has missed its daemon for a while
                     os.kill(server, signal.SIGKILL)
             locks[1].rollback()
-            ground.stored_once(second)
-            os.kill(ground.worker(third), signal.SIGKILL)
+            running.stored_once(second)
+            os.kill(running.worker(third), signal.SIGKILL)
         environment = {"NEURIGRAPH_DAGSTER_DATABASE_URL": here.dagster_url}
         with another_daemon(here.home / "dagster", environment, tmp_path / "log"):
-            ground.stored_once(*users)
-            await_true(lambda: run_statuses(ground.stack, orphaned)[-1] == "FAILURE", "the dead run is noticed")
+            running.stored_once(*users)
+            await_true(lambda: run_statuses(running.stack, orphaned)[-1] == "FAILURE", "the dead run is noticed")
     assert {key.split("/")[1] for key in orphans(here, users)} == {third.slug}
 
 
-def test_killed_postgres(ground: ProvingGround, tmp_path: Path) -> None:
-    here, user = ground.installation, ground.user()
+def test_killed_postgres(running: BreakableStack, tmp_path: Path) -> None:
+    here, user = running.installation, running.user()
     environment = {"NEURIGRAPH_DAGSTER_DATABASE_URL": here.dagster_url}
     with another_daemon(here.home / "dagster", environment, tmp_path / "log") as daemon:
         with Reader(here, [user], "Who says hello?") as reader:
-            ground.provider.fail_when("Shock", Fault("stall", seconds=600.0), "SummaryAnswer")
-            ground.say(user, "Shock")
-            await_true(lambda: ground.provider.held("Shock"), "a run is at work")
+            running.provider.fail_when("Shock", Fault("stall", seconds=600.0), "SummaryAnswer")
+            running.say(user, "Shock")
+            await_true(lambda: running.provider.held("Shock"), "a run is at work")
             os.kill(server_pid(here.home), signal.SIGKILL)
-            ground.provider.mend()
+            running.provider.mend()
             await_true(lambda: reader.outages, "the database is gone")
             with EmbeddedPostgres(here.home).lease():
-                ground.stored_once(user)
+                running.stored_once(user)
         assert daemon.poll() is None, "the daemon outlives it"

@@ -1,14 +1,18 @@
-"""Fixtures of several modules here: a shared installation with plain models, and a model provider on loopback."""
+"""Fixtures shared here: an installation per module with plain models, and a model provider on loopback."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from neurigraph_pipelines import statements
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.statements import newest, numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import new_user, plain_context
 from tests.support.model_provider import ModelProvider
@@ -44,3 +48,23 @@ def provider(provider_server: ModelProvider) -> ModelProvider:
     """The provider, which knows nothing of the tests before."""
     provider_server.reset()
     return provider_server
+
+
+@pytest.fixture
+def later_node_ddl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
+    """Adds a file to the node DDL with each call, so that present nodes are of an earlier version; gives its number."""
+    folder = tmp_path / "later" / "sql"
+
+    def add() -> int:
+        if not folder.exists():
+            shutil.copytree(statements.SQL_ROOT, folder)
+            monkeypatch.setattr(statements, "SQL_ROOT", folder)
+        number = newest("node") + 1
+        (folder / "node" / f"{number:04d}_later.sql").write_text(
+            f"ALTER TABLE {{schema}}.metadata_records ADD COLUMN later_{number} real NOT NULL DEFAULT 0.5;\n"
+        )
+        numbered.cache_clear()
+        return number
+
+    yield add
+    numbered.cache_clear()

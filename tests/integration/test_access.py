@@ -1,4 +1,4 @@
-"""Who sees and writes what of a graph: its owner, a persona in the middle of it, third parties."""
+"""Access control: what the owner, a persona and third parties read and write of a graph."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 @pytest.fixture(scope="module")
 def quiet(shared_installation: Installation) -> SharedGraph:
-    """One that tests only look at: nothing of it is granted to anybody."""
+    """A read-only graph without grants."""
     return new_shared_graph(shared_installation)
 
 
@@ -63,7 +63,7 @@ def seen(graph: SharedGraph, claims: Claims) -> set[str]:
 
 def asked(graph: SharedGraph, claims: Claims, query: str, **more: Any) -> Answer:
     here = graph.installation
-    return phase_one(here.database, WordEmbedder(), here.settings, claims, Question(query, explain=True, **more))
+    return phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question(query, explain=True, **more))
 
 
 OWN = {"Work/Legal", "Work/Legal/Contracts"}
@@ -197,10 +197,10 @@ def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:
     assert (tree.name, [node.name for node in tree.children], tree.others) == ("Legal", ["Contracts"], [])
     assert (shell["node_path"], shell["parent_node_id"], shell["schema_name"]) == ("Legal", None, None)
     assert (child["node_path"], child["parent_node_id"], child["edges"]) == ("Legal/Contracts", graph.persona_id, [])
-    told = repr(
+    refusals = repr(
         [*tree.links, *(one[name] for one in (shell, child) for name in one if name not in ("keywords", "summary"))]
     )
-    assert not any(name in told for name in ("Work", "Family", "Marketing", "work_", graph.owner.slug))
+    assert not any(name in refusals for name in ("Work", "Family", "Marketing", "work_", graph.owner.slug))
     graph.grant("Family/Dave")
     with graph.installation.database.agent(graph.personas) as tx:
         tree = navigation.tree(tx, graph.owner.user_id)
@@ -222,7 +222,7 @@ def test_search_finds_only_open_nodes(quiet: SharedGraph) -> None:
 
 
 def test_foreign_memories_change_no_answer(graph: SharedGraph) -> None:
-    """Not the scores, nor what is named, nor how many nodes are staged: whatever is said beside the persona."""
+    """Scores, names and the number of staged nodes are independent of hidden records."""
     queries = ("Acme contract of Dave", "Zanzibar lawyers", "Marketing", "Ottilie and the floor")
     before = [asked(graph, graph.personas, query, limit=50) for query in queries]
     converse(
@@ -252,7 +252,7 @@ def test_hidden_names_displace_no_open_name(graph: SharedGraph) -> None:
 
 
 def test_responses_omit_hidden_nodes(graph: SharedGraph) -> None:
-    """Not even for the process that asks: names, aliases, edges, parents, and what content and shells hold."""
+    """Rows sent to the process hold no hidden names, aliases, edges, parents or content."""
     with graph.installation.database.owner() as tx:
         tx.execute(
             "UPDATE neurigraph.graph_index SET aliases = ARRAY['known as ' || node_name] WHERE user_id = %s",
@@ -309,23 +309,23 @@ def test_absent_equals_denied(quiet: SharedGraph) -> None:
     here = quiet.installation
     record_id, file_id = quiet.record_of("Family/Dave")
     hidden, absent = quiet.node("Family/Dave"), uuid4()
-    told = []
+    refusals = []
     for node, file in ((hidden, file_id), (absent, uuid4())):
         for attempt in (
             lambda node=node: asked(quiet, quiet.personas, "x", node_id=node),
             lambda file=file: control.file_state(here.database, quiet.personas, file),
             lambda file=file: control.touch(here.acting_for(quiet.personas), file),
             lambda file=file: control.compress(here.acting_for(quiet.personas), file),
-            lambda file=file: open_file(here.database, here.objects, here.settings, quiet.personas, file),
+            lambda file=file: open_file(here.acting_for(quiet.personas), file),
             lambda node=node: control.node_state(here.database, quiet.personas, node),
             lambda node=node: provision_node(here.database, quiet.personas, node, "Mine"),
         ):
             with pytest.raises(NeurigraphError) as caught:
                 attempt()
-            told.append((type(caught.value), str(caught.value)))
-    half = len(told) // 2
-    assert told[:half] == told[half:]
-    assert {kind for kind, _ in told} == {NotFoundError}
+            refusals.append((type(caught.value), str(caught.value)))
+    half = len(refusals) // 2
+    assert refusals[:half] == refusals[half:]
+    assert {kind for kind, _ in refusals} == {NotFoundError}
     assert record_id
 
 

@@ -1,4 +1,4 @@
-"""Answers that are kept: the same while nothing changes, and never stale once something has."""
+"""The answer cache: answers stay while nothing changes and are never stale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.memories import WordEmbedder, converse, ingest, new_user, pla
 
 
 class CountingEmbedder(WordEmbedder):
-    """Says how often it was asked: a kept answer asks nobody."""
+    """An embedder that counts calls; a cached answer makes none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,10 +42,10 @@ class Asker:
 
     def ask(self, text: str = "boat", claims: Claims | None = None, **more: Any) -> Answer:
         asked = Question(text, limit=50, **more)
-        return phase_one(self.here.database, self.embedder, self.here.settings, claims or self.claims, asked)
+        return phase_one(self.here.acting_for(claims or self.claims).using(embedder=self.embedder), asked)
 
     def kept(self) -> bool:
-        """Whether the answer comes from memory this time."""
+        """Return whether the answer comes from the cache."""
         before = self.embedder.asked
         self.ask()
         return self.embedder.asked == before
@@ -79,10 +79,12 @@ def test_cache_key_holds_question_claims_and_settings(asker: Asker) -> None:
         before = asker.embedder.asked
         ask()
         assert asker.embedder.asked == before + 1
-    assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "who sees nothing is told nothing"
+    assert asker.ask(claims=replace(asker.claims, role="persona")).hits == [], "claims without nodes find nothing"
     off = asker.here.settings.changed(answer_cache_entries=0)
     for _ in range(2):
-        phase_one(asker.here.database, asker.embedder, off, asker.claims, Question("boat", limit=50))
+        phase_one(
+            asker.here.acting_for(asker.claims).using(embedder=asker.embedder, settings=off), Question("boat", limit=50)
+        )
     assert asker.embedder.asked == 7
 
 
@@ -148,13 +150,13 @@ def test_unrelated_change_keeps_answer(asker: Asker, change: Callable[[Asker], N
 
 
 def undone(asker: Asker) -> None:
-    """A change that its writer takes back."""
+    """A change that is rolled back."""
     with asker.here.database.owner() as tx, tx.transaction(force_rollback=True):
         tx.execute("UPDATE neurigraph.graph_index SET node_summary = 'x' WHERE user_id = %s", [asker.user.user_id])
 
 
 def test_committed_change_shows(asker: Asker) -> None:
-    """Two writers at once: the one that began first ends last, and its change shows all the same."""
+    """The writer that began first commits last, and its change shows."""
     titles = [in_title(asker, "begun first"), in_title(asker, "begun second")]
     (early, first), (late, second) = titles
     with early.here.database.owner() as one:

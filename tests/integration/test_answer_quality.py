@@ -1,8 +1,8 @@
-"""Hard questions about the samples: none that names anything, two subjects at once, one sentence of a long meeting.
+"""Hard questions about the samples: unnamed subjects, two subjects at once, one sentence of a long meeting.
 
-The right memory and message must be among the first few, and no further down than in the rankings that are stored in
-``rankings.json`` beside this file. Another ranking is judged by ``benchmarks.quality`` first, which asks many more
-questions; then ``pytest tests/integration/test_answer_quality.py --write-rankings`` writes these anew.
+The right memory and message must be among the first few, and not below their place in ``rankings.json``, beside this
+file. A new ranking is judged by ``benchmarks.quality`` first, which asks many more questions. Then ``pytest
+tests/integration/test_answer_quality.py --write-rankings`` writes the file again.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ LEAST_KEPT = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One user's memory, asked in short."""
+    """One user's memory with short search functions."""
 
     here: Installation
     claims: Claims
 
     def find(self, query: str) -> Answer:
         here = self.here
-        return search(here.database, here.embedder, here.settings, self.claims, Question(query), asked_at=ASKED_AT)
+        return search(here.acting_for(self.claims), Question(query), asked_at=ASKED_AT)
 
     def ask(self, query: str) -> Reply:
-        return ask(self.here.context, self.here.settings, self.claims, Question(query), asked_at=ASKED_AT)
+        return ask(self.here.context.acting_for(self.claims), Question(query), asked_at=ASKED_AT)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def memory(shared_installation: Installation) -> Memory:
 
 @pytest.fixture(scope="module")
 def rankings(memory: Memory, pytestconfig: pytest.Config) -> dict[str, dict[str, list[str]]]:
-    """What each question found now: sources of records, and messages as ``source/id``, best first."""
+    """Return what each question finds: sources of records, and messages as ``source/id``, best first."""
     found = {}
     for question in ANSWERABLE:
         answer = memory.find(question["question"])
@@ -87,16 +87,16 @@ def rankings(memory: Memory, pytestconfig: pytest.Config) -> dict[str, dict[str,
 def test_right_memory_ranks_first(rankings: dict[str, dict[str, list[str]]], question: dict[str, Any]) -> None:
     ranking = rankings[question["question"]]
     stored = json.loads(RANKINGS.read_text(encoding="utf-8"))[question["question"]]
-    told = f"found {ranking}\nstored {stored}"
+    comparison = f"found {ranking}\nstored {stored}"
     records = [e["conversation"] in ranking["records"] for e in question["evidence"]]
     messages = [
         any(f"{e['conversation']}/{message}" in ranking["messages"] for message in e["messages"])
         for e in question["evidence"]
     ]
-    assert any(records), told
-    assert any(messages), told
+    assert any(records), comparison
+    assert any(messages), comparison
     if question["kind"] == "two_branches":
-        assert all(map(or_, records, messages)), told
+        assert all(map(or_, records, messages)), comparison
 
 
 def test_every_hard_question_has_a_stored_ranking() -> None:

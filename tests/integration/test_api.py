@@ -1,4 +1,4 @@
-"""The HTTP face: a real server, a real client, a real database."""
+"""The HTTP API: a real server, client and database."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def admin() -> dict[str, str]:
 
 
 def new_user(client: httpx.Client, slug: str) -> dict[str, str]:
-    """Make a user; gives the headers of their calls."""
+    """Create a user; return the headers of their requests."""
     response = client.post("/v1/users", json={"slug": slug}, headers=admin())
     assert response.status_code == 201, response.text
     return {"Authorization": f"Bearer {response.json()['api_key']}"}
 
 
 def remember(client: httpx.Client, headers: dict[str, str], messages: list[dict[str, Any]], **conversation: Any) -> str:
-    """Hand in a whole conversation and end it."""
+    """Add a whole conversation and end it."""
     opened = client.post("/v1/conversations", json=conversation, headers=headers)
     assert opened.status_code == 201, opened.text
     conversation_id: str = opened.json()["conversation_id"]

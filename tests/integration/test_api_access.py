@@ -1,4 +1,4 @@
-"""The HTTP face for those who do not own the graph: their keys, their tokens, what they are answered."""
+"""The HTTP API for personas and third parties: keys, tokens and responses."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_denied_equals_absent(client: httpx.Client, graph: SharedGraph) -> None:
     node = graph.node("Family/Dave")
 
     def answers(node: Any, file: Any, record: Any) -> list[tuple[int, bytes]]:
-        told = [
+        replies = [
             client.request(method, address, json=body, headers=headers)
             for method, address, body in (
                 ("GET", f"/v1/nodes/{node}", None),
@@ -149,7 +149,7 @@ def test_denied_equals_absent(client: httpx.Client, graph: SharedGraph) -> None:
                 ("GET", f"/v1/records/{record}/history", None),
             )
         ]
-        return [(one.status_code, one.content) for one in told]
+        return [(one.status_code, one.content) for one in replies]
 
     denied = answers(node, file_id, record_id)
     assert denied == answers(uuid4(), uuid4(), uuid4())

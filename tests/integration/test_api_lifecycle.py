@@ -1,4 +1,4 @@
-"""The life of files over HTTP: opened, waited for, kept awake and sent to sleep; many clients at once."""
+"""Compression states over HTTP: open, wait, touch and compress files, with many clients at once."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def client(base: str, file: StoredFile) -> Iterator[httpx.Client]:
 
 
 def claim(file: StoredFile) -> None:
-    """What a worker does that is slow, or dies right after."""
+    """Lease the file as a slow or dying worker does."""
     with file.here.database.pipeline() as tx:
-        assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 def test_file_states_over_http(client: httpx.Client, file: StoredFile) -> None:
@@ -97,12 +97,12 @@ def test_concurrent_opens_decompress_once(client: httpx.Client, file: StoredFile
     with ThreadPoolExecutor(CLIENTS) as clients:
         answers = list(clients.map(lambda _: client.post(f"/files/{file.file_id}/open?wait={wait}"), range(CLIENTS)))
     served = [answer for answer in answers if answer.status_code == 200]
-    told = [answer for answer in answers if answer.status_code == 202]
-    assert len(served) + len(told) == CLIENTS
+    deferred = [answer for answer in answers if answer.status_code == 202]
+    assert len(served) + len(deferred) == CLIENTS
     assert {answer.content for answer in served} == {text}
-    assert all(int(answer.headers["retry-after"]) >= 1 for answer in told)
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in deferred)
     if wait:
-        assert not told
+        assert not deferred
     assert file.events == ["decompressed", "compressed", "rehydrating", "decompressed"]
 
 
@@ -111,7 +111,7 @@ def test_waiting_clients_block_nobody(client: httpx.Client, file: StoredFile) ->
     claim(file)
     with ThreadPoolExecutor(CLIENTS - 1) as clients:
         waiting = [clients.submit(client.post, f"/files/{file.file_id}/open?wait=30") for _ in range(CLIENTS - 1)]
-        time.sleep(1)  # more than the server has threads are waiting by now
+        time.sleep(1)  # until more calls wait than the server has threads, which shows nowhere
         assert client.get(f"/files/{file.file_id}").json()["state"] == "rehydrating"
         assert not any(each.done() for each in waiting)
         with file.here.database.pipeline() as tx:

@@ -1,4 +1,4 @@
-"""The limits of the HTTP API, reached on purpose: each has its answer, and the server answers the next request."""
+"""The limits of the HTTP API: each has its response, and the server answers the next request."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from neurigraph_pipelines.api.server import MAX_HEAD_BYTES
 from neurigraph_pipelines.wiring import Installation
 from tests.integration.test_api import assert_problem, new_user
 from tests.support.api_server import serving
+from tests.support.waiting import wait_until
 
 PATIENCE = 0.5
 
@@ -40,14 +41,14 @@ def limited(installation: Installation, **settings: Any) -> Iterator[httpx.Clien
 
 @contextmanager
 def connected(client: httpx.Client) -> Iterator[socket.socket]:
-    """A connection on which no client of ours keeps to the protocol."""
+    """A raw connection for malformed requests."""
     address = urlsplit(str(client.base_url))
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
         yield connection
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Everything that comes until the server hangs up."""
+    """Read until the server closes the connection."""
     received = b""
     with suppress(ConnectionResetError):
         while piece := connection.recv(65_536):
@@ -114,8 +115,7 @@ def test_request_limit_gives_retry_after(here: Installation) -> None:
             tx.execute("LOCK TABLE neurigraph.graph_index")
             with ThreadPoolExecutor(12) as callers:
                 calls = [callers.submit(client.get, "/v1/tree", headers=bob) for _ in range(12)]
-                while sum(call.done() for call in calls) < 9:
-                    time.sleep(0.01)
+                wait_until(lambda: sum(call.done() for call in calls) >= 9, "nine calls are refused")
                 assert client.get("/healthz").status_code == 200, "a busy process lives"
                 tx.rollback()
         answers = [call.result() for call in calls]
@@ -163,7 +163,7 @@ def test_liveness_with_busy_threads(here: Installation) -> None:
         with here.database.owner() as tx, ThreadPoolExecutor(60) as callers:
             tx.execute("LOCK TABLE neurigraph.graph_index")
             calls = [callers.submit(client.get, "/v1/tree", headers=bob) for _ in range(60)]
-            time.sleep(0.5)
+            time.sleep(0.5)  # until all calls have arrived: those beyond the threads show nowhere
             assert client.get("/healthz").status_code == 200
             assert not any(call.done() for call in calls), "it waited for a thread"
             tx.rollback()
@@ -215,7 +215,7 @@ def test_stalled_upload_is_cut_off(here: Installation) -> None:
 
 
 def test_total_body_bytes_are_limited(here: Installation) -> None:
-    """Each within its own: what is being read must fit into memory, whoever sends it, with a key or without."""
+    """All bodies that are being read must fit into memory together, with a key or without."""
     chunk = b"%x\r\n%b\r\n" % (1 << 20, b" " * (1 << 20))
     with limited(here) as client, ExitStack() as connections:
         senders = [connections.enter_context(connected(client)) for _ in range(BODIES_TOGETHER + 1)]
@@ -264,7 +264,7 @@ def test_client_that_reads_nothing_is_closed(here: Installation) -> None:
         size = len(client.get("/openapi.json").content)
         with connected(client) as connection:
             connection.sendall(head_of("/openapi.json", method="GET") * requests)
-            time.sleep(4 * PATIENCE)
+            time.sleep(4 * PATIENCE)  # reads nothing for longer than the server waits
             assert len(read_all(connection)) < size * requests
 
 

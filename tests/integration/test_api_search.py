@@ -1,4 +1,4 @@
-"""Questions over HTTP: filters of searches, and answers in words."""
+"""Search filters and answers over HTTP."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_parsed_times_are_returned(client: httpx.Client, bob: dict[str, str]) ->
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
-    ("filters", "told"),
+    ("filters", "expected"),
     [
         ({"occurred_after": "2025-02-01T00:00:00Z", "occurred_before": "2025-01-01T00:00:00Z"}, "swap them"),
         ({"occurred_after": "0001-01-01T00:00:00Z"}, "outside the years 1970 to 2200"),
@@ -100,11 +100,11 @@ def test_parsed_times_are_returned(client: httpx.Client, bob: dict[str, str]) ->
     ],
 )
 def test_invalid_filter_names_remedy(
-    client: httpx.Client, bob: dict[str, str], path: str, filters: dict[str, Any], told: str
+    client: httpx.Client, bob: dict[str, str], path: str, filters: dict[str, Any], expected: str
 ) -> None:
     response = client.post(path, json={"query": "x", **filters}, headers=bob)
     assert_problem(response, 422)
-    assert told in response.text
+    assert expected in response.text
 
 
 def test_foreign_ids_look_absent(client: httpx.Client, bob: dict[str, str]) -> None:

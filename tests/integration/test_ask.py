@@ -1,4 +1,4 @@
-"""Answers in words: what they rest on, what is read for them, and models that say what they should not."""
+"""Answers in sentences: their citations, the files read for them, and models that answer wrongly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOW = datetime(2025, 4, 1, tzinfo=UTC)
 
 
 class SayingModel(PlainModel):
-    """Says what it was made with, and remembers what it was given."""
+    """A model with fixed answers that records its input."""
 
     def __init__(self, *statements: Statement, fault: Exception | None = None) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class CountingObjects:
 
 
 class Memory:
-    """One user's memory, asked in short."""
+    """One user's memory with short search functions."""
 
     def __init__(self, here: Installation, *conversations: tuple[str, ...]) -> None:
         self.here = here
@@ -99,7 +99,11 @@ class Memory:
             objects=objects or self.here.objects,
         )
         settings = self.here.settings.changed(**limits or {})
-        return ask(context, settings, self.claims, Question(query, **more), asked_at=NOW, reranker=reranker)
+        return ask(
+            context.using(settings=settings, reranker=reranker).acting_for(self.claims),
+            Question(query, **more),
+            asked_at=NOW,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +254,7 @@ def test_summaries_answer_without_messages(installation: Installation) -> None:
     converse(here, claims, "#Boats The boat leaks.")
     ingest(plain_context(here).using(settings=here.settings.changed(passages=False)), user)
     context = plain_context(here)
-    reply = ask(context, here.settings, claims, Question("boat"), asked_at=NOW)
+    reply = ask(context.acting_for(claims), Question("boat"), asked_at=NOW)
     (cited,) = reply.citations
     assert (cited.seq, cited.text) == (None, "#Boats The boat leaks.")
     assert reply.found

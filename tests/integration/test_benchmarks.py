@@ -1,4 +1,4 @@
-"""The benchmarks run, and keep what they find where they are told to."""
+"""The benchmark command: runs quickly and writes its results to the named page."""
 
 from __future__ import annotations
 

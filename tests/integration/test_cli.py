@@ -1,4 +1,4 @@
-"""The command line: real processes, a real home, the embedded server."""
+"""The command line: real processes, a real home folder, the embedded server."""
 
 from __future__ import annotations
 
@@ -84,7 +84,12 @@ def here(home_env: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pyte
     return run_here
 
 
-def test_walkthrough_as_json(home_env: dict[str, str], user: str, talk: Path, tmp_path: Path) -> None:
+def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, talk: Path, tmp_path: Path) -> None:
+    """Each kind of command in a process of its own, and variations of it in this process."""
+
+    def ask_here(*arguments: str | Path) -> Any:
+        return json.loads(here(*arguments, "--json")[0])
+
     imported = ask(home_env, "import", talk, "--user", user)
     assert imported["user_created"] is True
     assert (imported["format"], imported["conversations_added"], imported["messages_added"]) == ("jsonl", 1, 3)
@@ -103,21 +108,21 @@ def test_walkthrough_as_json(home_env: dict[str, str], user: str, talk: Path, tm
     for identifier in (record_id, file_id):
         opened = ask(home_env, "open", identifier, "--user", user)
         assert [message["content"] for message in opened["messages"]] == [m["content"] for m in TALK["messages"]]
-    one = ask(home_env, "open", record_id, "--user", user, "--message", "3")
+    one = ask_here("open", record_id, "--user", user, "--message", "3")
     assert (one["file_id"], one["seq"], one["role"], one["author"]) == (file_id, 3, "user", "Bob")
     assert (one["external_id"], one["text"]) == ("m3", TALK["messages"][2]["content"])
     copy = tmp_path / "copy.jsonl"
-    assert ask(home_env, "open", file_id, "--user", user, "--output", copy)["bytes"] == copy.stat().st_size
+    assert ask_here("open", file_id, "--user", user, "--output", copy)["bytes"] == copy.stat().st_size
     assert [json.loads(line)["external_id"] for line in copy.read_text().splitlines()] == ["m1", "m2", "m3"]
 
     root = ask(home_env, "tree", "--user", user)
     assert (root["name"], root["kind"]) == (user, "user")
     path = hit["node_path"]
     by_path = ask(home_env, "node", path, "--user", user)
-    by_id = ask(home_env, "node", hit["node_id"], "--user", user)
+    by_id = ask_here("node", hit["node_id"], "--user", user)
     assert by_path["node_id"] == by_id["node_id"] == hit["node_id"]
     assert [record["record_id"] for record in by_path["records"]] == [record_id]
-    below = ask(home_env, "search", "trout", "--user", user, "--node", path)
+    below = ask_here("search", "trout", "--user", user, "--node", path)
     assert [found_hit["record_id"] for found_hit in below["hits"]] == [record_id]
 
     reply = ask(home_env, "ask", "Who fell into the water?", "--user", user)
@@ -125,18 +130,18 @@ def test_walkthrough_as_json(home_env: dict[str, str], user: str, talk: Path, tm
     assert reply["citations"][0]["text"] == TALK["messages"][2]["content"]
     year = datetime.fromisoformat(hit["occurred_at"]).year
     narrowed = ("--after", f"{year}-01-01", "--kind", "conversation", "--speaker", "bob", "--node", path)
-    assert ask(home_env, "ask", "water", "--user", user, *narrowed)["found"]
-    assert ask(home_env, "search", "water", "--user", user, *narrowed)["hits"]
+    assert ask_here("ask", "water", "--user", user, *narrowed)["found"]
+    assert ask_here("search", "water", "--user", user, *narrowed)["hits"]
     for nothing in (("--before", f"{year}-01-01"), ("--kind", "upload"), ("--speaker", "Eve"), ("--at", "2020-01-01")):
-        assert ask(home_env, "search", "water", "--user", user, *nothing)["hits"] == []
-        assert not ask(home_env, "ask", "water", "--user", user, *nothing)["found"]
+        assert ask_here("search", "water", "--user", user, *nothing)["hits"] == []
+        assert not ask_here("ask", "water", "--user", user, *nothing)["found"]
 
     (counted,) = ask(home_env, "stats", "--user", user)["users"]
     assert (counted["user"], counted["records"], counted["messages"], counted["pending"]) == (user, 1, 3, 0)
-    assert user in {row["user"] for row in ask(home_env, "stats")["users"]}
+    assert user in {row["user"] for row in ask_here("stats")["users"]}
 
 
-def test_walkthrough_as_text(home_env: dict[str, str], user: str, talk: Path) -> None:
+def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, talk: Path) -> None:
     imported = run(home_env, "import", talk, "--user", user)
     assert f"created the user {user}" in imported.stderr
     assert "3 messages added" in imported.stdout
@@ -151,12 +156,12 @@ def test_walkthrough_as_text(home_env: dict[str, str], user: str, talk: Path) ->
     assert "Dave fell into the water. [1]" in answered.stdout
     command = next(line.split() for line in answered.stdout.splitlines() if "neurigraph open" in line)
     assert "Dave fell into the water." in run(home_env, *command[1:]).stdout
-    assert "preferred: last May" in run(home_env, "search", "trout last May", "--user", user).stdout
-    assert user in run(home_env, "tree", "--user", user).stdout
-    assert "1 record" in run(home_env, "tree", "--user", user).stdout
-    assert user in run(home_env, "node", "/", "--user", user).stdout
-    assert user in run(home_env, "stats").stdout
-    assert "Nothing found." in run(home_env, "search", "x", "--user", new_user(home_env, user + "-2")).stdout
+    assert "preferred: last May" in here("search", "trout last May", "--user", user)[0]
+    assert user in here("tree", "--user", user)[0]
+    assert "1 record" in here("tree", "--user", user)[0]
+    assert user in here("node", "/", "--user", user)[0]
+    assert user in here("stats")[0]
+    assert "Nothing found." in here("search", "x", "--user", new_user(home_env, user + "-2"))[0]
 
 
 def new_user(env: dict[str, str], slug: str) -> str:
@@ -272,13 +277,13 @@ def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tm
         assert out == "", arguments
         assert err.startswith("neurigraph: "), arguments
         assert len(err.splitlines()) == 1, err
-    told = run(home_env, "search", "x", "--user", "nobody", "--json", code=3)
-    assert json.loads(told.stderr) == {
+    failed = run(home_env, "search", "x", "--user", "nobody", "--json", code=3)
+    assert json.loads(failed.stderr) == {
         "error": "NotFoundError",
         "message": "there is no user 'nobody'",
         "exit_code": 3,
     }
-    assert told.stdout == ""
+    assert failed.stdout == ""
     assert json.loads(run(home_env, "nonsense", "--json", code=2).stderr)["error"] == "UsageError"
 
 

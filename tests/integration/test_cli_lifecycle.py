@@ -1,4 +1,4 @@
-"""The life of files on the command line."""
+"""Commands for compression, storage and verification."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def test_file_that_stays_active_is_reported(file: StoredFile, ask: Ask) -> None:
 def test_busy_file_exit_code(file: StoredFile, ask: Ask) -> None:
     ask("compress", file.file_id)
     with file.here.database.pipeline() as tx:
-        transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     for command in (("open", file.file_id), ("open", file.file_id, "--wait", "0.1"), ("compress", file.file_id)):
-        told = ask(*command, code=entry.REHYDRATING)
-        assert told["error"] == "RehydratingError"
+        report = ask(*command, code=entry.REHYDRATING)
+        assert report["error"] == "RehydratingError"
     assert ask("open", file.file_id, "--message", "1")["text"] == "#Notes Hello."
 
 

@@ -1,4 +1,4 @@
-"""The commands about others than the owner of a graph: keys, personas, grants."""
+"""Commands for keys, personas and grants."""
 
 from __future__ import annotations
 
@@ -106,6 +106,6 @@ def test_invalid_grants_are_refused(graph: SharedGraph, ask: Ask) -> None:
         (3, ("persona", "add", "x", "--below", "No/Such")),
         (1, ("persona", "add", "legal", "--below", "Work")),
     ]:
-        told = ask(*arguments, code=code)
-        assert told["exit_code"] == code
-        assert told["message"]
+        error = ask(*arguments, code=code)
+        assert error["exit_code"] == code
+        assert error["message"]

@@ -1,4 +1,4 @@
-"""Connections that a process keeps to a real server, and what happens to them."""
+"""The connection pool of a process against a real server."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ LOCKED = sql.SQL("SELECT 7 AS seven FROM pg_advisory_xact_lock(7)")
 
 @contextmanager
 def holding(installation: Installation, statement: str) -> Iterator[Connection]:
-    """A transaction of somebody else who has a lock."""
+    """A transaction of another session that holds a lock."""
     with psycopg.connect(installation.administrator_url) as somebody:
         somebody.execute(statement)
         yield somebody
@@ -189,9 +189,9 @@ def test_background_errors_are_logged(noted: Installation, caplog: pytest.LogCap
     noted.database.later(claims, NOTE, {"number": 1})
     noted.database.wait_for_background()
     assert notes(noted) == [1]
-    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    failed = "what was to be done in the background failed"
-    assert told == [f"{failed} (InvalidTextRepresentation)", f"{failed} (DataError)", f"{failed} (NodeGoneError)"]
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    failed = "a background statement failed"
+    assert warnings == [f"{failed} (InvalidTextRepresentation)", f"{failed} (DataError)", f"{failed} (NodeGoneError)"]
     assert "hunter2" not in caplog.text
 
 

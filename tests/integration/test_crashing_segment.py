@@ -1,4 +1,4 @@
-"""A segment that kills its process: found out alone, at no cost to its neighbours, and stored once it is harmless."""
+"""A segment that kills its process is found by running it alone, fails alone, and is stored once it is harmless."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.failures import list_failures, replay
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
-from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
-from tests.support.pausing_run import LEASE_SECONDS
+from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored, wait_for_expired_leases
 
 MAX_ATTEMPTS = 2
 
 
 def run(here: Installation, user: User) -> int:
-    """What a process that stores what is due exits with, once whoever died before it is known to be dead."""
-    time.sleep(LEASE_SECONDS)
+    """Store what is due in a new process, once the leases of earlier ones have expired; return its exit code."""
+    wait_for_expired_leases(here, user)
     arguments = [here.administrator_url, SECRET, str(here.home / "objects"), str(user.user_id), "never", "0"]
     return subprocess.run(
         [sys.executable, "-m", "tests.support.pausing_run", *arguments],

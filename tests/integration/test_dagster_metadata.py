@@ -1,4 +1,4 @@
-"""Dagster, which forgets nothing, is told ids, counts and times: no word that anybody said, and no name."""
+"""Dagster's stored metadata holds ids, counts and times, and no user text or names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe
 from tests.support.memories import converse, new_user, plain_context, rows
-from tests.support.traces_of_words import found_in_database
+from tests.support.word_traces import found_in_database
 
 
 class PlainInstallation(InstallationResource):
@@ -81,7 +81,7 @@ def test_metadata_holds_no_user_text(here: Installation, instance: dg.DagsterIns
     ).success
     here.objects.put(durable_key(slug, [node], uuid4(), uuid4()), [b"left by a crash"])
     (path,) = (here.home / "objects").glob(f"durable/{slug}/*/*/*.gz")
-    path.unlink()  # what is damaged is told of, too
+    path.unlink()  # damage is reported too
     with here.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.graph_index SET last_accessed_at = now() - interval '1 year'")
     for job in sorted(job.name for job in defs.get_repository_def().get_all_jobs()):

@@ -1,4 +1,4 @@
-"""Segments as they are found in a real database: chunks of what goes on, ends of conversations and events."""
+"""Detection of segments in a real database: chunks of running conversations, ended conversations, events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded server shared by real processes, killed and recovered."""
+"""The embedded server: shared by processes, killed and recovered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import pytest
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from resources.postgres.installation import server_account
 from resources.postgres.process import find_postmaster, postgres_processes, works_in
-from tests.support.embedded_server import Holder, ask, connect, eventually, new_home, server_pid
+from tests.support.embedded_server import Holder, ask, connect, new_home, server_pid
+from tests.support.waiting import wait_until
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -136,7 +137,7 @@ def test_orphaned_server_is_taken_over(home: Path) -> None:
 
 def test_killed_initdb_is_repeated(home: Path) -> None:
     starter = Holder(home)
-    eventually(lambda: list((home / "postgres").glob("build-*/data/base")))
+    wait_until(lambda: list((home / "postgres").glob("build-*/data/base")))
     starter.kill()
     assert not (home / "postgres" / "data").exists()
     with EmbeddedPostgres(home).lease() as lease:
@@ -165,9 +166,9 @@ def test_orphaned_backends_are_ended(home: Path) -> None:
         endless = "SELECT sum(i) FROM (SELECT generate_series(1, 1000000000000) AS i) AS numbers"
         pid = connection.info.backend_pid
         connection.pgconn.send_query(endless.encode())
-        eventually(lambda: ask(lease, f"SELECT state FROM pg_stat_activity WHERE pid = {pid}") == "active")
+        wait_until(lambda: ask(lease, f"SELECT state FROM pg_stat_activity WHERE pid = {pid}") == "active")
         os.kill(server_pid(home), signal.SIGKILL)
-        eventually(lambda: postgres_processes(data) == [pid])
+        wait_until(lambda: postgres_processes(data) == [pid])
         with server.lease() as again:
             assert ask(again, "SELECT 1") == 1
             assert not works_in(pid, data)

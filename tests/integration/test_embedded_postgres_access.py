@@ -1,4 +1,4 @@
-"""The embedded server: who gets in, under which account, how it is set up, and what it refuses."""
+"""The embedded server: authentication, operating system account, settings and refusals."""
 
 from __future__ import annotations
 
@@ -268,8 +268,8 @@ def changed(path: Path, text: str | None) -> Iterator[None]:
     ("name", "text", "remedy"),
     [
         ("data/PG_VERSION", "16\n", "written by Postgres 16 and 18 is installed: dump it"),
-        ("superuser_password", None, "is missing: bring it back"),
-        ("superuser_password", "another", "does not open the embedded server: bring back the right one"),
+        ("superuser_password", None, "is missing: restore it"),
+        ("superuser_password", "another", "does not open the embedded server: restore the right one"),
     ],
 )
 def test_unusable_cluster_names_remedy(shared_home: Path, name: str, text: str | None, remedy: str) -> None:

@@ -1,4 +1,4 @@
-"""Embeddings from a server on loopback: order, widths, both dialects, batches, long texts, bad vectors."""
+"""Embeddings from a server on loopback: order, widths, both dialects, batches, long texts, invalid vectors."""
 
 from __future__ import annotations
 

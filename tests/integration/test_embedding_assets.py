@@ -1,4 +1,4 @@
-"""Vectors as Dagster sees them: partitions by day, backfills as one run, a schedule that launches only what is due."""
+"""Embedding assets in Dagster: daily partitions, backfills in one run, the schedule and the check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving records from one model to another, side by side: searches never compare vectors of two models."""
+"""Changing the embedding model record by record; searches never compare vectors of two models."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from tests.support.vectors import (
     one,
     records_of,
     store,
-    wait_until,
     with_embedder,
 )
+from tests.support.waiting import wait_for_process
 
 OLD, NEW = NamedEmbedder("old-words"), NamedEmbedder("new-words")
 TOPICS = ("copper gutters for the boathouse", "a violin lesson on Monday", "seven trout from Lake Orrin")
@@ -61,7 +61,7 @@ def administrator_of(installation: Installation) -> Iterator[psycopg.Connection]
 
 @contextmanager
 def held_up(connection: psycopg.Connection, when: LiteralString) -> Iterator[None]:
-    """Whoever changes a record like this waits until the block ends."""
+    """Block changes of records until the block ends."""
     connection.execute("SELECT pg_advisory_lock(77)")
     connection.execute(
         "CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS "
@@ -183,7 +183,7 @@ def test_search_uses_old_model_until_complete(installation: Installation, user: 
 def test_search_during_cleanup_reads_both_columns(
     installation: Installation, user: User, administrator_of: psycopg.Connection
 ) -> None:
-    """A process is killed right after the switch, at the first record that it would tidy up."""
+    """Kill a process right after the switch, at the first record of the cleanup."""
     with held_up(administrator_of, "OLD.embedding_next_model IS NOT NULL AND NEW.embedding_next_model IS NULL"):
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.embedding_process", "reembed", NEW.model],
@@ -191,7 +191,7 @@ def test_search_during_cleanup_reads_both_columns(
             cwd=ROOT,
         )
         try:
-            wait_until(lambda: models_of(installation, user.user_id) == (NEW.model, NEW.model), process)
+            wait_for_process(lambda: models_of(installation, user.user_id) == (NEW.model, NEW.model), process)
         finally:
             process.send_signal(signal.SIGKILL)
             assert process.wait(30) == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""An embedder that fails: records are stored as pending, and found by their words at once."""
+"""A failing embedder: records are stored as pending and are found by their words."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_records_without_vectors_are_found_by_word(
     (node,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE user_id = %s AND node_name = 'Work'", user.user_id)
     assert (node["record_count"], node["embedded_count"], node["centroid"]) == (1, 0, None)
     for embedder in (WordEmbedder(), WordEmbedder(fault=TransientError("still down"))):
-        answer = phase_one(here.database, embedder, here.settings, claims, Question("walnut", explain=True))
+        answer = phase_one(here.acting_for(claims).using(embedder=embedder), Question("walnut", explain=True))
         assert answer.hits[0]["title"] == "#Work the walnut desk"
         assert answer.hits[0]["explain"]["summary_dense"] is None
 

@@ -1,4 +1,4 @@
-"""What failed for good is shown to whom it belongs, and a failed run is told of without anybody's words."""
+"""Failures are shown to their owner, and reports of failed runs hold no user text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import describe, run_cli
-from tests.support.failing import ERROR, fail, state_of
+from tests.support.failed_segments import ERROR, fail, state_of
 from tests.support.vectors import end_conversation
 from tests.support.webhook_receiver import WebhookReceiver
 

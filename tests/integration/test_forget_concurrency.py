@@ -1,4 +1,4 @@
-"""Forgetting while others store, search and open: nobody is hurt, and nothing comes back."""
+"""Erasure while others store, search and open."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
-from tests.support.traces_of_words import found_in_database, found_in_objects
+from tests.support.word_traces import found_in_database, found_in_objects
 
 NODES = 6
 
 
 @contextmanager
 def all_the_while(*works: Callable[[], object]) -> Iterator[None]:
-    """Do these again and again in threads; what goes wrong there fails the block."""
+    """Repeat the actions in threads; an error fails the block."""
     over = threading.Event()
 
     def repeat(work: Callable[[], object]) -> int:
@@ -61,10 +61,10 @@ def test_erasure_beside_other_work(installation: Installation) -> None:
 
     def ask() -> None:
         try:
-            found = phase_one(here.database, context.embedder, here.settings, claims, Question("hello mill"))
+            found = phase_one(here.acting_for(claims).using(embedder=context.embedder), Question("hello mill"))
             for hit in found.hits:
                 file_id = file_of_record(here.database, claims, hit["record_id"])
-                assert open_file(here.database, here.objects, here.settings, claims, file_id).content
+                assert open_file(here.acting_for(claims), file_id).content
         except (NotFoundError, LostObjectError):  # it went at this moment
             pass
 

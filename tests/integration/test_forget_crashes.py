@@ -1,4 +1,4 @@
-"""A process that is killed while it forgets: what is left is whole, and whoever comes next finishes it."""
+"""Killed erasures: the rest is intact, and the next attempt finishes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
 from tests.support.pausing_erasure import MOMENTS
-from tests.support.traces_of_words import found_in_database, found_in_objects
+from tests.support.word_traces import found_in_database, found_in_objects
 
 
 def kill_in(here: Installation, claims: Claims, subject: Subject, moment: str, occurrence: int) -> None:

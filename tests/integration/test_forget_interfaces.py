@@ -1,4 +1,4 @@
-"""Forgetting on the command line and over HTTP."""
+"""Erasure on the command line and over HTTP."""
 
 from __future__ import annotations
 

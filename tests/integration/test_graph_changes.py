@@ -1,4 +1,4 @@
-"""Records that move, and nodes that are renamed, moved, merged and split: nothing is lost, and all fits."""
+"""Moving records; renaming, moving, merging and splitting nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_
 from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.lifecycle import control, transitions
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
 from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
@@ -43,10 +43,10 @@ def graph(here: Installation) -> Graph:
 def content_of(graph: Graph, record_id: UUID) -> bytes:
     here = graph.here
     file_id = file_of_record(here.database, graph.claims, record_id)
-    return open_file(here.database, here.objects, here.settings, graph.claims, file_id).content
+    return open_file(here.acting_for(graph.claims), file_id).content
 
 
-def located(graph: Graph, file_id: UUID) -> FilePlace:
+def located(graph: Graph, file_id: UUID) -> FileLocation:
     with graph.here.database.agent(graph.claims) as tx:
         return locate(tx, file_id)
 
@@ -139,7 +139,7 @@ def test_rehydrating_file_is_not_moved(graph: Graph) -> None:
     graph.remember("#Work Numbers of May.")
     control.compress(here.acting_for(graph.claims), file.file_id)
     with here.database.pipeline() as tx:
-        transitions.claim(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
     refused(
         RehydratingError,
         lambda: move_records(here.database, graph.claims, [file.row["record_id"]], graph.node("Work")),
@@ -295,11 +295,11 @@ def test_merge_moves_everything(graph: Graph) -> None:
     one, two = graph.remember("#Family/Dave The walnut tree fell. @Ana:sister", "#Work/David The boat leaks.")
     (note,) = graph.remember("#Family/Ana She sings. @Dave:brother @David:coworker")
     here, claims = graph.here, graph.claims
-    gone, heir = graph.node("Family/Dave"), graph.node("Work/David")
+    gone, successor = graph.node("Family/Dave"), graph.node("Work/David")
     before = [content_of(graph, record) for record in (one, two)]
     edges = graph.edges
-    done = merge_nodes(here.database, claims, gone, heir)
-    assert (done.node_id, done.records, done.nodes_removed) == (heir, 1, 1)
+    done = merge_nodes(here.database, claims, gone, successor)
+    assert (done.node_id, done.records, done.nodes_removed) == (successor, 1, 1)
     graph.check()
     assert gone not in graph.paths
     assert [graph.records[record] for record in (one, two)] == ["Work/David"] * 2

@@ -1,4 +1,4 @@
-"""Graphs whose shape changes while everybody is at work, whose changers are killed, and after any run of changes."""
+"""Graph changes beside other work, killed, and in random sequences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -21,7 +20,7 @@ from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_
 from neurigraph_pipelines.graph.navigation import tree
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.lifecycle import control, orphans
-from neurigraph_pipelines.lifecycle.dormancy import sweep_awake, sweep_expired
+from neurigraph_pipelines.lifecycle.dormancy import sweep_active, sweep_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.lifecycle.storage_report import storage_report
 from neurigraph_pipelines.lifecycle.verification import verify
@@ -29,8 +28,9 @@ from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
-from tests.support.database_between import DatabaseBetween
+from tests.support.delegating_database import DatabaseBetween
 from tests.support.graphs import Graph, new_graph
+from tests.support.locks import wait_until_locked
 from tests.support.pausing_change import CHANGES, MOMENTS
 
 # After any run of changes
@@ -49,7 +49,7 @@ STEP = st.tuples(st.sampled_from(["move", "rename", "place", "merge", "split"]),
 
 
 def step(graph: Graph, change: str, one: int, other: int, more: int) -> None:
-    """One change of what the numbers choose, unless the graph does not allow it."""
+    """Make one change chosen by the numbers, if the graph allows it."""
     database, claims, nodes = graph.here.database, graph.claims, sorted(graph.paths)
     node_id, other_id = nodes[one % len(nodes)], nodes[other % len(nodes)]
     records = sorted(graph.records)
@@ -86,7 +86,7 @@ def test_any_sequence_keeps_graph_consistent(here: Installation, steps: list[tup
 
 @contextmanager
 def at_work(*jobs: Callable[[], object]) -> Iterator[None]:
-    """Do these again and again, each in a thread of its own, until the block is done; the first error fails it."""
+    """Repeat each action in its own thread until the block ends; the first error fails it."""
     done = threading.Event()
     errors: list[BaseException] = []
 
@@ -122,11 +122,11 @@ def test_concurrent_changes_do_not_deadlock(installation: Installation) -> None:
 
     def open_one() -> None:
         file_id = file_of_record(here.database, graph.claims, random.choice(records))
-        open_file(here.database, here.objects, here.settings, graph.claims, file_id, wait=30)
+        open_file(here.acting_for(graph.claims), file_id, wait=30)
         control.touch(here.acting_for(graph.claims), file_id)
 
     def upkeep() -> None:
-        sweep_awake(here.context, user_id=graph.user.user_id)
+        sweep_active(here.context, user_id=graph.user.user_id)
         sweep_expired(here.context)
         revert_stuck(here.database)
         list(storage_report(here.database))
@@ -176,7 +176,7 @@ def test_moving_object_is_no_orphan(here: Installation) -> None:
         moved = pool.submit(move_records, database, graph.claims, [record], graph.node("Work"))
         assert database.reached.wait(60)
         removed = pool.submit(orphans._remove, here.database, here.objects, key, record)
-        time.sleep(0.3)  # so that it has come to where it must wait
+        wait_until_locked(here, role="neurigraph_pipeline")
         database.go_on.set()
         assert moved.result(60).records == 1
         assert removed.result(60) is False
@@ -204,7 +204,7 @@ def test_killed_change_is_atomic(here: Installation, change: str, moment: str) -
     assert process.stdout.readline() == "paused\n"
     process.kill()
     process.communicate()
-    # Whoever comes next waits until the server has noticed.
+    # The next change waits until the server has noticed.
     rename_node(here.database, graph.claims, graph.node("Work"), "Office")
     rename_node(here.database, graph.claims, graph.node("Office"), "Work")
     graph.check()

@@ -1,4 +1,4 @@
-"""Graphs changed on the command line and over HTTP; and who may not change them."""
+"""Graph changes on the command line and over HTTP, and who may make them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a graph grows: segments that become several memories, doubts that add up, names that are learned, shells."""
+"""Graph growth: segments with several records, candidates, learned aliases, node summaries."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def bob(installation: Installation) -> Claims:
 
 
 class Placing(OfflineLanguageModel):
-    """Places as it is told; everything else is the offline model's."""
+    """Places as given; everything else is done by the offline model."""
 
     def __init__(self, place: Callable[[Segment], list[Placement]], concurrency: int = 1) -> None:
         super().__init__(None)
@@ -129,14 +129,10 @@ def test_topic_change_gives_two_memories(installation: Installation, bob: Claims
     assert first["path"].startswith("bob/Business")
     assert second["path"].startswith("bob/Hobbies")
     assert first["title"] != second["title"]
-    answer = phase_one(
-        installation.database, installation.embedder, installation.settings, bob, Question("spinner bait")
-    )
+    answer = phase_one(installation.acting_for(bob), Question("spinner bait"))
     assert answer.hits[0]["record_id"] == str(second["record_id"])
     assert answer.messages[0]["external_id"] == "monday-8"
-    every = phase_one(
-        installation.database, installation.embedder, installation.settings, bob, Question("launch fishing trout Dave")
-    )
+    every = phase_one(installation.acting_for(bob), Question("launch fishing trout Dave"))
     assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
 
 
@@ -317,7 +313,7 @@ def test_stated_alias_is_learned(installation: Installation, bob: Claims, tmp_pa
     (annabel,) = (node for node in outline_of(installation, bob).nodes if node.kind is ConceptKind.PERSON)
     assert annabel.path == ("Family", "Annabel")
     assert annabel.aliases == ("Annie",)
-    answer = phase_one(installation.database, installation.embedder, installation.settings, bob, Question("And Annie?"))
+    answer = phase_one(installation.acting_for(bob), Question("And Annie?"))
     assert (answer.anchors[0]["node_path"], answer.anchors[0]["reason"]) == ("bob/Family/Annabel", "name")
     tell(installation, bob, tmp_path, {"third": [(who, text.replace("Annabel", "Annie")) for who, text in sister]}, 2)
     store(installation)

@@ -1,4 +1,4 @@
-"""Memories change, and every state that they were in can be read again."""
+"""Record history: revisions, and reading every past state."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
-from tests.support.changing import MICROSECOND, Memory
+from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, rows, stored
-from tests.support.older_nodes import take_back
 from tests.support.vectors import NamedEmbedder
 
 Remember = Callable[[str], Memory]
@@ -54,7 +53,7 @@ def memory(remember: Remember) -> Memory:
 
 
 def ask(memory: Memory, question: Question) -> Answer:
-    return phase_one(memory.here.database, memory.embedder, memory.here.settings, memory.claims, question)
+    return phase_one(memory.here.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def found(memory: Memory, question: Question) -> list[str]:
@@ -353,7 +352,7 @@ def test_stale_vectors_are_not_written(here: Installation, context: Context, mem
     moving = context.using(embedder=embedder)
     until = datetime.now(UTC) + timedelta(days=1)
     done = reembed(moving, None, until, memory.claims.user_id)
-    assert [(record_id, "revised while" in reason) for record_id, reason in done.failed] == [(memory.record_id, True)]
+    assert [(record_id, "revised during" in reason) for record_id, reason in done.failed] == [(memory.record_id, True)]
     assert memory.row()["embedding_model"] == "words"
     reembed(moving, None, until, memory.claims.user_id)
     assert memory.row()["embedding_model"] == "another"
@@ -446,13 +445,13 @@ def test_search_at_past_shows_old_text(memory: Memory) -> None:
     assert now["title"] == "The anchor"
 
 
-def test_change_upgrades_old_node(memory: Memory) -> None:
-    place = memory.place
-    with memory.here.database.owner() as tx:
-        take_back(tx, place["node_id"], place["schema_name"], 5)
+def test_change_upgrades_old_node(memory: Memory, later_node_ddl: Callable[[], int]) -> None:
+    newest = later_node_ddl()
     assert memory.at()["superseded_by"] is None
     assert found(memory, Question("desk")) == found(memory, Question("desk", at=datetime.now(UTC)))
     assert memory.revise(Revision(title="Desk")).operation == "revise"
+    query = "SELECT node_ddl_version AS version FROM neurigraph.graph_index WHERE node_id = %s"
+    assert rows(memory.here, query, memory.place["node_id"]) == [{"version": newest}]
 
 
 # What the row does not show

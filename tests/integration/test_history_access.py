@@ -1,4 +1,4 @@
-"""The history of memories for those who see a part of the graph: personas and third parties."""
+"""Record history for personas and third parties."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
-from tests.support.changing import MICROSECOND, Memory
+from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 
@@ -88,14 +88,14 @@ def test_hidden_origin_and_successor_are_omitted(shelf: Shelf) -> None:
     assert move.after["node_id"] == str(graph.node("Work/Legal"))
     assert "Work" not in move.after["node_path"]
     assert creation.after["node_id"] is None
-    told = (personas.at(), personas.at(move.w - MICROSECOND), personas.at(superseding.w))
-    assert [then["superseded_by"] for then in told] == [None, None, None]
-    assert [then["node_id"] is None for then in told] == [False, True, False]
+    states = (personas.at(), personas.at(move.w - MICROSECOND), personas.at(superseding.w))
+    assert [then["superseded_by"] for then in states] == [None, None, None]
+    assert [then["node_id"] is None for then in states] == [False, True, False]
     for text in ("Marketing", "Family", "Dave", str(graph.node("Work/Marketing")), str(dave.record_id)):
         assert text not in str([(delta.before, delta.after) for delta in (supersession, move)])
     assert owners.at(move.w - MICROSECOND)["node_path"].endswith("Work/Marketing")
     question = Question("campaign")
-    answer = phase_one(personas.here.database, personas.embedder, personas.here.settings, graph.personas, question)
+    answer = phase_one(personas.here.acting_for(graph.personas).using(embedder=personas.embedder), question)
     assert str(personas.record_id) not in {hit["record_id"] for hit in answer.hits}
 
 
@@ -118,6 +118,6 @@ def test_third_party_sees_no_history(shelf: Shelf) -> None:
         theirs.revise(Revision(title="mine"))
     question = Question("campaign", at=delta.w - MICROSECOND)
     for claims, word in ((shelf.graph.owners, "Zanzibar"), (theirs.claims, "It begins in May.")):
-        answer = phase_one(theirs.here.database, theirs.embedder, theirs.here.settings, claims, question)
+        answer = phase_one(theirs.here.acting_for(claims).using(embedder=theirs.embedder), question)
         assert any(word in hit["summary"] for hit in answer.hits)
     assert "Zanzibar" not in str(answer.hits)

@@ -1,4 +1,4 @@
-"""A memory's history over HTTP and on the command line."""
+"""Record history over HTTP and on the command line."""
 
 from __future__ import annotations
 
@@ -198,10 +198,10 @@ def test_record_commands(memory: tuple[User, Claims, list[str]], run: Ask) -> No
     assert run("supersede", old, "--undo", "--json")["superseded_by"] is None
 
     assert "The desk" in run("record", old)
-    told = run("history", old)
-    assert "title: #Notes the walnut desk → The desk" in told
-    assert "kw_topics: testing → furniture, wood" in told
-    assert f"superseded_by: none → {new}" in told
+    output = run("history", old)
+    assert "title: #Notes the walnut desk → The desk" in output
+    assert "kw_topics: testing → furniture, wood" in output
+    assert f"superseded_by: none → {new}" in output
     assert "title: #Notes the walnut desk → The desk" in run("diff", old, first["w"])
     assert run("diff", old, datetime.now().astimezone().isoformat()).strip() == "Nothing changed."
 

@@ -1,4 +1,4 @@
-"""Any sequence of changes, by anybody, with a clock that jumps: every state that was there can be read again."""
+"""Random sequences of changes with a jumping clock: every past state stays readable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
-from tests.support.changing import MICROSECOND, Memory
+from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.memories import converse, ingest, new_user, stored
 from tests.support.vectors import NamedEmbedder
 
@@ -39,7 +39,7 @@ keywords = st.none() | st.lists(words, max_size=3)
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """The server's clock is so much ahead of what it would be."""
+    """Shift the server's clock ahead."""
 
     by: timedelta
 
@@ -96,7 +96,7 @@ class Story:
         self.authors = [self.memory.deltas[0].authored_by]
 
     def state(self) -> dict[str, Any]:
-        """What the memory is now, read from its row."""
+        """Return the current state of the record from its row."""
         row = self.memory.row()
         return {
             field: str(row[field]) if "_id" in field or field == "superseded_by" else row[field] for field in FIELDS
@@ -126,7 +126,7 @@ class Story:
             self.states.append((self.memory.deltas[0].w, self.state()))
             self.authors.append(author_of_change)
 
-    def told(self, moment: datetime) -> dict[str, Any]:
+    def recorded(self, moment: datetime) -> dict[str, Any]:
         found = self.memory.at(moment)
         return {field: str(found[field]) if field == "superseded_by" else found[field] for field in FIELDS}
 
@@ -144,13 +144,13 @@ def test_every_past_state_is_readable(
     assert [delta.w for delta in deltas] == [w for w, _ in story.states] == sorted({w for w, _ in story.states})
     assert [delta.previous_delta_id for delta in deltas] == [None, *(delta.delta_id for delta in deltas[:-1])]
     for number, (w, state) in enumerate(story.states):
-        assert story.told(w) == state
+        assert story.recorded(w) == state
         if number:
-            assert story.told(w - MICROSECOND) == story.states[number - 1][1]
+            assert story.recorded(w - MICROSECOND) == story.states[number - 1][1]
         else:
             with pytest.raises(NotFoundError):
                 story.memory.at(w - MICROSECOND)
-    assert story.told(datetime(2400, 1, 1, tzinfo=UTC)) == story.state()
+    assert story.recorded(datetime(2400, 1, 1, tzinfo=UTC)) == story.state()
     assert verify(here.context, user_id=story.user.user_id).findings == []
 
 
@@ -182,7 +182,7 @@ def test_concurrent_changes_lose_nothing(here: Installation, context: Context) -
 
     def searches() -> int:
         while not stop.is_set():
-            phase_one(here.database, story.context.embedder, here.settings, owner, Question("desk"))
+            phase_one(here.acting_for(owner).using(embedder=story.context.embedder), Question("desk"))
             assert memory.at()["record_id"] == str(memory.record_id)
         return 0
 

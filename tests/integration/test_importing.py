@@ -1,10 +1,9 @@
-"""Conversations that share a transaction of an import fail alone; one that is cut off is finished by another."""
+"""Imports: rejected conversations fail alone, and a killed import is finished by the next."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import PROGRAM, environment
 from tests.support.memories import new_user, rows
+from tests.support.waiting import wait_for_process
 
 PATIENCE_SECONDS = 60.0
 
@@ -52,9 +52,9 @@ def test_rejected_items_fail_alone(here: Installation, bob: tuple[User, Claims],
     report = import_file(here.acting_for(claims).using(settings=settings), path, "jsonl")
     assert taken_in(here, user) == {f"talk-{number}": 2 for number in range(5) if number != bad}
     assert (report.conversations_added, report.messages_added) == (4, 8)
-    told = {item.where: item.reason for item in report.rejected}
-    assert set(told) == {f"talk-{bad}", f"talk-{bad}, message m0", "talk-3, message m1"}
-    assert "lone surrogate" in told["talk-3, message m1"]
+    reasons = {item.where: item.reason for item in report.rejected}
+    assert set(reasons) == {f"talk-{bad}", f"talk-{bad}, message m0", "talk-3, message m1"}
+    assert "lone surrogate" in reasons["talk-3, message m1"]
 
 
 def test_killed_import_is_finished(here: Installation, tmp_path: Path) -> None:
@@ -65,10 +65,8 @@ def test_killed_import_is_finished(here: Installation, tmp_path: Path) -> None:
     importing = subprocess.Popen(
         command, env=environment(here.settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not rows(here, "SELECT FROM neurigraph.sources WHERE user_id = %s LIMIT 1", user.user_id):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    query = "SELECT FROM neurigraph.sources WHERE user_id = %s LIMIT 1"
+    wait_for_process(lambda: rows(here, query, user.user_id), importing)
     importing.kill()
     assert importing.wait() < 0
     before = taken_in(here, user)

@@ -1,4 +1,4 @@
-"""From the inbox to the stored record: every part of it, exactly once, whatever goes wrong on the way."""
+"""Ingestion from the inbox to stored records, each exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that is killed while it stores a batch: nothing is there by half, and the next run stores all once."""
+"""Killed ingestion processes: no partial records, and the next run stores everything once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from tests.support.memories import (
     plain_context,
     rows,
     stored,
+    wait_for_expired_leases,
 )
 from tests.support.pausing_run import LEASE_SECONDS, MOMENTS
-from tests.support.wholeness import whole_records
+from tests.support.record_checks import whole_records
 
 CONVERSATIONS = (
     ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister"),
@@ -60,7 +61,7 @@ def test_killed_run_is_repeated_once(shared_installation: Installation, moment: 
     ]
     assert sorted(states) == sorted(["stored"] * segments + ["claimed"] * (2 - segments))
 
-    time.sleep(LEASE_SECONDS)
+    wait_for_expired_leases(here, user)
     context = plain_context(here)
     again = stored(ingest(context, user))
     assert not any(record.already_stored for record in again)
@@ -70,7 +71,7 @@ def test_killed_run_is_repeated_once(shared_installation: Installation, moment: 
     assert {edge["n"] for edge in edges} == {1}
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
         file_id = file_of_record(here.database, claims, row["record_id"])
-        assert open_file(here.database, here.objects, here.settings, claims, file_id)
+        assert open_file(here.acting_for(claims), file_id)
 
 
 def test_killed_run_keeps_lease_until_expiry(shared_installation: Installation) -> None:
@@ -79,10 +80,10 @@ def test_killed_run_keeps_lease_until_expiry(shared_installation: Installation) 
     converse(here, claims, "one")
     process = run_to(here, user, "embedding", 1)
     try:
-        time.sleep(2 * LEASE_SECONDS)
+        time.sleep(2 * LEASE_SECONDS)  # longer than the lease: it must have been renewed
         assert ingest(plain_context(here), user) == [], "it lives, and says so"
     finally:
         process.kill()
         process.communicate()
-    time.sleep(LEASE_SECONDS)
+    wait_for_expired_leases(here, user)
     assert len(stored(ingest(plain_context(here), user))) == 1

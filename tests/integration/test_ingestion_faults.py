@@ -1,4 +1,4 @@
-"""What goes wrong while a batch is stored: whoever is not to blame is stored, and nothing is there by half."""
+"""Faults while a batch is stored: other segments are stored, and nothing is stored in part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from resources.storage.local import LocalObjectStore
-from tests.support.database_between import DatabaseBetween
+from tests.support.delegating_database import DatabaseBetween
 from tests.support.memories import (
     PlainModel,
     converse,
@@ -45,7 +45,7 @@ def triggers_of(here: Installation, user: User) -> list[dict[str, object]]:
 
 
 def traces(here: Installation, user: User) -> dict[str, int]:
-    """All that a record leaves anywhere."""
+    """Return everything stored for a record."""
     counts = {
         table: rows(
             here,
@@ -66,7 +66,7 @@ def traces(here: Installation, user: User) -> dict[str, int]:
 
 
 def due_again(here: Installation, user: User) -> None:
-    """Let the time pass until the next attempt."""
+    """Make the next attempt due."""
     with here.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now() WHERE user_id = %s", [user.user_id])
 
@@ -179,7 +179,7 @@ def test_failing_object_store_leaves_no_trace(
     (result,) = ingest(context.using(objects=blocked.store), user)
     ((failure, state),) = result.returned
     assert (failure.step, state) == ("commit", "pending")
-    assert "could not be written" in failure.error or "has no room" in failure.error
+    assert "could not be written" in failure.error or "cannot be written" in failure.error
     assert set(traces(here, user).values()) == {0}
     assert blocked.kept() == []
     due_again(here, user)
@@ -265,7 +265,7 @@ def test_cut_connection_at_commit_stores_once(
     assert (found["record_index"], found["metadata_records"], found["delta_log"], found["passages"]) == (2, 2, 2, 2)
     for row in rows(here, "SELECT record_id FROM neurigraph.record_index WHERE user_id = %s", user.user_id):
         file_id = file_of_record(here.database, claims, row["record_id"])
-        assert open_file(here.database, here.objects, here.settings, claims, file_id).content
+        assert open_file(here.acting_for(claims), file_id).content
 
 
 class Overtaken(PlainModel):
@@ -316,7 +316,7 @@ def test_batches_in_opposite_order_do_not_deadlock(here: Installation, context: 
 
 
 class Interrupted(PlainModel):
-    """A person presses Ctrl-C."""
+    """A model that raises KeyboardInterrupt, as Ctrl-C does."""
 
     def summarize(self, segment: Segment, words: int) -> Summary:
         raise KeyboardInterrupt

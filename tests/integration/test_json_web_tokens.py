@@ -1,4 +1,4 @@
-"""Tokens that somebody else signed: which are taken, whom they name, and where their keys come from."""
+"""Tokens of other issuers: which are accepted, whom they name, where their keys come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process keeps of a node and brings up to date is what it would read anew, after any run of writes."""
+"""The layer cache: an updated layer equals one read from the database, after any writes."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.retrieval.query.load import read_layers
+from neurigraph_pipelines.text.lexemes import WINDOW
 from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.vectors import NamedEmbedder
@@ -51,7 +52,7 @@ WORDS = ("rope", "long", "boat", "cello", "sing", "oil", "renam", "new", "kite")
 
 
 class Reader:
-    """A process that keeps what it read of one user's nodes."""
+    """A process with a layer cache for one user."""
 
     def __init__(self, here: Installation, claims: Claims) -> None:
         self.here, self.claims = here, claims
@@ -67,7 +68,7 @@ class Reader:
             ).fetchall()
         versions: dict[str, str | None] = {row["node_id"]: row["version"] for row in known}
         model = known[0]["embedding_model"]
-        asked = {"question": Jsonb({"model": model, "dimensions": 16}), "embedding": None}
+        asked = {"question": Jsonb({"model": model, "dimensions": 16, **WINDOW}), "embedding": None}
         return read_layers(self.here.database, cache, ROOM, self.claims, versions, model, lambda: asked)
 
     def must_be_up_to_date(self) -> None:
@@ -76,7 +77,7 @@ class Reader:
 
 
 def content_of(layer: MetadataLayer) -> dict[str, Any]:
-    """All that a layer says, in one order."""
+    """Return the whole content of a layer in a fixed order."""
     records = {
         layer.record_ids[row]: (
             layer.occurred[row],
@@ -245,7 +246,7 @@ CHANGES = ("remember", "revise", "supersede", "move", "merge", "reembed", "forge
 
 
 def change(here: Installation, user: User, claims: Claims, how: str, one: int, other: int) -> None:
-    """One change of what the numbers choose, unless the graph does not allow it."""
+    """Make one change chosen by the numbers, if the graph allows it."""
     known = places(here, claims)
     first, second = known[one % len(known)], known[other % len(known)]
     record, model = first["record_id"], MODELS[other % 2]
@@ -303,7 +304,7 @@ def test_small_change_reads_little(here: Installation) -> None:
     past = reader.cache.peek(node_id)
     assert past is not None
     assert (past.model, past.horizon is None) == (MODELS[0], False)
-    question = Jsonb({"model": MODELS[0], "dimensions": 16})
+    question = Jsonb({"model": MODELS[0], "dimensions": 16, **WINDOW})
     with here.database.agent(claims) as tx:
         (row,) = tx.execute(
             "SELECT * FROM neurigraph.layers(%s, %s::uuid [], %s::bigint [], NULL)",

@@ -1,8 +1,9 @@
-"""The states of a file: what leads from one to the next, what does not, and what the log and the shell say of it."""
+"""Compression states of a file: transitions, the state log and the node's shell."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -20,7 +21,6 @@ from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import new_user, node_rows, rows
-from tests.support.older_nodes import take_back
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
 
 
 def claim(file: StoredFile) -> None:
-    """What a worker does that dies right after."""
+    """Lease the file as a worker that dies right after."""
     with file.here.database.pipeline() as tx:
-        assert transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 # The way round
@@ -230,11 +230,16 @@ def test_new_file_is_active(file: StoredFile) -> None:
         "INSERT INTO {table} (file_id, compression_state, {names}) "
         "SELECT gen_random_uuid(), 'dormant', {names} FROM {table}"
     ).format(table=sql.Identifier(file.place.schema_name, "file_manifest"), names=names)
-    with pytest.raises(psycopg.errors.CheckViolation, match="begins active"), file.here.database.pipeline() as tx:
+    with (
+        pytest.raises(psycopg.errors.CheckViolation, match="new file is active"),
+        file.here.database.pipeline() as tx,
+    ):
         tx.execute(statement)
 
 
-@pytest.mark.parametrize(("state", "complaint"), [("dormant", "says why"), ("active", "says when")])
+@pytest.mark.parametrize(
+    ("state", "complaint"), [("dormant", "needs last_failure"), ("active", "needs recompress_after")]
+)
 def test_rehydration_needs_reason_or_time(file: StoredFile, state: str, complaint: str) -> None:
     bring(file, "rehydrating")
     with pytest.raises(psycopg.errors.CheckViolation, match=complaint):
@@ -265,9 +270,9 @@ def test_second_opener_waits_or_retries(file: StoredFile) -> None:
     compress(file)
     holder = uuid4()
     with file.here.database.pipeline() as tx:
-        manifest = transitions.claim(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
+        manifest = transitions.begin_rehydration(tx, file.here.settings, file.place, holder, CompressionCause.RETRIEVAL)
     assert manifest is not None
-    with pytest.raises(RehydratingError, match="ask again") as caught:
+    with pytest.raises(RehydratingError, match="try again") as caught:
         file.open()
     assert 0 < caught.value.retry_after_seconds < 10
     with pytest.raises(RehydratingError):
@@ -288,7 +293,7 @@ def test_lost_lease_changes_nothing(file: StoredFile) -> None:
     here, holder = file.here, uuid4()
     retrieval = CompressionCause.RETRIEVAL
     with here.database.pipeline() as tx:
-        transitions.claim(tx, here.settings, file.place, holder, retrieval)
+        transitions.begin_rehydration(tx, here.settings, file.place, holder, retrieval)
     lapse(file)
     file.open()
     with here.database.pipeline() as tx:
@@ -370,14 +375,14 @@ def damage(file: StoredFile, key: str) -> None:
 
 
 def test_revert_skips_leased_files(file: StoredFile) -> None:
-    """It holds the node by then, which whoever holds the file may want next."""
+    """It holds the node's lock by then, which the holder of the file's lock may need next."""
     here = file.here
     other = store_file(here, "#Notes Another one.", user=(file.user, file.claims))
     dying = here.settings.changed(rehydration_lease_seconds=0.0)
     for each in (file, other):
         compress(each)
         with here.database.pipeline() as tx:
-            transitions.claim(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, dying, each.place, uuid4(), CompressionCause.RETRIEVAL)
     first, last = sorted((file, other), key=lambda each: each.file_id)
     with ThreadPoolExecutor(1) as pool, here.database.pipeline() as holder:
         transitions.lock(holder, last.place)
@@ -466,17 +471,14 @@ def test_foreign_files_are_absent(file: StoredFile) -> None:
 def test_message_read_keeps_file_dormant(file: StoredFile) -> None:
     compress(file)
     here = file.here
-    assert (
-        open_message(here.database, here.objects, here.settings, file.claims, file.file_id, 1).text == "#Notes Hello."
-    )
+    assert open_message(here.acting_for(file.claims), file.file_id, 1).text == "#Notes Hello."
     assert file.events == ["decompressed", "compressed"]
 
 
-def test_old_node_file_is_opened(shared_installation: Installation) -> None:
+def test_old_node_file_is_opened(shared_installation: Installation, later_node_ddl: Callable[[], int]) -> None:
     file = store_file(shared_installation)
     text, before = file.open().content, file.row
-    with shared_installation.database.owner() as tx:
-        take_back(tx, file.place.node_id, file.place.schema_name, 2)
+    later_node_ddl()
     assert control.file_state(file.here.database, file.claims, file.file_id).last_failure is None
     assert sweep_days(file, dry_run=True) == 0
     assert file.open().content == text

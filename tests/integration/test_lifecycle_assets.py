@@ -1,4 +1,4 @@
-"""The life of files as Dagster sees it: assets that say what they did, checks that notice, schedules that wait."""
+"""Lifecycle assets, checks and schedules in Dagster."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def instance_on_disk(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 
 
 class Ran:
-    """One run of a job, and what it told."""
+    """One run of a job, and the metadata of its assets."""
 
     def __init__(self, instance: dg.DagsterInstance, job: str, **config: dict[str, Any]) -> None:
         self.result = defs.get_job_def(job).execute_in_process(
@@ -55,7 +55,7 @@ class Ran:
         )
         assert self.result.success
 
-    def told(self, asset: str) -> dict[str, Any]:
+    def metadata_of(self, asset: str) -> dict[str, Any]:
         (event,) = self.result.asset_materializations_for_node(asset)
         return {name: value.value for name, value in event.metadata.items()}
 
@@ -69,16 +69,16 @@ class Ran:
 
 
 def claim(file: StoredFile) -> None:
-    """What a worker does that dies right after."""
+    """Lease the file as a worker that dies right after."""
     with file.here.database.pipeline() as tx:
-        transitions.claim(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
+        transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
         lapsed = "tstzrange(now() - interval '1 hour', now())"
         tx.execute(f'UPDATE "{file.place.schema_name}".file_manifest SET lease = {lapsed}')
 
 
 def test_unused_files_are_compressed_in_batches(file: StoredFile, instance: dg.DagsterInstance) -> None:
     more = [store_file(file.here, f"#Notes N{number}", user=(file.user, file.claims)) for number in range(2)]
-    assert Ran(instance, "dormancy_job").told("dormant_files")["files compressed"] == 0
+    assert Ran(instance, "dormancy_job").metadata_of("dormant_files")["files compressed"] == 0
     for each in (file, *more):
         each.age(35)
     with_dry_run = Ran(instance, "dormancy_job", dormant_files={"dry_run": True, "limit": 2})
@@ -87,12 +87,12 @@ def test_unused_files_are_compressed_in_batches(file: StoredFile, instance: dg.D
     assert {each.state for each in (file, *more)} == {"active"}
 
     first = Ran(instance, "dormancy_job", dormant_files={"limit": 2, "user": file.user.slug})
-    told = first.told("dormant_files")
-    assert (told["files compressed"], told["limit reached"], told["files left"]) == (2, True, 1)
+    values = first.metadata_of("dormant_files")
+    assert (values["files compressed"], values["limit reached"], values["files left"]) == (2, True, 1)
     assert first.checks() == {"nothing_awake_that_nobody_opens": False}
     second = Ran(instance, "dormancy_job")
-    told = second.told("dormant_files")
-    assert (told["files compressed"], told["limit reached"], told["failures"]) == (1, False, "none")
+    values = second.metadata_of("dormant_files")
+    assert (values["files compressed"], values["limit reached"], values["failures"]) == (1, False, "none")
     assert second.checks() == {"nothing_awake_that_nobody_opens": True}
     assert {each.state for each in (file, *more)} == {"dormant"}
 
@@ -103,9 +103,9 @@ def test_uncompressible_file_is_reported(file: StoredFile, instance: dg.DagsterI
     for each in (file, lost):
         each.age(35)
     run = Ran(instance, "dormancy_job")
-    told = run.told("dormant_files")
-    assert (told["files compressed"], told["failed"]) == (1, 1)
-    assert told["failures"].records[0].data["file"] == str(lost.file_id)
+    values = run.metadata_of("dormant_files")
+    assert (values["files compressed"], values["failed"]) == (1, 1)
+    assert values["failures"].records[0].data["file"] == str(lost.file_id)
     assert run.checks() == {"nothing_awake_that_nobody_opens": False}
     assert (file.state, lost.state) == ("dormant", "active")
 
@@ -137,8 +137,8 @@ def test_due_and_stuck_files_return(file: StoredFile, instance_on_disk: dg.Dagst
     assert planned.observed("stuck_rehydrations")["files reverted"] == 1
     assert (file.state, stuck.state) == ("active", "rehydrating")
     run = Ran(instance, "recompression_job")
-    assert run.told("expired_files")["files compressed"] == 1
-    assert run.told("stuck_rehydrations")["files"].records[0].data["file"] == str(stuck.file_id)
+    assert run.metadata_of("expired_files")["files compressed"] == 1
+    assert run.metadata_of("stuck_rehydrations")["files"].records[0].data["file"] == str(stuck.file_id)
     assert run.checks() == {"nothing_awake_past_its_time": True}
     assert (file.state, stuck.state) == ("dormant", "dormant")
     assert isinstance(tick(), dg.SkipReason)
@@ -156,7 +156,7 @@ def test_overdue_file_is_reported(file: StoredFile, instance: dg.DagsterInstance
     file.here.objects.delete(file.key)
     file.age(1)
     run = Ran(instance, "recompression_job")
-    assert run.told("expired_files")["failed"] == 1
+    assert run.metadata_of("expired_files")["failed"] == 1
     (check,) = run.result.get_asset_check_evaluations()
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert check.metadata["files overdue"].value == 1
@@ -171,14 +171,14 @@ def test_audit_checks_objects_and_rows(
     planned = Ran(instance, "storage_audit_job", orphan_objects={"dry_run": True}).observed("orphan_objects")
     assert (planned["orphans"], planned["removed"]) == (1, 0)
     run = Ran(instance, "storage_audit_job")
-    told = run.told("orphan_objects")
-    assert (told["removed"], told["orphans of"].records[0].data["record"]) == (1, str(record_of(orphan)))
+    values = run.metadata_of("orphan_objects")
+    assert (values["removed"], values["orphans of"].records[0].data["record"]) == (1, str(record_of(orphan)))
     assert run.checks() == {
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
         "sampled_checksums_hold": True,
     }
-    report, row = run.told("storage_report"), file.row
+    report, row = run.metadata_of("storage_report"), file.row
     assert (report["files"], report["content bytes"]) == (1, row["size_bytes"])
     assert report["active bytes"] == row["size_bytes"] + row["stored_bytes"]
     assert report["by user"].records[0].data["user"] == str(file.user.user_id)

@@ -1,4 +1,4 @@
-"""Readers, sweepers and crashes in any order and at once: every byte, every entry of the log, every answer stays."""
+"""Readers, sweepers and crashes at the same time: no bytes, log entries or answers are lost."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LivesOfFiles(RuleBasedStateMachine):
     def read_one_message(self, n: int) -> None:
         file = self.files[n]
         here = self.here
-        message = open_message(here.database, here.objects, here.settings, file.claims, file.file_id, 1)
+        message = open_message(here.acting_for(file.claims), file.file_id, 1)
         assert message.text == f"#Notes file {n}"
 
     def compress(self, n: int) -> None:
@@ -84,7 +84,7 @@ class LivesOfFiles(RuleBasedStateMachine):
     def claim_and_die(self, n: int) -> None:
         dying = self.here.settings.changed(rehydration_lease_seconds=0.01)
         with self.here.database.pipeline() as tx:
-            transitions.claim(tx, dying, self.files[n].place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, dying, self.files[n].place, uuid4(), CompressionCause.RETRIEVAL)
 
     def revert(self, _: int) -> None:
         revert_stuck(self.here.database, user_id=self.user_id)
@@ -167,7 +167,7 @@ def test_answers_are_independent_of_file_state(installation: Installation) -> No
         """What is answered, but for the states of files, and which states those were."""
         found, states = [], set()
         for question in questions:
-            answer = phase_one(here.database, here.embedder, here.settings, claims, Question(question))
+            answer = phase_one(here.acting_for(claims), Question(question))
             states |= {hit["file"].pop("state") for hit in answer.hits}
             found.append((answer.hits, answer.messages, answer.anchors))
         return found, states
@@ -186,6 +186,6 @@ def test_answers_are_independent_of_file_state(installation: Installation) -> No
         with here.database.agent(claims) as tx:
             place = transitions.locate(tx, file["file_id"])
         with here.database.pipeline() as tx:
-            assert transitions.claim(tx, here.settings, place, uuid4(), CompressionCause.RETRIEVAL)
+            assert transitions.begin_rehydration(tx, here.settings, place, uuid4(), CompressionCause.RETRIEVAL)
     assert answers() == (before, {"dormant", "rehydrating"})
     assert not list(here.objects.keys("active/")), "no question woke a file"

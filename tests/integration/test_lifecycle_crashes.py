@@ -1,10 +1,10 @@
-"""A process that is killed in the middle of a transition: no byte and no entry is lost, and the next one goes on."""
+"""Killed transitions: no bytes or log entries are lost, and the next process continues."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -18,7 +18,8 @@ from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.files import StoredFile, store_file
-from tests.support.pausing_transition import LEASE_SECONDS, MOMENTS
+from tests.support.pausing_transition import MOMENTS
+from tests.support.waiting import wait_until
 
 
 def kill_in(file: StoredFile, step: str, moment: str, occurrence: int) -> None:
@@ -50,7 +51,7 @@ def prepare(file: StoredFile, step: str) -> None:
     elif step == "stuck":
         with here.database.pipeline() as tx:
             short = here.settings.changed(rehydration_lease_seconds=0.001)
-            transitions.claim(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
+            transitions.begin_rehydration(tx, short, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 @pytest.mark.parametrize(("step", "moment", "occurrence"), MOMENTS)
@@ -77,7 +78,7 @@ def test_killed_transition_is_atomic(
         return {finding.fault for finding in walk.findings}
 
     assert found() <= {Fault.WORKING_COPY}, "an active file may have lost its copy, which its next reader makes good"
-    time.sleep(LEASE_SECONDS)
+    wait_until(lambda: (lease := file.row["lease"]) is None or lease.upper < datetime.now(UTC), "the lease expires")
     assert file.open(wait=30).content == text
     sweep_dormant(here.context, user_id=file.user.user_id)
     sweep_expired(here.context, user_id=file.user.user_id)

@@ -1,4 +1,4 @@
-"""A store that refuses is no fault of any file: whoever asks is told, and everything stays as it was."""
+"""An object store that refuses: the caller gets the error, and no file changes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.support.s3_servers import new_bucket, opened_bucket, rclone_server
 Way = Callable[[StoredFile, ObjectStore], object]
 
 WAYS: dict[str, Way] = {
-    "open": lambda f, objects: open_file(f.here.database, objects, f.here.settings, f.claims, f.file_id),
-    "message": lambda f, objects: open_message(f.here.database, objects, f.here.settings, f.claims, f.file_id, 1),
+    "open": lambda f, objects: open_file(f.here.acting_for(f.claims).using(objects=objects), f.file_id),
+    "message": lambda f, objects: open_message(f.here.acting_for(f.claims).using(objects=objects), f.file_id, 1),
     "audit": lambda f, objects: audit_objects(f.here.context.using(objects=objects)),
     "verify": lambda f, objects: verify(f.here.context.using(objects=objects), user_id=f.user.user_id, repair=True),
     "look": lambda f, objects: verify(
@@ -34,7 +34,7 @@ WAYS: dict[str, Way] = {
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    """A store of which we have the wrong secret."""
+    """A store opened with a wrong secret."""
     with (
         rclone_server(tmp_path_factory.mktemp("buckets")) as address,
         opened_bucket(address, f"s3://{new_bucket(address)}", secret_access_key="wrong") as bucket,
@@ -48,7 +48,7 @@ def file(shared_installation: Installation) -> StoredFile:
 
 
 def known(file: StoredFile) -> tuple[object, ...]:
-    """All that a refusal must not change."""
+    """Return everything that a refusal must not change."""
     clocks = {"last_accessed_at", "recompress_after"}
     return ({name: value for name, value in file.row.items() if name not in clocks}, file.events, all_keys(file.here))
 

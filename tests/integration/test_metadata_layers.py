@@ -1,4 +1,4 @@
-"""Metadata layers in memory: only what changed is read again, only what fits is kept, and nobody sees more by it."""
+"""Metadata layers in memory: reloads, cache size and access control."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def graph(shared_installation: Installation) -> SharedGraph:
 
 def ask(here: Installation, claims: Claims, text: str = "something", megabytes: int = 64, **more: Any) -> Answer:
     settings = here.settings.changed(answer_cache_entries=0, layer_cache_mb=megabytes)
-    return phase_one(here.database, WordEmbedder(), settings, claims, Question(text, limit=50, **more))
+    return phase_one(
+        here.acting_for(claims).using(embedder=WordEmbedder(), settings=settings), Question(text, limit=50, **more)
+    )
 
 
 def kept(here: Installation, claims: Claims) -> dict[str, MetadataLayer]:

@@ -1,4 +1,4 @@
-"""Objects in S3 when things go wrong between us and the server: it heals or says so, and nothing half is served."""
+"""Faults between us and S3: retried or reported, and no partial object is served."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_damaged_transfer_is_retried_or_removed(broken: Broken, rclone: str) -> 
         broken.store.put("a", [CONTENT])
         assert broken.read("a") == CONTENT
     else:
-        with pytest.raises(TransientError, match="did not arrive as it was sent"):
+        with pytest.raises(TransientError, match="arrived damaged"):
             broken.store.put("a", [CONTENT])
         assert not broken.store.exists("a")
 
@@ -189,7 +189,7 @@ def test_replaced_object_fails_the_read(broken: Broken) -> None:
     chunks = broken.store.get("a")
     next(chunks)
     broken.store.put("a", [bytes(9_000_001)])
-    with pytest.raises(TransientError, match="another object"):
+    with pytest.raises(TransientError, match="was replaced while it was read"):
         list(chunks)
 
 
@@ -376,27 +376,27 @@ EVERY: tuple[Callable[[S3ObjectStore], Any], ...] = (
 
 
 def refusals(bucket: S3Bucket) -> set[str]:
-    told = set()
+    message = set()
     for use in EVERY:
         with pytest.raises(StorageError) as refused:
             use(S3ObjectStore(bucket, part_bytes=PART))
         assert type(refused.value) is StorageError
         assert SECRET_ACCESS_KEY not in str(refused.value)
-        told.add(str(refused.value))
-    return told
+        message.add(str(refused.value))
+    return message
 
 
 def test_missing_bucket_is_an_error(broken: Broken) -> None:
     with opened_bucket(broken.proxy.address, "s3://nobody-made-this") as absent:
-        (told,) = refusals(absent)
-    assert "NoSuchBucket" in told
-    assert told.endswith("make the bucket, or correct its name.")
+        (message,) = refusals(absent)
+    assert "NoSuchBucket" in message
+    assert message.endswith("create the bucket, or correct its name.")
 
 
 def test_wrong_secret_is_refused(rclone: str) -> None:
     with opened_bucket(rclone, f"s3://{new_bucket(rclone)}", secret_access_key="wrong") as refused:
-        (told,) = refusals(refused)
-    assert told.endswith("correct the secret access key.")
+        (message,) = refusals(refused)
+    assert message.endswith("correct the secret access key.")
 
 
 def test_missing_credentials_are_reported(moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,8 +406,8 @@ def test_missing_credentials_are_reported(moto: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     with opened_bucket(moto, "s3://b", access_key_id=None, secret_access_key=None) as anonymous:
-        (told,) = refusals(anonymous)
-    assert "set NEURIGRAPH_S3_ACCESS_KEY_ID" in told
+        (message,) = refusals(anonymous)
+    assert "set NEURIGRAPH_S3_ACCESS_KEY_ID" in message
 
 
 def test_boto3_credential_chain(rclone: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,7 +443,7 @@ def test_invalid_endpoint_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({"s3_cold_storage_class": "GLACIER"}, "choose GLACIER_IR"),
         ({"s3_cold_storage_class": "DEEP_ARCHIVE"}, "choose GLACIER_IR"),
@@ -454,8 +454,8 @@ def test_invalid_endpoint_is_refused() -> None:
         ({"s3_part_bytes": 1_000}, "5242880"),
     ],
 )
-def test_invalid_settings_are_refused(values: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
+def test_invalid_settings_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         Settings.model_validate(values)
 
 

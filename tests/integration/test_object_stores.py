@@ -1,4 +1,4 @@
-"""What every object store does, in a folder and on two servers of S3 alike."""
+"""The common behaviour of object stores: a folder and two S3 servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phase two: what is opened is word for word what came in, or it is not served."""
+"""Opening files and messages: verbatim content, or an error."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Opened:
         return self.here.home / "objects" / self.key
 
     def whole(self) -> bytes:
-        return open_file(self.here.database, self.here.objects, self.here.settings, self.claims, self.file_id).content
+        return open_file(self.here.acting_for(self.claims), self.file_id).content
 
     def message(self, number: int) -> str:
         here = self.here
-        return open_message(here.database, here.objects, here.settings, self.claims, self.file_id, number).text
+        return open_message(here.acting_for(self.claims), self.file_id, number).text
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_sql_alone_opens_nothing(opened: Opened) -> None:
 
 
 def test_failed_open_changes_nothing(opened: Opened) -> None:
-    """The connection goes back to its pool without the claims of whoever asked."""
+    """The connection returns to its pool without the caller's claims."""
     database = opened.here.database
     with pytest.raises(psycopg.errors.DivisionByZero):
         database.ask(opened.claims, sql.SQL("SELECT 1 / %(zero)s::integer"), {"zero": 0})
@@ -181,21 +181,21 @@ def test_damaged_working_copy_is_replaced(shared_installation: Installation, dam
 def test_absent_equals_foreign(opened: Opened) -> None:
     here = opened.here
     _, stranger = new_user(here)
-    told = set()
+    refusals = set()
     for claims, file_id, record_id in (
         (stranger, opened.file_id, opened.record_id),
         (stranger, uuid4(), uuid4()),
         (opened.claims, uuid4(), uuid4()),
     ):
         for ask in (
-            lambda c=claims, f=file_id: open_file(here.database, here.objects, here.settings, c, f),
-            lambda c=claims, f=file_id: open_message(here.database, here.objects, here.settings, c, f, 1),
+            lambda c=claims, f=file_id: open_file(here.acting_for(c), f),
+            lambda c=claims, f=file_id: open_message(here.acting_for(c), f, 1),
             lambda c=claims, r=record_id: file_of_record(here.database, c, r),
         ):
             with pytest.raises(NotFoundError) as caught:
                 ask()
-            told.add(str(caught.value))
-    assert len(told) == 1
+            refusals.add(str(caught.value))
+    assert len(refusals) == 1
 
 
 @pytest.mark.parametrize("number", [0, -1, 12, 2_147_483_647])
@@ -208,4 +208,4 @@ def test_absent_message_is_not_found(opened: Opened, number: int) -> None:
 def test_other_roles_open_nothing(opened: Opened, role: str) -> None:
     claims = Claims("someone", role, opened.user.user_id)
     with pytest.raises(NotFoundError):
-        open_file(opened.here.database, opened.here.objects, opened.here.settings, claims, opened.file_id)
+        open_file(opened.here.acting_for(claims), opened.file_id)

@@ -1,4 +1,4 @@
-"""The provider of embeddings is down: records are stored, found by their words at once, and healed later."""
+"""An unavailable embedding provider: records are stored, found by words, and healed later."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,9 +28,9 @@ from tests.support.vectors import (
     one,
     records_of,
     store,
-    wait_until,
     with_embedder,
 )
+from tests.support.waiting import wait_for_process, wait_until
 
 DOWN = Fault("status", 503)
 
@@ -79,6 +78,12 @@ def pending(installation: Installation) -> int:
 def make_due(installation: Installation) -> None:
     with installation.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.pending_embeddings SET next_attempt_at = now()")
+
+
+def due(installation: Installation) -> int:
+    """Count the pending records whose next attempt is due."""
+    count: int = one(installation, "SELECT count(*) FROM neurigraph.pending_embeddings WHERE next_attempt_at <= now()")
+    return count
 
 
 def assert_healed(installation: Installation, user: User, count: int) -> None:
@@ -165,7 +170,7 @@ def test_unavailable_provider_is_retried_later(
     assert one(installation, "SELECT min(attempts) FROM neurigraph.pending_embeddings") == 1
     assert "503" in one(installation, "SELECT min(last_error) FROM neurigraph.pending_embeddings")
     provider.reset()
-    time.sleep(0.6)
+    wait_until(lambda: due(installation) == 3, "the records are due again")
     assert healing.heal_pending(context).records == 3
     assert_healed(installation, user, 3)
 
@@ -244,7 +249,7 @@ def test_concurrent_healing_is_exclusive(
     threads = [threading.Thread(target=heal) for _ in range(3)]
     for thread in threads:
         thread.start()
-    time.sleep(0.1)
+    wait_until(lambda: provider.requests, "a thread has leased records")
     make_due(installation)  # as if the leases had run out: the same records are taken up twice
     for thread in threads:
         thread.join(60)
@@ -278,19 +283,19 @@ def test_killed_process_is_repeated(
 
     provider.slow_down(20)
     process = start()
-    wait_until(lambda: len(provider.requests) > 0, process)
+    wait_for_process(lambda: provider.requests, process)
     kill(process)
     provider.reset()
     assert pending(installation) == count
 
     make_due(installation)
     process = start()
-    wait_until(lambda: pending(installation) < count, process)
+    wait_for_process(lambda: pending(installation) < count, process)
     kill(process)
     left = pending(installation)
     assert one(installation, "SELECT sum(embedded_count) FROM neurigraph.graph_index") == count - left
 
-    time.sleep(installation.settings.ingestion.claim_lease_seconds)  # what the dead process held is due by itself
+    wait_until(lambda: due(installation) == left, "the leases of the dead process have expired")
     done = healing.heal_pending(context)
     assert done.records == left
     assert_healed(installation, user, count)

@@ -1,4 +1,4 @@
-"""All of a user taken out and put into another database: every row, every byte, and the same answers."""
+"""Export of a user and restore into another database: same rows, bytes and answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -27,7 +27,6 @@ from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
-from neurigraph_pipelines.statements import numbered
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
@@ -35,7 +34,7 @@ from tests.support.command_line import run_cli
 from tests.support.exported_user import QUESTIONS, Source, export, exported_user, restore
 from tests.support.files import store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
-from tests.support.older_nodes import take_back
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +66,7 @@ def test_every_table_is_exported_or_excluded(source: Source) -> None:
         exported = {table.name for table in shared_tables(tx)}
     assert exported | LEFT_OUT.keys() == all_tables.keys()
     assert all(LEFT_OUT.values())
-    # Whoever makes a table that an export has sees to it that these tests have a row of it.
+    # For a new exported table, add a row to these tests.
     assert exported <= source.report.rows.keys()
 
 
@@ -117,26 +116,24 @@ def test_existing_user_is_not_restored(source: Source, installation: Installatio
     assert list(installation.objects.keys()) == []
 
 
-def test_old_nodes_are_upgraded(shared_installation: Installation, installation: Installation, tmp_path: Path) -> None:
+def test_old_nodes_are_upgraded(
+    shared_installation: Installation,
+    installation: Installation,
+    tmp_path: Path,
+    later_node_ddl: Callable[[], int],
+) -> None:
     user, claims = new_user(shared_installation)
     converse(shared_installation, claims, "#Family/Dave Dave sails.", "#Notes He reads.", "@Ana:sister Yes.")
     ingest(plain_context(shared_installation), user)
     question = Question("Who sails?")
     embedder = WordEmbedder()
-    before = phase_one(shared_installation.database, embedder, shared_installation.settings, claims, question)
-    nodes = rows(
-        shared_installation,
-        "SELECT node_id, schema_name FROM neurigraph.graph_index WHERE user_id = %s ORDER BY layer_depth",
-        user.user_id,
-    )
-    with shared_installation.database.owner() as tx:
-        for version, node in enumerate(nodes[1:], start=2):
-            take_back(tx, node["node_id"], node["schema_name"], version)
+    before = phase_one(shared_installation.acting_for(claims).using(embedder=embedder), question)
+    newest = later_node_ddl()
     export(shared_installation, user, tmp_path / "export")
     restore(installation, tmp_path / "export", user.slug)
     versions = rows(installation, "SELECT DISTINCT node_ddl_version AS version FROM neurigraph.graph_index")
-    assert versions == [{"version": len(numbered("node"))}]
-    assert phase_one(installation.database, embedder, installation.settings, claims, question) == before
+    assert versions == [{"version": newest}]
+    assert phase_one(installation.acting_for(claims).using(embedder=embedder), question) == before
     assert not verify(installation.context).findings
 
 
@@ -185,7 +182,7 @@ def test_erased_user_is_restored_after_cleanup(source: Source, installation: Ins
     with installation.database.owner() as tx:  # as a forgetting leaves it that was cut off
         done = tx.execute(journal, [source.file.key, receipt.erasure_id])
         assert done.rowcount == 1
-    with pytest.raises(ConflictError, match="still being forgotten"):
+    with pytest.raises(ConflictError, match="still being erased"):
         restore(installation, source.zipped, "exporter")
     with installation.database.owner() as tx:
         tx.execute(journal, [None, receipt.erasure_id])
@@ -245,12 +242,15 @@ def test_owner_downloads_export(source: Source, installation: Installation, tmp_
         for _ in range(EXPORTS_AT_ONCE + 1):
             with client.stream("GET", f"{base}/v1/export") as broken_off:
                 assert broken_off.status_code in (200, 503)
-        answer = client.get(f"{base}/v1/export")
-        for _ in range(100):  # what was broken off gives its place back once the server has seen it
-            if answer.status_code != 503:
-                break
-            time.sleep(0.2)
-            answer = client.get(f"{base}/v1/export")
+        answers: list[httpx.Response] = []
+
+        def served() -> bool:
+            answers.append(client.get(f"{base}/v1/export"))
+            return answers[-1].status_code != 503
+
+        # The slots of the interrupted downloads are free once the server has noticed.
+        wait_until(served, "a slot is free", interval=0.2)
+        answer = answers[-1]
         assert answer.headers["content-type"] == "application/zip"
         target.write_bytes(answer.content)
         assert httpx.get(f"{base}/v1/export").status_code == 401

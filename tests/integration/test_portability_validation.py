@@ -1,4 +1,4 @@
-"""Exports that are damaged, or made to do harm: refused with their reason, and nothing of them is stored."""
+"""Damaged and hostile exports: refused with a reason, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def change_manifest(**changes: Any) -> Callable[[Path], None]:
 
 
 def rewrite(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
-    """A change that the manifest knows of, as whoever means harm would make it."""
+    """A malicious change with a matching manifest."""
 
     def damage(export: Path) -> None:
         path = next(export.glob(name))
@@ -83,20 +83,29 @@ def link_out(export: Path) -> None:
         (change_manifest(version=99), "is newer"),
         (change_manifest(shared_ddl=9_999), "is newer"),
         (change_manifest(node_ddl=9_999), "is newer"),
-        (change_manifest(files=[{"name": "../../etc/passwd", "size_bytes": 1, "sha256": ""}]), "which no export has"),
-        (change_manifest(files=[{"name": "objects/durable/../x", "size_bytes": 1, "sha256": ""}]), "no export has"),
+        (
+            change_manifest(files=[{"name": "../../etc/passwd", "size_bytes": 1, "sha256": ""}]),
+            "which is not a valid name",
+        ),
+        (
+            change_manifest(files=[{"name": "objects/durable/../x", "size_bytes": 1, "sha256": ""}]),
+            "which is not a valid name",
+        ),
         (change_manifest(files="all of them"), "damaged"),
         (change_manifest(user=None), "damaged"),
         (link_out, "cannot be read"),
         (rewrite("tables/graph_index.jsonl", lambda row: {**row, "node_ddl_version": 0}), "DDL 0"),
-        (rewrite("tables/users.jsonl", lambda row: {**row, "colour": "red"}), "users does not take"),
-        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": "deep"}), "cannot be taken in"),
-        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": 9}), "cannot be taken in"),
+        (rewrite("tables/users.jsonl", lambda row: {**row, "colour": "red"}), "users does not have"),
+        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": "deep"}), "cannot be restored"),
+        (rewrite("tables/graph_index.jsonl", lambda row: {**row, "layer_depth": 9}), "cannot be restored"),
         (
             rewrite("nodes/*/file_manifest.jsonl", lambda row: {**row, "storage_path": "durable/x/../../y"}),
             "not that of",
         ),
-        (rewrite("tables/uploads.jsonl", lambda row: {**row, "staging_key": "durable/bob/x"}), "which none has"),
+        (
+            rewrite("tables/uploads.jsonl", lambda row: {**row, "staging_key": "durable/bob/x"}),
+            "which is not a valid key",
+        ),
     ],
 )
 def test_damaged_or_hostile_export_is_refused(
@@ -115,14 +124,14 @@ def test_damaged_zip_is_refused(source: Source, installation: Installation, tmp_
     content = source.zipped.read_bytes()
     cut = tmp_path / "cut.zip"
     cut.write_bytes(content[:-2_000])
-    with pytest.raises(InvalidInputError, match="no readable export"):
+    with pytest.raises(InvalidInputError, match="not a readable export"):
         restore(installation, cut, "exporter")
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as members:
         members.writestr("tables/users.jsonl", bytes(100 << 20))
     with pytest.raises(InvalidInputError, match="would unpack to"):
         restore(installation, bomb, "exporter")
-    with pytest.raises(InvalidInputError, match="no readable export"):
+    with pytest.raises(InvalidInputError, match="not a readable export"):
         restore(installation, tmp_path / "nothing", "exporter")
 
 
@@ -136,7 +145,7 @@ def test_foreign_references_are_refused(source: Source, installation: Installati
     (first, *_) = (copy / "tables/delta_log.jsonl").read_text().splitlines()
     chosen = json.loads(first)["delta_id"]
     rewrite("tables/delta_log.jsonl", lambda row: {**row, **goes_on} if row["delta_id"] == chosen else row)(copy)
-    with pytest.raises(InvalidInputError, match="point at what is somebody else's"):
+    with pytest.raises(InvalidInputError, match="refer to rows of another user"):
         restore(installation, copy, "exporter")
     assert len(rows(installation, "SELECT FROM neurigraph.users")) == 1
     assert victim.open().content

@@ -1,4 +1,4 @@
-"""Predictive warming: two edges out, then stop; only for whoever asked; free when it was wrong."""
+"""Prefetch of neighbouring nodes: two edges out, per caller, without cost when unused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHAIN = ("One", "Two", "Three", "Four", "Five")
 
 @pytest.fixture
 def claims(shared_installation: Installation) -> Claims:
-    """Somebody whose nodes hang together in a row."""
+    """A user whose nodes form a chain of edges."""
     here = shared_installation
     user, claims = new_user(here)
     for text in ("#One first", *(f"#{name} next @{before}:after" for before, name in pairwise(CHAIN))):
@@ -34,11 +34,13 @@ def claims(shared_installation: Installation) -> Claims:
 
 def ask(here: Installation, claims: Claims, text: str) -> int:
     settings = here.settings.changed(answer_cache_entries=0)
-    return phase_one(here.database, WordEmbedder(), settings, claims, Question(text, limit=1)).warmed
+    return phase_one(
+        here.acting_for(claims).using(embedder=WordEmbedder(), settings=settings), Question(text, limit=1)
+    ).warmed
 
 
 def staged(here: Installation, claims: Claims) -> set[str]:
-    """Once all is done that answers left behind."""
+    """Return the staged nodes once background work is done."""
     here.database.wait_for_background()
     return staged_by_now(here, claims)
 
@@ -60,7 +62,7 @@ def test_prefetch_stops_at_third_layer(shared_installation: Installation, claims
     before = states(here, claims)
     assert ask(here, claims, "One") == 3
     assert staged(here, claims) == {"One", "Two", "Three"}
-    assert prefetch(here.database, here.settings, claims) == 3
+    assert prefetch(here.acting_for(claims)) == 3
     assert staged(here, claims) == {"One", "Two", "Three"}, "bringing in stages nothing further"
     assert ask(here, claims, "Two") == 4
     assert staged(here, claims) == {"One", "Two", "Three", "Four"}, "only an explicit move warms further"
@@ -71,12 +73,12 @@ def test_prefetch_is_per_caller(shared_installation: Installation, claims: Claim
     here = shared_installation
     _, stranger = new_user(here)
     ask(here, claims, "One")
-    assert prefetch(here.database, here.settings, stranger) == 0
-    assert prefetch(here.database, here.settings, claims) == 3
+    assert prefetch(here.acting_for(stranger)) == 0
+    assert prefetch(here.acting_for(claims)) == 3
     few = here.settings.changed(warming_nodes=2)
-    assert prefetch(here.database, few, claims) == 2
+    assert prefetch(here.acting_for(claims).using(settings=few)) == 2
     off = here.settings.changed(warming_nodes=0)
-    assert prefetch(here.database, off, claims) == 0
+    assert prefetch(here.acting_for(claims).using(settings=off)) == 0
     with here.database.agent(None) as tx:
         assert tx.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
 
@@ -84,7 +86,7 @@ def test_prefetch_is_per_caller(shared_installation: Installation, claims: Claim
 def test_prefetched_layer_is_not_reread(shared_installation: Installation, claims: Claims) -> None:
     here = shared_installation
     ask(here, claims, "One")
-    assert prefetch(here.database, here.settings, claims) == 3
+    assert prefetch(here.acting_for(claims)) == 3
     with here.database.owner() as tx:
         (two,) = tx.execute(
             "SELECT g.node_id::text, v.version FROM neurigraph.graph_index AS g "
@@ -97,7 +99,7 @@ def test_prefetched_layer_is_not_reread(shared_installation: Installation, claim
     assert kept is not None
     ask(here, claims, "Two")
     assert layers.get(two["node_id"], (two["version"], "words")) is kept
-    assert prefetch(here.database, here.settings.changed(layer_cache_mb=0), claims) == 0
+    assert prefetch(here.acting_for(claims).using(settings=here.settings.changed(layer_cache_mb=0))) == 0
 
 
 def test_staged_layer_is_loaded_once(shared_installation: Installation, claims: Claims) -> None:
@@ -105,7 +107,7 @@ def test_staged_layer_is_loaded_once(shared_installation: Installation, claims: 
     assert not is_prefetch_due(here.database, claims)
     ask(here, claims, "One")
     assert is_prefetch_due(here.database, claims)
-    assert prefetch(here.database, here.settings, claims) == 3
+    assert prefetch(here.acting_for(claims)) == 3
     ask(here, claims, "One")
     assert not is_prefetch_due(here.database, claims), "nothing new was staged"
     ask(here, claims, "Five")
@@ -157,7 +159,7 @@ def test_failed_staging_is_silent(
         with here.database.owner() as tx:
             tx.execute("ALTER FUNCTION neurigraph.gone(uuid [], double precision) RENAME TO stage")
     (record,) = [record for record in caplog.records if record.name == "resources.postgres.database"]
-    assert record.getMessage() == "what was to be done in the background failed (UndefinedFunction)"
+    assert record.getMessage() == "a background statement failed (UndefinedFunction)"
     assert record.exc_info is None
     assert ask(here, claims, "Five") == 3
     assert staged(here, claims) == {"Three", "Four", "Five"}, "the next one is done"
@@ -170,7 +172,7 @@ def test_unused_prefetch_expires(shared_installation: Installation, claims: Clai
     with here.database.pipeline() as tx:
         tx.execute("UPDATE neurigraph.warm_nodes SET expires_at = now() WHERE user_id = %s", [claims.user_id])
     assert staged(here, claims) == set()
-    assert prefetch(here.database, here.settings, claims) == 0
+    assert prefetch(here.acting_for(claims)) == 0
     assert ask(here, claims, "Five") == 3
     assert staged(here, claims) == {"Three", "Four", "Five"}
 
@@ -192,7 +194,7 @@ def test_failed_prefetch_is_silent(shared_installation: Installation, claims: Cl
     with here.database.owner() as tx:
         tx.execute("ALTER FUNCTION neurigraph.staged(integer) RENAME TO gone")
     try:
-        assert prefetch(here.database, here.settings, claims) == 0
+        assert prefetch(here.acting_for(claims)) == 0
     finally:
         with here.database.owner() as tx:
             tx.execute("ALTER FUNCTION neurigraph.gone(integer) RENAME TO staged")

@@ -1,7 +1,8 @@
-"""A private conversation: the owner finds and opens it, and nobody else learns that it is there."""
+"""Private conversations: only the owner finds and opens them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -22,7 +23,7 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.sharing import Subject, add_node, grant
-from neurigraph_pipelines.statements import numbered
+from neurigraph_pipelines.statements import newest
 from neurigraph_pipelines.wiring import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
@@ -39,7 +40,6 @@ from tests.support.memories import (
     schemas_of,
     stored,
 )
-from tests.support.older_nodes import take_back
 
 SECRET_WORD = "zanzibar"
 
@@ -59,13 +59,13 @@ class Shared:
 
     def ask(self, claims: Claims, query: str = SECRET_WORD) -> Answer:
         question = Question(query, limit=50, explain=True)
-        return phase_one(self.here.database, WordEmbedder(), self.here.settings, claims, question)
+        return phase_one(self.here.acting_for(claims).using(embedder=WordEmbedder()), question)
 
     def found(self, claims: Claims) -> set[str]:
         return {str(hit["record_id"]) for hit in self.ask(claims).hits}
 
     def seen(self, claims: Claims, table: str) -> list[dict[str, Any]]:
-        """Rows of a table for whoever runs SQL with these claims."""
+        """Return the rows of a table that SQL with these claims sees."""
         with self.here.database.agent(claims) as tx:
             return tx.execute(f"SELECT * FROM {table}").fetchall()
 
@@ -106,17 +106,17 @@ def test_grantee_does_not_see_private_record(world: Shared) -> None:
     assert SECRET_WORD not in answer
     assert secret not in answer
     file_id = file_of_record(here.database, world.owner, world.private_id)
-    assert SECRET_WORD.encode() in open_file(here.database, here.objects, here.settings, world.owner, file_id).content
-    assert open_message(here.database, here.objects, here.settings, world.owner, file_id, 1).text
+    assert SECRET_WORD.encode() in open_file(here.acting_for(world.owner), file_id).content
+    assert open_message(here.acting_for(world.owner), file_id, 1).text
     for denied in (
         lambda: file_of_record(here.database, world.friend, world.private_id),
-        lambda: open_file(here.database, here.objects, here.settings, world.friend, file_id),
-        lambda: open_message(here.database, here.objects, here.settings, world.friend, file_id, 1),
+        lambda: open_file(here.acting_for(world.friend), file_id),
+        lambda: open_message(here.acting_for(world.friend), file_id, 1),
     ):
         with pytest.raises(NotFoundError):
             denied()
     shared_file = file_of_record(here.database, world.friend, world.shared_id)
-    assert open_message(here.database, here.objects, here.settings, world.friend, shared_file, 1).text
+    assert open_message(here.acting_for(world.friend), shared_file, 1).text
 
 
 def test_tables_and_counts_hide_private_records(world: Shared) -> None:
@@ -149,10 +149,10 @@ def test_tables_and_counts_hide_private_records(world: Shared) -> None:
 
 
 def test_search_reveals_no_private_record(world: Shared) -> None:
-    told, nonsense = world.ask(world.friend, SECRET_WORD), world.ask(world.friend, "qwertyuiop")
-    assert told.anchors == nonsense.anchors
+    result, nonsense = world.ask(world.friend, SECRET_WORD), world.ask(world.friend, "qwertyuiop")
+    assert result.anchors == nonsense.anchors
     assert world.ask(world.owner, SECRET_WORD).anchors != world.ask(world.owner, "qwertyuiop").anchors
-    lexical = [message["explain"]["window_lexical"] for message in told.messages]
+    lexical = [message["explain"]["window_lexical"] for message in result.messages]
     assert set(lexical) == {0}
     for claims, speakers in ((world.owner, ["speaker of open talk", "speaker of secret talk"]), (world.friend, [])):
         row = evidence(world.here, claims, lexemes=[SECRET_WORD, "tea"])
@@ -160,7 +160,7 @@ def test_search_reveals_no_private_record(world: Shared) -> None:
         assert row["speakers"] == speakers
         assert (row["centroids"] is not None) is (claims is world.owner), "a mean tells of what it is the mean of"
         assert (row["content"] is not None) is (claims is world.owner)
-        assert row["occurrences"] == [1, 1], "as rare as each other for whoever may not know"
+        assert row["occurrences"] == [1, 1], "equally rare for a caller who may not see it"
         assert (row["corpus_passages"] == 1_000) is (claims is world.friend)
     set_privacy(world.here.database, world.owner, world.private_source, Privacy.SHARED)
     assert world.ask(world.friend, SECRET_WORD).anchors != nonsense.anchors
@@ -220,20 +220,18 @@ def test_only_owner_changes_privacy(world: Shared) -> None:
     assert world.found(world.friend) == {str(world.shared_id)}
 
 
-def test_old_nodes_hide_private_records(world: Shared) -> None:
+def test_old_nodes_hide_private_records(world: Shared, later_node_ddl: Callable[[], int]) -> None:
     here = world.here
     set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
     schema = schemas_of(here, world.user)["Family"]
-    with here.database.owner() as tx:
-        take_back(tx, world.node_id, schema, 4)
+    later_node_ddl()
     assert len(world.found(world.friend)) == 2
     set_privacy(here.database, world.owner, world.private_source, Privacy.PRIVATE)
     (node,) = rows(here, "SELECT node_ddl_version FROM neurigraph.graph_index WHERE node_id = %s", world.node_id)
-    assert node["node_ddl_version"] == len(numbered("node"))
+    assert node["node_ddl_version"] == newest("node")
     assert len(world.seen(world.friend, f'"{schema}".metadata_records')) == 1
     # A search leaves it out in a node of any version.
-    with here.database.owner() as tx:
-        take_back(tx, world.node_id, schema, 4)
+    later_node_ddl()
     assert world.found(world.friend) == {str(world.shared_id)}
 
 
@@ -258,8 +256,8 @@ def test_privacy_by_api_and_cli(installation: Installation) -> None:
         wrong = f"{base}/v1/events/{made['conversation_id']}"
         assert client.patch(wrong, json={"privacy": "private"}).status_code == 404
     assert rows(installation, "SELECT FROM neurigraph.sources WHERE privacy = 'private'") == []
-    told = run_cli(installation.settings, "privacy", "c", "private", "--user", user.slug, "--json")
-    assert told.returncode == 0, told.stderr
+    result = run_cli(installation.settings, "privacy", "c", "private", "--user", user.slug, "--json")
+    assert result.returncode == 0, result.stderr
     assert len(rows(installation, "SELECT FROM neurigraph.sources WHERE privacy = 'private'")) == 1
     unknown = run_cli(installation.settings, "privacy", "nothing", "private", "--user", user.slug)
     assert unknown.returncode == 3

@@ -1,9 +1,8 @@
-"""The limits of a model service hold for all calls at once, whoever makes them."""
+"""The limits of a model service hold over all concurrent calls."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -16,15 +15,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.model_clients import TALK, make_client, make_embedder, make_model
 from tests.support.model_provider import Fault, ModelProvider
-
-PATIENCE_SECONDS = 10.0
-
-
-def await_true(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+from tests.support.waiting import wait_until
 
 
 def test_retry_after_delays_all_calls(provider: ModelProvider) -> None:
@@ -35,8 +26,8 @@ def test_retry_after_delays_all_calls(provider: ModelProvider) -> None:
     provider.fail_next(Fault("status", status=429, retry_after="0.8"))
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(embedder.embed, ["first"])
-        await_true(lambda: provider.requests)
-        time.sleep(0.2)  # the answer is on its way
+        wait_until(lambda: provider.requests)
+        time.sleep(0.2)  # until the client has read the answer, which nothing shows
         others = [pool.submit(model.extract_keywords, TALK) for _ in range(2)]
         first.result()
         for call in others:
@@ -63,7 +54,7 @@ def test_waiting_leaves_time_for_retries(provider: ModelProvider) -> None:
     provider.slow_down(0.3)
     with ThreadPoolExecutor(8) as pool:
         calls = [pool.submit(make_model(client).summarize, TALK, 200) for _ in range(8)]
-        await_true(lambda: len(provider.requests) == 8)
+        wait_until(lambda: len(provider.requests) == 8)
         # The last of the queue came more than three timeouts ago, and is at its first attempt.
         provider.fail_next(Fault("status", status=500))
         calls.append(pool.submit(make_model(client).summarize, TALK, 200))

@@ -1,4 +1,4 @@
-"""Faults of a model service: which pass, which are final, and that every wait and retry has a bound."""
+"""Faults of a model service: transient and final ones, with bounded waits and retries."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_unreachable_service_is_transient() -> None:
     [
         (Fault("status", status=401), "check the key"),
         (Fault("status", status=403), "check the key"),
-        (Fault("status", status=404), "no such model"),
+        (Fault("status", status=404), "does not know this model"),
         (Fault("status", status=400), "rejected the request"),
         (Fault("status", status=422), "rejected the request"),
         (Fault("status", status=429, code="insufficient_quota"), "no credit"),

@@ -1,19 +1,16 @@
-"""Nodes come into being whole or not at all, once, and only where the database lets them."""
+"""Provisioning of nodes: atomic, once, and only where the database allows it."""
 
 from __future__ import annotations
 
-import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines import statements
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.naming import schema_name
@@ -28,13 +25,13 @@ from neurigraph_pipelines.graph.provisioning import (
     upgrade_nodes,
 )
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
-from neurigraph_pipelines.statements import numbered
+from neurigraph_pipelines.statements import newest
 from neurigraph_pipelines.wiring import Installation
 from resources.postgres.database import PostgresDatabase
 from tests.conftest import SECRET
-from tests.support.embedded_server import eventually
+from tests.support.concurrent_processes import run_side_by_side
 from tests.support.memories import new_user, rows
-from tests.support.side_by_side import run_side_by_side
+from tests.support.waiting import wait_until
 
 PROVISION = """
 import sys
@@ -77,7 +74,7 @@ def test_node_is_row_and_schema(here: Installation, user: User) -> None:
     assert (node.layer_depth, node.names) == (2, ("Family", "Dave"))
     (row,) = rows(here, "SELECT * FROM neurigraph.graph_index WHERE node_id = %s", node.node_id)
     assert row["schema_name"] == node.schema_name
-    assert row["node_ddl_version"] == len(numbered("node"))
+    assert row["node_ddl_version"] == newest("node")
     assert row["path"][0] == user.root_node_id
     assert row["path"][-1] == node.node_id
     assert len(row["path"]) == 3
@@ -138,7 +135,7 @@ def test_waiter_creates_node_after_rollback(here: Installation, user: User) -> N
         with here.database.pipeline() as tx:
             resolve_path(tx, user.user_id, user.slug, ("Family",), plan("Family"))
             second = pool.submit(provision, here, user, "family")
-            eventually(lambda: rows(here, "SELECT FROM pg_locks WHERE NOT granted"))
+            wait_until(lambda: rows(here, "SELECT FROM pg_locks WHERE NOT granted"))
             tx.rollback()
         node = second.result(timeout=10)
     assert node.names == ("family",)
@@ -305,31 +302,12 @@ def test_users_with_similar_slugs_share_no_schema(here: Installation, slugs: tup
 
 # Upgrades of the node DDL
 
-LATER = "ALTER TABLE {schema}.metadata_records ADD COLUMN importance real NOT NULL DEFAULT 0.5;\n"
-
-
-@pytest.fixture
-def tomorrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
-    """Lets the folder of SQL have one more file of node DDL from the call on; gives its number."""
-
-    def come() -> int:
-        folder = tmp_path / "sql"
-        shutil.copytree(statements.SQL_ROOT, folder)
-        number = len(numbered("node")) + 1
-        (folder / "node" / f"{number:04d}_importance.sql").write_text(LATER)
-        monkeypatch.setattr(statements, "SQL_ROOT", folder)
-        numbered.cache_clear()
-        return number
-
-    yield come
-    numbered.cache_clear()
-
 
 def upgraded(here: Installation, node: NodeRef) -> bool:
     return bool(
         rows(
             here,
-            "SELECT FROM information_schema.columns WHERE table_schema = %s AND column_name = 'importance'",
+            "SELECT FROM information_schema.columns WHERE table_schema = %s AND column_name LIKE 'later_%%'",
             node.schema_name,
         )
     )
@@ -340,10 +318,10 @@ def test_nothing_is_upgraded_when_all_is_current(installation: Installation) -> 
     assert upgrade_nodes(installation.database) == 0
 
 
-def test_nodes_are_upgraded_in_bounded_batches(installation: Installation, tomorrow: Callable[[], int]) -> None:
+def test_nodes_are_upgraded_in_bounded_batches(installation: Installation, later_node_ddl: Callable[[], int]) -> None:
     user, _ = new_user(installation)
     nodes = [provision(installation, user, name) for name in ("One", "Two", "Three")]
-    newest = tomorrow()
+    newest = later_node_ddl()
     assert upgrade_nodes(installation.database, limit=2) == 2
     assert upgrade_nodes(installation.database, limit=100) == 2
     assert upgrade_nodes(installation.database, limit=100) == 0
@@ -352,10 +330,10 @@ def test_nodes_are_upgraded_in_bounded_batches(installation: Installation, tomor
     assert versions == [{"v": newest}]
 
 
-def test_node_is_upgraded_before_write(installation: Installation, tomorrow: Callable[[], int]) -> None:
+def test_node_is_upgraded_before_write(installation: Installation, later_node_ddl: Callable[[], int]) -> None:
     user, _ = new_user(installation)
     old, other = provision(installation, user, "Old"), provision(installation, user, "Other")
-    tomorrow()
+    later_node_ddl()
     new = provision(installation, user, "Old", "New")
     assert upgraded(installation, new)
     assert not upgraded(installation, old)
@@ -364,11 +342,11 @@ def test_node_is_upgraded_before_write(installation: Installation, tomorrow: Cal
     assert not upgraded(installation, other)
 
 
-def test_concurrent_upgrades_are_exclusive(installation: Installation, tomorrow: Callable[[], int]) -> None:
+def test_concurrent_upgrades_are_exclusive(installation: Installation, later_node_ddl: Callable[[], int]) -> None:
     user, _ = new_user(installation)
     for number in range(5):
         provision(installation, user, f"Node {number}")
-    tomorrow()
+    later_node_ddl()
     with ThreadPoolExecutor(4) as pool:
         done = [pool.submit(upgrade_nodes, installation.database) for _ in range(2)]
         touched = [pool.submit(provision, installation, user, f"Node {number}") for number in range(5)]

@@ -1,4 +1,4 @@
-"""Redaction before anything is stored: what is in the database and the files never had it."""
+"""Redaction before storage: neither the database nor the files hold redacted text."""
 
 from __future__ import annotations
 
@@ -80,10 +80,7 @@ def test_redacted_text_is_not_stored(redacting: Installation, tmp_path: Path) ->
     assert rows_of_all.count(MARKS[0]) == rows_of_all.count(f"{MARKS[0]}.txt")
     transcripts = [
         open_file(
-            here.database,
-            here.objects,
-            here.settings,
-            claims,
+            here.acting_for(claims),
             file_of_record(here.database, claims, r.record_id),
             as_text=True,
         ).content.decode()

@@ -1,4 +1,4 @@
-"""Replaying: once for each failure, only by whom it belongs to, and stored exactly once afterwards."""
+"""Replay of failures: once per failure, by its owner only, stored exactly once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import describe
-from tests.support.failing import fail, give_up, state_of
+from tests.support.failed_segments import fail, give_up, state_of
 from tests.support.vectors import NamedEmbedder, one, store, with_embedder
 
 # Dagster's own: it reads pydantic's models by an attribute that pydantic has given up.

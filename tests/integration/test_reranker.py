@@ -1,4 +1,4 @@
-"""Reranking by a server on loopback: both dialects, faults, and a search that does without."""
+"""Reranking by a server on loopback: both dialects, faults, and search without a reranker."""
 
 from __future__ import annotations
 
@@ -136,7 +136,10 @@ class Memory:
     def find(self, reranker: Any = None, most: int = 50, **more: Any) -> Answer:
         settings = self.here.settings.changed(reranker_top_n=most)
         question = Question("the boat", **more)
-        return search(self.here.database, WordEmbedder(), settings, self.claims, question, reranker=reranker)
+        return search(
+            self.here.acting_for(self.claims).using(embedder=WordEmbedder(), settings=settings, reranker=reranker),
+            question,
+        )
 
 
 @pytest.fixture(scope="module")

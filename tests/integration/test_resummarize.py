@@ -1,8 +1,7 @@
-"""Stored memories summarised anew by another model: a revision like any other, and nobody's words are lost to it."""
+"""New summaries by another model: revisions that keep history and manual changes."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -30,11 +29,12 @@ from neurigraph_pipelines.text.vectors import to_record_vector
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
 from tests.conftest import ROOT
-from tests.support.changing import MICROSECOND, Memory
+from tests.support.changing_record import MICROSECOND, Memory
 from tests.support.graphs import Graph, new_graph
 from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, node_rows, rows, stored
 from tests.support.model_clients import make_client, make_model
 from tests.support.model_provider import Fault, ModelProvider
+from tests.support.waiting import wait_until
 
 MODEL = "openai:gpt-test"
 FOREVER = datetime.now(UTC) + timedelta(days=1)
@@ -105,10 +105,7 @@ def meanwhile(
     provider.fail_when("zeppelin", HELD, "SummaryAnswer")
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(run, **how)
-        deadline = time.monotonic() + 30
-        while not provider.held("zeppelin"):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: provider.held("zeppelin"), "the provider is asked")
         try:
             change()
         finally:
@@ -141,7 +138,7 @@ def test_new_summary_keeps_history(graph: Graph, run: Callable[..., Resummarized
     np.testing.assert_allclose(row["embedding"].to_numpy(), embedded, atol=1e-6)
     assert (row["embedding_model"], row["embedding_pending"]) == ("words", False)
     question = Question("user zeppelin", explain=True)
-    answer = phase_one(graph.here.database, writing.embedder, graph.here.settings, graph.claims, question)
+    answer = phase_one(graph.here.acting_for(graph.claims).using(embedder=writing.embedder), question)
     assert answer.hits[0]["summary"] == now["summary"]
     asked = to_record_vector(writing.embedder.embed([question.query])[0])
     assert answer.hits[0]["explain"]["summary_dense"] == pytest.approx(float(asked @ embedded), abs=0.01)
@@ -297,5 +294,5 @@ def test_redaction_and_privacy_hold(graph: Graph, writing: Context, run: Callabl
     assert "[email]" in now["summary"]
     assert "marked.one" not in str({name: now[name] for name in now if name != "file_name"})
     assert "Oslo" in now["kw_entities"]
-    told = ("node_summary", "node_keywords", "aliases", "keyword_weights")
-    assert {name: graph.shell("Notes")[name] for name in told} == {name: shell[name] for name in told}
+    columns = ("node_summary", "node_keywords", "aliases", "keyword_weights")
+    assert {name: graph.shell("Notes")[name] for name in columns} == {name: shell[name] for name in columns}

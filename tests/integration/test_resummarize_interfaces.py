@@ -1,4 +1,4 @@
-"""Summarising anew on the command line, and as a backfill of days in Dagster."""
+"""New summaries on the command line and as a backfill in Dagster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.summary_assets import ResummarizeConfig, record_summaries
 from neurigraph_pipelines.ingestion.revision import Revision
 from neurigraph_pipelines.wiring import Installation
-from tests.support.changing import Memory
+from tests.support.changing_record import Memory
 from tests.support.command_line import describe
 from tests.support.graphs import Graph, new_graph
 
@@ -48,18 +48,18 @@ def memories(graph: Graph) -> list[Memory]:
 def run(graph: Graph, capsys: pytest.CaptureFixture[str]) -> Run:
     def command(*arguments: str, code: int = 0) -> Any:
         assert entry.run(["resummarize", *arguments, "--user", graph.user.slug, "--json"]) == code
-        told = capsys.readouterr()
-        return json.loads(told.out or told.err)
+        report = capsys.readouterr()
+        return json.loads(report.out or report.err)
 
     return command
 
 
 def test_command_dry_run_and_run(run: Run, memories: list[Memory]) -> None:
     before = [memory.at() for memory in memories]
-    told = run("--dry-run")
-    assert (told["model"], told["records"], told["revised"], told["failed"]) == ("offline", 2, 1, [])
+    report = run("--dry-run")
+    assert (report["model"], report["records"], report["revised"], report["failed"]) == ("offline", 2, 1, [])
     assert [memory.at() for memory in memories] == before
-    assert run() == told
+    assert run() == report
     assert [memory.deltas[0].authored_by for memory in memories[:2]] == ["pipeline:offline"] * 2
     assert memories[2].at() == before[2]
     assert (run()["complete"], run("--again")["unchanged"], run("--also-revised")["records"]) == (2, 2, 1)
@@ -68,8 +68,8 @@ def test_command_dry_run_and_run(run: Run, memories: list[Memory]) -> None:
 
 def test_command_with_single_records(run: Run, memories: list[Memory]) -> None:
     absent = str(uuid4())
-    told = run(str(memories[0].record_id), absent, code=1)
-    assert (told["records"], told["failed"]) == (1, [[absent, "there is no such record"]])
+    report = run(str(memories[0].record_id), absent, code=1)
+    assert (report["records"], report["failed"]) == (1, [[absent, "there is no such record"]])
     assert len(memories[1].deltas) == 1
 
 
@@ -106,12 +106,12 @@ def test_backfill_reports_ids_and_counts(graph: Graph, memories: list[Memory]) -
             (event, *_) = result.asset_materializations_for_node("record_summaries")
         return result.success, {name: value.value for name, value in event.metadata.items()}
 
-    succeeded, told = backfill()
+    succeeded, report = backfill()
     assert not succeeded
-    assert (told["records summarised"], told["left alone, revised by a person"]) == (1, 1)
-    assert [row.data for row in told["failed"].records] == [{"record": str(lost.record_id)}]
-    assert "walnut" not in str(told)
+    assert (report["records summarised"], report["left alone, revised by a person"]) == (1, 1)
+    assert [row.data for row in report["failed"].records] == [{"record": str(lost.record_id)}]
+    assert "walnut" not in str(report)
     graph.here.objects.put(key, [content])
-    succeeded, told = backfill()
+    succeeded, report = backfill()
     assert succeeded
-    assert (told["records summarised"], told["were of this model already"], told["failed"]) == (1, 1, "none")
+    assert (report["records summarised"], report["were of this model already"], report["failed"]) == (1, 1, "none")

@@ -1,4 +1,4 @@
-"""Bodies that stay in the inbox for a while: removing them costs what there is to remove, however much was stored."""
+"""Removal of message bodies: its cost depends on what it removes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the roles of the database cannot do, whatever SQL they send."""
+"""What the database roles cannot do, with any SQL."""
 
 from __future__ import annotations
 

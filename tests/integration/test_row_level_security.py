@@ -1,4 +1,4 @@
-"""What a face can see and do, whatever it sends: asked as the role of the faces, with SQL of our choice."""
+"""Row-level security for the agent's role, with arbitrary SQL."""
 
 from __future__ import annotations
 
@@ -266,12 +266,12 @@ def test_foreign_source_is_not_writable(world: World) -> None:
 
 def test_absent_equals_foreign_source(world: World) -> None:
     inbox = Inbox(world.installation.context)
-    told = []
+    refusals = []
     for source_id in (world.bobs_source, uuid4()):
         with pytest.raises(NotFoundError) as caught, world.installation.database.agent(world.alices) as tx:
             inbox.append(tx, SourceKind.CONVERSATION, source_id, messages("Hello."))
-        told.append((type(caught.value), str(caught.value)))
-    assert told[0] == told[1]
+        refusals.append((type(caught.value), str(caught.value)))
+    assert refusals[0] == refusals[1]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The whole way with objects in S3: remembered, found, opened, put to sleep, audited; through a proxy that counts."""
+"""A whole workflow on S3: store, find, open, compress and audit, through a proxy that counts requests."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def claims(installation: Installation) -> Claims:
 def test_store_find_open_and_compress_on_s3(installation: Installation, claims: Claims, proxy: S3Proxy) -> None:
     here = installation
     assert not (here.home / "objects").exists()
-    found = phase_one(here.database, here.embedder, here.settings, claims, Question("What did Dave say?", explain=True))
+    found = phase_one(here.acting_for(claims), Question("What did Dave say?", explain=True))
     hit = found.hits[0]
     file_id = file_of_record(here.database, claims, hit["record_id"])
 
-    whole = open_file(here.database, here.objects, here.settings, claims, file_id).content
+    whole = open_file(here.acting_for(claims), file_id).content
     lines = [json.loads(line) for line in whole.splitlines()]
     assert lines
 
     # One message: only its bytes go over the wire, out of the compressed object.
     proxy.log.clear()
-    message = open_message(here.database, here.objects, here.settings, claims, file_id, lines[-1]["seq"])
+    message = open_message(here.acting_for(claims), file_id, lines[-1]["seq"])
     assert message.text == lines[-1]["content"]
     (exchange,) = proxy.log
     first, last = (int(number) for number in re.findall(r"\d+", exchange.range or ""))
@@ -92,14 +92,14 @@ def test_store_find_open_and_compress_on_s3(installation: Installation, claims: 
     assert len(copies - set(here.objects.keys(ACTIVE))) == 1
     proxy.fail("GET", "slow_down")
     proxy.fail("GET", "reset_in_body")
-    assert open_file(here.database, here.objects, here.settings, claims, file_id).content == whole
+    assert open_file(here.acting_for(claims), file_id).content == whole
     assert set(here.objects.keys(ACTIVE)) == copies
 
     # A server that is gone is not a file that is damaged.
     proxy.fail("GET", "reset", times=3)
     with pytest.raises(TransientError):
-        open_message(here.database, here.objects, here.settings, claims, file_id, lines[0]["seq"])
-    assert open_message(here.database, here.objects, here.settings, claims, file_id, lines[0]["seq"]).text
+        open_message(here.acting_for(claims), file_id, lines[0]["seq"])
+    assert open_message(here.acting_for(claims), file_id, lines[0]["seq"]).text
 
     checked = verify(here.context)
     assert checked.findings == []

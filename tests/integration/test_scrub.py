@@ -1,4 +1,4 @@
-"""What was forgotten is not in the files of the database either, once its tables were rewritten."""
+"""Erased text is not in the database files once the tables are rewritten."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import run_cli
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
-from tests.support.traces_of_words import found_in_database
+from tests.support.word_traces import found_in_database
 
 
 def files_with(administrator: psycopg.Connection, word: str) -> list[str]:
@@ -37,8 +37,8 @@ def test_erased_text_leaves_database_files(settings: Settings, installation: Ins
     for word in (gone, stays):
         converse(here, claims, f"#Family/{stays} {word} says hello.", external_id=word)
     records = {record.title: record.record_id for record in stored(ingest(plain_context(here)))}
-    (doomed,) = [record for title, record in records.items() if gone in title]
-    subjects = {gone: Subject(SubjectKind.RECORD, doomed), stays: Subject(SubjectKind.USER, user.user_id)}
+    (to_erase,) = [record for title, record in records.items() if gone in title]
+    subjects = {gone: Subject(SubjectKind.RECORD, to_erase), stays: Subject(SubjectKind.USER, user.user_id)}
     with psycopg.connect(here.administrator_url, autocommit=True) as administrator:
         administrator.execute("ANALYZE")  # its samples are copies, too
         for word, subject in subjects.items():

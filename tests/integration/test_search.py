@@ -1,4 +1,4 @@
-"""Phase one: what is found, in which order, and what never is."""
+"""Phase one: which records are found, and in which order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAMPLES = ROOT / "samples"
 
 
 class Memory:
-    """One user's memory, asked in short."""
+    """One user's memory with short search functions."""
 
     def __init__(self, installation: Installation, user: User, claims: Claims) -> None:
         self.installation, self.user, self.claims = installation, user, claims
@@ -35,7 +35,7 @@ class Memory:
 
     def ask(self, query: str, **more: Any) -> Answer:
         question = Question(query, **more)
-        return phase_one(self.installation.database, self.embedder, self.installation.settings, self.claims, question)
+        return phase_one(self.installation.acting_for(self.claims).using(embedder=self.embedder), question)
 
     def titles(self, query: str, **more: Any) -> list[str]:
         return [hit["title"] for hit in self.ask(query, **more).hits]
@@ -147,7 +147,10 @@ def test_limit_is_honoured(memory: Memory) -> None:
     assert len(memory.ask("Dave", limit=MAX_LIMIT).hits) == 6
     assert [len(memory.ask("Dave", message_limit=limit).messages) for limit in (0, 1, 9, 500)] == [0, 1, 9, 9]
     few = memory.installation.settings.changed(max_anchors=1)
-    with_few = phase_one(memory.installation.database, memory.embedder, few, memory.claims, Question("Dave", limit=6))
+    with_few = phase_one(
+        memory.installation.acting_for(memory.claims).using(embedder=memory.embedder, settings=few),
+        Question("Dave", limit=6),
+    )
     assert len(with_few.hits) == 6, "a bound on nodes must not become a bound on hits"
 
 
@@ -277,7 +280,7 @@ def test_any_question_is_answered(memory: Memory, query: str) -> None:
 )
 def test_invalid_questions_are_refused(memory: Memory, question: Question, complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
-        phase_one(memory.installation.database, memory.embedder, memory.installation.settings, memory.claims, question)
+        phase_one(memory.installation.acting_for(memory.claims).using(embedder=memory.embedder), question)
 
 
 def _roots(memory: Memory) -> list[Any]:
@@ -301,7 +304,7 @@ def test_sample_questions_find_evidence(shared_installation: Installation) -> No
     questions = json.loads((SAMPLES / "questions.json").read_text())
     first, among_three = 0, 0
     for question in questions:
-        answer = phase_one(here.database, here.embedder, here.settings, claims, Question(question["question"]))
+        answer = phase_one(here.acting_for(claims), Question(question["question"]))
         found = [hit["source"]["external_id"] for hit in answer.hits]
         wanted = {evidence["conversation"] for evidence in question["evidence"]}
         first += found[0] in wanted

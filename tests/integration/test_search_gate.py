@@ -1,4 +1,4 @@
-"""The functions that search with the owner's rights: nobody reaches through them what their claims do not open."""
+"""The search functions with definer's rights reveal nothing beyond the caller's claims."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from neurigraph_pipelines.wiring import Installation
 from tests.integration.test_row_level_security import claim, sign
 from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world
+from tests.support.waiting import wait_until
 
 EVIDENCE = "SELECT * FROM neurigraph.evidence(%(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s, %(known_version)s)"
 LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
@@ -72,7 +73,7 @@ def indexed(world: World) -> Iterator[None]:
 
 
 def found(connection: psycopg.Connection[Any], question: dict[str, Any]) -> Any:
-    """All that a question is told, with all that can be read of the nodes it knows then; None where nothing opens."""
+    """Return the evidence for a question and every layer it can load, or None if the claims open nothing."""
     row = connection.execute(EVIDENCE, question, binary=True).fetchone()
     if row is None or row["node_ids"] is None:
         return None
@@ -216,5 +217,4 @@ def test_claims_are_checked_per_search(world: World) -> None:
     payload = claim(world, exp=time.time() + 1.0)
     with world.agent(payload, sign(payload)) as connection:
         assert found(connection, asked()) is not None
-        time.sleep(1.1)
-        assert found(connection, asked()) is None
+        wait_until(lambda: found(connection, asked()) is None, "the claims expire")

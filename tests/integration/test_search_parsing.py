@@ -1,4 +1,4 @@
-"""Searching as people ask: filters that cannot be, times that questions name, events that only the memory can date."""
+"""Search questions: invalid filters, times in the question, events dated by a memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Memory:
     def find(self, query: str, asked_at: datetime | None = NOON, **more: Any) -> Answer:
         here = self.here
         return search(
-            here.database, WordEmbedder(), here.settings, self.claims, Question(query, **more), asked_at=asked_at
+            here.acting_for(self.claims).using(embedder=WordEmbedder()), Question(query, **more), asked_at=asked_at
         )
 
     def titles(self, query: str, **more: Any) -> list[str]:

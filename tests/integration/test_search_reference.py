@@ -1,4 +1,4 @@
-"""The ranking beside a slow and obvious one in Python, over the same passages."""
+"""The ranking equals a slow reference in Python over the same passages."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ def test_ranking_follows_formula(shared_installation: Installation, asked: str) 
     vector = embedder.embed([asked], "query")[0].astype(np.float16).astype(np.float32)
     reference, lexemes = Reference(passages), list(dict.fromkeys(lexer.lexemes(asked)))
     expected = reference.rank(lexemes, vector, role)
-    answer = phase_one(here.database, embedder, here.settings, claims, Question(asked, message_limit=100, explain=True))
+    answer = phase_one(
+        here.acting_for(claims).using(embedder=embedder), Question(asked, message_limit=100, explain=True)
+    )
     lexical = {(m["record_id"], m["seq"]): m["explain"]["window_lexical"] for m in answer.messages}
     bm25 = {(str(record), seq): score for (record, seq), score in reference.lexical(lexemes).items()}
     assert lexical == pytest.approx(bm25, abs=1e-5)
@@ -146,7 +148,7 @@ def test_period_boost_decays(shared_installation: Installation) -> None:
 
     def boost(first: datetime, days: float) -> float:
         asked = Question("boat", explain=True, periods=((first, first + timedelta(days=days)),))
-        found = phase_one(here.database, WordEmbedder(), here.settings, claims, asked)
+        found = phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), asked)
         return float(found.messages[0]["explain"]["period"])
 
     day = START.replace(hour=0)

@@ -1,4 +1,4 @@
-"""The sensors and the job on a real Dagster instance: what each finds, asks runs for, and what the runs store."""
+"""Sensors and the job on a Dagster instance: what each finds, requests and stores."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
 
 
 def tick(instance: dg.DagsterInstance, name: str) -> list[dg.RunRequest]:
-    """One look of a sensor."""
+    """Run one sensor tick."""
     resources = {"installation": InstallationResource()}
     with dg.build_sensor_context(instance=instance, definitions=defs, resources=resources) as context:
         looked = defs.resolve_sensor_def(name).evaluate_tick(context)
@@ -147,10 +147,7 @@ def test_real_meeting_is_stored_and_found(
     (request,) = tick(instance, "event_boundary_sensor")
     assert run(instance, request).success
     answer = phase_one(
-        installation.database,
-        installation.embedder,
-        installation.settings,
-        claims,
+        installation.acting_for(claims),
         Question("How much should the remote control cost to make, and what is its selling price?"),
     )
     assert {hit["source"]["external_id"] for hit in answer.hits} == {"ES2002a"}

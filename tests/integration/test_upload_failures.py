@@ -1,4 +1,4 @@
-"""Uploads that cannot be read: shown beside the segments that cannot be stored, and taken up again like them."""
+"""Unreadable uploads: listed beside failed segments, and replayed like them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from neurigraph_pipelines.wiring import Installation
 from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.api_server import serving
 from tests.support.command_line import describe, run_cli
-from tests.support.failing import fail, state_of
+from tests.support.failed_segments import fail, state_of
 
 NOTES = b"The ferry to Tresco leaves at nine. " * 100
 TOO_LONG = "more than 1,000 bytes of text"

@@ -1,4 +1,4 @@
-"""Files on their whole way: uploaded, read, stored, found and opened; through every door, and hostile ones as well."""
+"""Uploaded files: received, read, stored, found and opened, by every interface, hostile ones included."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from tests.support.api_server import serving
 from tests.support.command_line import PROGRAM, describe, environment, run_cli
 from tests.support.documents import docx_of, pdf_of, png_of
 from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, s3_client
+from tests.support.waiting import wait_for_process, wait_until
 
 FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
 MEGABYTE = 1 << 20
@@ -57,7 +58,7 @@ def upload(installation: Installation, claims: Claims, name: str, content: bytes
 
 
 def store(installation: Installation) -> list[str]:
-    """Read and store all that waits; gives the titles of the records."""
+    """Read and store all waiting uploads; return the titles of the records."""
     installation.uploads.read_due(installation.text_extractor)
     results = list(run_due(installation.context, "tests"))
     assert [returned for result in results for returned in result.returned] == []
@@ -66,12 +67,12 @@ def store(installation: Installation) -> list[str]:
 
 
 def found(installation: Installation, claims: Claims, query: str) -> Any:
-    return phase_one(installation.database, installation.embedder, installation.settings, claims, Question(query))
+    return phase_one(installation.acting_for(claims), Question(query))
 
 
 def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
     file_id = file_of_record(installation.database, claims, record_id)
-    return open_file(installation.database, installation.objects, installation.settings, claims, file_id, **how)
+    return open_file(installation.acting_for(claims), file_id, **how)
 
 
 def staged(installation: Installation) -> list[str]:
@@ -97,7 +98,7 @@ def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims)
     text = opened(installation, bob, hit["record_id"], as_text=True)
     lines = [json.loads(line) for line in text.content.splitlines()]
     assert [line["external_id"] for line in lines] == ["file", "page-1", "page-2"]
-    page = open_message(installation.database, installation.objects, installation.settings, bob, file.file_id, 3)
+    page = open_message(installation.acting_for(bob), file.file_id, 3)
     assert page.text.strip() == "The ferry returns at dusk, if the captain is sober."
 
 
@@ -120,7 +121,7 @@ def test_originals_by_kind(installation: Installation, bob: Claims) -> None:
     for name, upload_id in ids.items():
         status = installation.uploads.status(bob, upload_id)
         assert status["state"] == "stored", status
-        file = open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"])
+        file = open_file(installation.acting_for(bob), status["file_id"])
         assert file.content == contents[name]
         assert (file.media_type, file.size_bytes) == (status["media_type"], len(contents[name]))
         kinds[name] = manifest(installation, status["file_id"])
@@ -160,7 +161,7 @@ def test_image_is_stored_with_metadata(installation: Installation, bob: Claims) 
     (hit,) = found(installation, bob, "Tresco harbour").hits
     assert "PNG image" in hit["summary"]
     assert "640 × 480 pixels" in hit["summary"]
-    assert "nothing here can read text out of it" in hit["summary"]
+    assert "no reader can extract text from it" in hit["summary"]
     assert opened(installation, bob, hit["record_id"]).media_type == "image/png"
 
 
@@ -235,10 +236,7 @@ def test_file_names(installation: Installation, bob: Claims, given: str, kept: s
     assert installation.uploads.status(bob, upload_id)["file_name"] == kept
     assert len(store(installation)) == 1
     status = installation.uploads.status(bob, upload_id)
-    assert (
-        open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"]).file_name
-        == kept
-    )
+    assert open_file(installation.acting_for(bob), status["file_id"]).file_name == kept
 
 
 def test_hostile_file_fails_alone(installation: Installation, bob: Claims) -> None:
@@ -249,7 +247,7 @@ def test_hostile_file_fails_alone(installation: Installation, bob: Claims) -> No
     states = {upload_id: installation.uploads.status(bob, upload_id) for upload_id in (bad, good, broken)}
     assert [row["state"] for row in states.values()] == ["failed", "stored", "failed"]
     assert "would unpack to" in states[bad]["error"]
-    assert "damaged or not what it seems" in states[broken]["error"]
+    assert "damaged or of another type" in states[broken]["error"]
     assert store(installation) == []
     # Sent again, it is tried again; its bytes are still there.
     assert upload(installation, bob, "broken.pdf", b"%PDF-1.7 and no more") == broken
@@ -265,25 +263,24 @@ def attempts(installation: Installation, upload_id: UUID) -> int:
 
 
 def test_killed_reader_is_replaced(settings: Settings, installation: Installation, bob: Claims) -> None:
-    """Its claim runs out by itself; after the last attempt the upload has failed, and waits for a person."""
+    """Its lease expires; after the last attempt the upload has failed and waits for a person."""
     endless = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
     upload_id = upload(installation, bob, "endless.pdf", endless)
     limits = {"NEURIGRAPH_CLAIM_LEASE_SECONDS": "5", "NEURIGRAPH_EXTRACTION_SECONDS": "4"}
     process = subprocess.Popen([PROGRAM, "ingest"], env=environment(settings, **limits))
-    while attempts(installation, upload_id) == 0:
-        assert process.poll() is None
-        time.sleep(0.1)
+    wait_for_process(lambda: attempts(installation, upload_id), process)
     process.kill()
     process.wait()
     assert installation.uploads.read_due(installation.text_extractor) == []  # nobody else gets it yet
     assert installation.uploads.status(bob, upload_id)["state"] == "received"
     installation.settings = settings.changed(max_attempts=1)
     del installation.uploads
-    deadline = time.monotonic() + 30
-    while installation.uploads.status(bob, upload_id)["state"] == "received":
-        assert time.monotonic() < deadline
+
+    def given_up() -> bool:
         assert installation.uploads.read_due(installation.text_extractor) == []
-        time.sleep(0.5)
+        return bool(installation.uploads.status(bob, upload_id)["state"] != "received")
+
+    wait_until(given_up, "the lease of the dead process has expired", interval=0.1)
     status = installation.uploads.status(bob, upload_id)
     assert (status["state"], status["error"]) == ("failed", "the process that read it died")
 
@@ -356,10 +353,7 @@ def test_long_document_has_segments(settings: Settings, installation: Installati
     assert {segment["trigger_type"] for segment in segments} == {"event_boundary"}
     status = installation.uploads.status(bob, upload_id)
     assert status["state"] == "stored"
-    assert (
-        open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"]).content
-        == text
-    )
+    assert open_file(installation.acting_for(bob), status["file_id"]).content == text
 
 
 def test_large_upload_memory(installation: Installation, bob: Claims) -> None:
@@ -379,7 +373,7 @@ def test_large_upload_memory(installation: Installation, bob: Claims) -> None:
     stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert (stored - before) * 1_024 < size // 2
     status = installation.uploads.status(bob, upload_id)
-    file = open_file(installation.database, installation.objects, installation.settings, bob, status["file_id"])
+    file = open_file(installation.acting_for(bob), status["file_id"])
     digest = hashlib.sha256()
     for chunk in file.chunks():
         digest.update(chunk)

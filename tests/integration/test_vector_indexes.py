@@ -1,4 +1,4 @@
-"""Big nodes: what the index finds is what exact search finds, whatever is filtered, and building it stops nobody."""
+"""Vector indexes of big nodes: same hits as exact search, and building them blocks nobody."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def settings(shared_installation: Installation) -> Settings:
 def ask(here: Installation, settings: Settings, graph: Graph, number: int, **more: Any) -> Answer:
     embedder = SyntheticEmbedder(graph.questions)
     question = Question(graph.questions[number].text, limit=10, message_limit=10, **more)
-    return phase_one(here.database, embedder, settings, graph.claims, question)
+    return phase_one(here.acting_for(graph.claims).using(embedder=embedder, settings=settings), question)
 
 
 def found(answer: Answer) -> set[tuple[str, int]]:
@@ -168,9 +168,9 @@ def test_maintenance_asset(
         (event,) = result.asset_materializations_for_node("vector_indexes")
         return {name: value.value for name, value in event.metadata.items()}
 
-    told = run(1_000)
-    assert (told["nodes indexed"], told["indexes dropped"], told["nodes still waiting"]) == (2, 0, 0)
+    built = run(1_000)
+    assert (built["nodes indexed"], built["indexes dropped"], built["nodes still waiting"]) == (2, 0, 0)
     assert vector_index_names(here) == {f"passages_{column}_hnsw" for column in VECTORS}
-    told = run(1_000_000)
-    assert (told["nodes indexed"], told["indexes dropped"], told["nodes still waiting"]) == (0, 2, 0)
+    built = run(1_000_000)
+    assert (built["nodes indexed"], built["indexes dropped"], built["nodes still waiting"]) == (0, 2, 0)
     assert vector_index_names(here) == set()

@@ -1,4 +1,4 @@
-"""What does not fit is found, named, and made good where that needs no guess; what is left over is removed."""
+"""Verification: findings, repairs, and removal of leftovers."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_audit_is_bounded_and_resumes(installation: Installation) -> None:
 
 
 def test_new_object_is_not_removed(file: StoredFile) -> None:
-    """Whatever the clocks say: an audit waits for a transaction that names an object, and looks again."""
+    """An audit waits for the transaction that names an object and checks again, independent of clocks."""
     here, record_id = file.here, uuid4()
     key = durable_key(file.user.slug, ("Notes",), record_id, uuid4())
     here.objects.put(key, [b"x"])
@@ -212,7 +212,7 @@ def test_new_object_is_not_removed(file: StoredFile) -> None:
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 other.execute(statements("lifecycle")["lock_objects"], {"record_id": record_id})
     assert key in audit(here).orphans
-    with pytest.raises(AbsentObjectError, match="written again"), here.database.pipeline() as tx:
+    with pytest.raises(AbsentObjectError, match="writes it again"), here.database.pipeline() as tx:
         guard_objects(tx, here.objects, record_id, [key])
 
 

@@ -1,4 +1,4 @@
-"""Reports by HTTP: a real receiver that fails, stalls and misleads."""
+"""Reports by HTTP to a receiver that fails, stalls and redirects."""
 
 from __future__ import annotations
 
@@ -73,6 +73,14 @@ def test_refusal_is_final() -> None:
     with WebhookReceiver("400") as receiver, pytest.raises(ProviderError, match="400"):
         Webhook(receiver.url, 5).post(BODY)
     assert receiver.connections == 1
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
+def test_environment_proxies_are_not_used(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with WebhookReceiver() as proxy, WebhookReceiver() as receiver:
+        monkeypatch.setenv(variable, proxy.url)
+        Webhook(receiver.url, 5).post(BODY)
+    assert (proxy.connections, receiver.connections) == (0, 1)
 
 
 def test_closed_port() -> None:

@@ -1,4 +1,4 @@
-"""The longest segment there is passes through a real worker in less than a gigabyte of memory."""
+"""The longest possible segment passes through a real worker in less than a gigabyte of memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS_OF_A_MESSAGE = 120
 
 
 def longest_conversation(installation: Installation) -> NewConversation:
-    """As many messages as one segment may hold by its tokens, each with words of its own."""
+    """Return a conversation with as many messages as one segment may hold, each with its own words."""
     chance = random.Random(0)
     said: list[NewMessage] = []
     tokens = 0

@@ -1,4 +1,4 @@
-"""A Postgres server of the operating system: one that has no pgvector."""
+"""A Postgres server of the operating system, without pgvector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that put and delete objects beside each other, in folders that the others prune all the time."""
+"""Threads that put and delete objects at the same time, in folders that the others prune."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from neurigraph_pipelines.ports import ObjectStore
 
 
 def read(store: ObjectStore, key: str) -> bytes:
-    """The whole of an object."""
+    """Return the content of an object."""
     return b"".join(store.get(key))
 
 
 def put_and_delete_at_once(stores: Sequence[ObjectStore], turns: int) -> None:
-    """A thread for each store; every object reads back as it was put, until it is deleted."""
+    """Run one thread per store; every object reads back as it was put until it is deleted."""
 
     def work(number: int, store: ObjectStore) -> None:
         for turn in range(turns):

@@ -1,4 +1,4 @@
-"""The command line as a process of its own, on the installation of a test."""
+"""The command line as a process on the installation of a test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAM = Path(sys.executable).parent / "neurigraph"
 
 
 def environment(settings: Settings, **more: str) -> dict[str, str]:
-    """Environment of a process that works on the same installation, whatever else is set here."""
+    """Return the environment of a process on the same installation, without other settings of this process."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
     assert settings.database.url is not None
     assert settings.secret is not None
@@ -33,7 +33,7 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
 
 
 def describe(settings: Settings, monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
-    """Let the environment of this process describe the installation, as it does to Dagster's processes."""
+    """Set the environment of this process to the installation, as Dagster's processes have it."""
     for name, value in environment(settings, **more).items():
         monkeypatch.setenv(name, value)
 
@@ -41,7 +41,7 @@ def describe(settings: Settings, monkeypatch: pytest.MonkeyPatch, **more: str) -
 def run_cli(
     settings: Settings, *arguments: str, folder: Path = ROOT, more: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder, with more variables where they are given; its exit code is for the test to check."""
+    """Run a command in a folder, with extra variables; the test checks the exit code."""
     return subprocess.run(
         [PROGRAM, *arguments],
         env=environment(settings, **(more or {})),

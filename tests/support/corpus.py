@@ -1,4 +1,4 @@
-"""What is counted of a user's corpus, and the same from the passages themselves."""
+"""Corpus statistics as stored, and the same computed from the passages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.memories import rows
 
 
 def counted(installation: Installation, user: User) -> dict[str, Any]:
-    """What the statistics say."""
+    """Return the stored statistics."""
     (totals,) = rows(
         installation, "SELECT passages, lexemes FROM neurigraph.user_statistics WHERE user_id = %s", user.user_id
     ) or [{"passages": 0, "lexemes": 0}]
@@ -34,7 +34,7 @@ def counted(installation: Installation, user: User) -> dict[str, Any]:
 
 
 def held(installation: Installation, user: User) -> dict[str, Any]:
-    """The same from the passages themselves."""
+    """Compute the same statistics from the passages."""
     nodes: dict[UUID, tuple[int, int]] = {}
     of_node: Counter[tuple[UUID, str]] = Counter()
     for row in rows(

@@ -1,4 +1,4 @@
-"""A relay on loopback that counts the bytes with which a server answers: how much it was asked."""
+"""A TCP relay on loopback that counts the bytes a server sends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 
 class CountingRelay(ThreadingTCPServer):
-    """The running relay. ``answered`` counts the bytes that came from the server."""
+    """The running relay; ``answered`` is the number of bytes from the server."""
 
     daemon_threads = True
     block_on_close = False
@@ -24,7 +24,7 @@ class CountingRelay(ThreadingTCPServer):
 
 @contextmanager
 def counting_relay(host: str, port: int) -> Iterator[CountingRelay]:
-    """Relay to a server that listens there."""
+    """Relay connections to a server."""
     with CountingRelay(host, port) as relay:
         thread = threading.Thread(target=relay.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()

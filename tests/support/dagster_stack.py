@@ -1,4 +1,4 @@
-"""A running Dagster in tests: what its pages say, which processes it consists of, and another daemon beside it.
+"""A running Dagster: GraphQL queries, its processes, and a second daemon.
 
 Processes are found in ``/proc``, so this is for Linux.
 """
@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from neurigraph_pipelines.stack.processes import LocalStack
+from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 180.0
 PROJECT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ _PROCESSES = """query($run: ID!) { logsForRun(runId: $run) { ... on EventConnect
 
 
 def graphql(stack: LocalStack, query: str, **variables: object) -> dict[str, Any]:
-    """Ask the webserver what a person would see in its pages."""
+    """Query the webserver's GraphQL API."""
     request = urllib.request.Request(
         f"{stack.ui.url}/graphql",
         data=json.dumps({"query": query, "variables": variables}).encode(),
@@ -60,12 +60,12 @@ def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> None:
 
 
 def run_statuses(stack: LocalStack, run_key: str) -> list[str]:
-    """How the runs of that key are, newest first: more than one where Dagster tried again."""
+    """Return the statuses of the runs with a run key, newest first; retries make several."""
     return [run["status"] for run in graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"]]
 
 
 def worker_of(stack: LocalStack, run_key: str) -> int:
-    """The process of the newest run of that key."""
+    """Return the process id of the newest run with a run key."""
     newest = graphql(stack, _RUNS, key=run_key)["runsOrError"]["results"][0]["runId"]
     events = graphql(stack, _PROCESSES, run=newest)["logsForRun"]["events"]
     entries = [entry for event in events for entry in event.get("metadataEntries", ())]
@@ -73,19 +73,19 @@ def worker_of(stack: LocalStack, run_key: str) -> int:
 
 
 def daemon_of(parent: int) -> int:
-    """The daemon that a process started."""
+    """Return the process id of the daemon that a process started."""
     (found,) = (pid for pid, command in _children(parent) if "dagster-daemon" in command)
     return found
 
 
 def code_servers_of(daemon: int) -> list[int]:
-    """The code servers that a daemon started: one, or more while an old one has runs to finish."""
+    """Return the code servers of a daemon: one, or more while an old one finishes its runs."""
     return [pid for pid, command in _children(daemon) if " api grpc " in command]
 
 
 @contextmanager
 def another_daemon(dagster_home: Path, environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A daemon on an instance that lies in ``dagster_home``; ended with all that it started."""
+    """Run a daemon on the instance in ``dagster_home``; end it with all its children."""
     program = str(Path(sys.executable).parent / "dagster-daemon")
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -108,15 +108,12 @@ def another_daemon(dagster_home: Path, environment: Mapping[str, str], log: Path
 
 
 def await_true(condition: Callable[[], object], what: str) -> None:
-    """Wait until it holds."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not in time: {what}"
-        time.sleep(0.1)
+    """Wait for something that Dagster's processes do; the interval leaves them the processor."""
+    wait_until(condition, what, PATIENCE_SECONDS, interval=0.1)
 
 
 def _children(parent: int) -> Iterator[tuple[int, str]]:
-    """The processes that a process started, with their command lines."""
+    """Yield the children of a process with their command lines."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             parent_of = int((process / "stat").read_text().rpartition(")")[2].split()[1])

@@ -1,4 +1,4 @@
-"""Files of other programs, as small as they can be."""
+"""Minimal files of other programs: PDF, DOCX, PNG."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import zlib
 
 
 def pdf_of(*pages: str, stream: bytes | None = None) -> bytes:
-    """A PDF with a page for each text, in a standard font; ``stream`` instead of a text is drawn as it is."""
+    """Return a PDF with one page per text, in a standard font; ``stream`` is used verbatim instead."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     kids = []
     for text in pages:
@@ -37,7 +37,7 @@ def pdf_of(*pages: str, stream: bytes | None = None) -> bytes:
 
 
 def docx_of(members: dict[str, bytes], repeat: int = 1) -> bytes:
-    """A zip with the marks of a Word document and these members; each ``repeat`` times as long as its content."""
+    """Return a zip that looks like a Word document, with these members, each repeated ``repeat`` times."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(
@@ -60,7 +60,7 @@ def docx_of(members: dict[str, bytes], repeat: int = 1) -> bytes:
 
 
 def png_of(width: int, height: int) -> bytes:
-    """A black PNG."""
+    """Return a black PNG image."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -1,4 +1,4 @@
-"""Holding embedded servers in tests: from another process, and from this one."""
+"""Leases of embedded servers, held by another process or this one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -28,7 +27,7 @@ with EmbeddedPostgres(Path(sys.argv[1])).lease() as lease:
 
 
 class Holder:
-    """A process that holds a lease until it is told to let go, or killed."""
+    """A process that holds a lease until `let_go` or `kill` is called."""
 
     def __init__(self, home: Path, **environment: str) -> None:
         self.process = subprocess.Popen(
@@ -55,7 +54,7 @@ class Holder:
 
 @contextlib.contextmanager
 def new_home(folder: Path) -> Iterator[Path]:
-    """A home that does not exist yet; whatever runs in it ends with the block."""
+    """Yield a home folder that does not exist yet; its server is deleted at the end of the block."""
     yield folder / "home"
     EmbeddedPostgres(folder / "home").delete()
 
@@ -76,10 +75,3 @@ def server_pid(home: Path) -> int:
     assert status.running
     assert status.pid is not None
     return status.pid
-
-
-def eventually(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.005)

@@ -1,4 +1,4 @@
-"""A process that heals or re-embeds, for tests to kill: ``python -m tests.support.embedding_process TASK [MODEL]``.
+"""A process that heals or embeds again, for tests to kill: ``python -m tests.support.embedding_process TASK [MODEL]``.
 
 The installation is the one that the environment describes; with a model named, ``NamedEmbedder`` embeds.
 """

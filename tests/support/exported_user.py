@@ -1,4 +1,4 @@
-"""A user with something in every table that an export has, and ways to export and restore it."""
+"""A user with a row in every exported table, and functions to export and restore it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class Source:
-    """A user with something in every table that an export has, and the export."""
+    """A user with a row in every exported table, and the export."""
 
     here: Installation
     user: User
@@ -41,7 +41,7 @@ class Source:
     report: Exported
 
     def ask(self, there: Installation, question: str) -> Answer:
-        return phase_one(there.database, WordEmbedder(), there.settings, self.claims, Question(question, explain=True))
+        return phase_one(there.acting_for(self.claims).using(embedder=WordEmbedder()), Question(question, explain=True))
 
 
 def export(here: Installation, user: User, target: Path) -> Exported:
@@ -58,7 +58,7 @@ def restore(there: Installation, path: Path, slug: str) -> Restored:
 
 
 def exported_user(here: Installation, folder: Path) -> Source:
-    """Make one, with its exports in a folder."""
+    """Create the user, with its exports in a folder."""
     user, claims = new_user(here, "exporter")
     context = plain_context(here)
     converse(here, claims, "#Family/Dave Dave sails from the harbour.", "@Ana:sister How nice, Ünïcødé 🚲.", hours=1)
@@ -89,7 +89,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
         add_candidates(tx, user.user_id, [candidate])
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
-    phase_one(here.database, WordEmbedder(), here.settings, claims, Question("everything", limit=100))
+    phase_one(here.acting_for(claims).using(embedder=WordEmbedder()), Question("everything", limit=100))
     here.database.wait_for_background()
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")

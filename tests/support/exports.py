@@ -1,4 +1,4 @@
-"""Exports in the shape of real ones, written for the tests, and reading them."""
+"""Exports in the formats of other systems, written for the tests and read back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored files in tests: where their rows stand, what befell them, and clocks that are set."""
+"""Stored files: their rows, their state history, and functions to set their clocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.object_keys import active_key
-from neurigraph_pipelines.lifecycle.transitions import FilePlace, locate
+from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
@@ -17,12 +17,12 @@ from tests.support.memories import converse, ingest, new_user, node_rows, plain_
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file of a user, and short ways to what is known of it."""
+    """A file of a user, with access to its rows and state."""
 
     here: Installation
     user: User
     claims: Claims
-    place: FilePlace
+    place: FileLocation
 
     @property
     def file_id(self) -> UUID:
@@ -52,7 +52,7 @@ class StoredFile:
 
     @property
     def events(self) -> list[str]:
-        """Of its log, oldest first."""
+        """Return the events of its state log, oldest first."""
         found = rows(
             self.here,
             "SELECT event_type FROM neurigraph.compression_state_log WHERE file_id = %s ORDER BY entry",
@@ -66,7 +66,7 @@ class StoredFile:
         return row
 
     def set(self, **columns: object) -> None:
-        """Write columns of its row, as the pipeline."""
+        """Update columns of its row as the pipeline role."""
         assigned = ", ".join(f"{name} = %s" for name in columns)
         with self.here.database.pipeline() as tx:
             tx.execute(
@@ -75,7 +75,7 @@ class StoredFile:
             )
 
     def age(self, days: float) -> None:
-        """Let so many days pass for the file and its node since they were accessed, and since it was opened."""
+        """Move the access times of the file and its node, and its opening, back by ``days``."""
         with self.here.database.pipeline() as tx:
             tx.execute(
                 f'UPDATE "{self.place.schema_name}".file_manifest SET '
@@ -92,11 +92,11 @@ class StoredFile:
 
     def open(self, wait: float = 0.0) -> OpenedFile:
         here = self.here
-        return open_file(here.database, here.objects, here.settings, self.claims, self.file_id, wait=wait)
+        return open_file(here.acting_for(self.claims), self.file_id, wait=wait)
 
 
 def store_file(here: Installation, *contents: str, user: tuple[User, Claims] | None = None) -> StoredFile:
-    """A conversation that was just stored, of a new user unless one is given."""
+    """Store a conversation, of a new user unless one is given; return its file."""
     owner, claims = user or new_user(here)
     converse(here, claims, *(contents or ("#Notes Hello.", "A message of some words. " * 200)))
     (record,) = stored(ingest(plain_context(here), owner))
@@ -107,5 +107,5 @@ def store_file(here: Installation, *contents: str, user: tuple[User, Claims] | N
 
 
 def all_keys(here: Installation) -> list[str]:
-    """Of all objects."""
+    """Return the keys of all objects."""
     return list(here.objects.keys())

@@ -1,4 +1,4 @@
-"""Graphs in tests whose shape changes: short ways to their nodes and records, and a look at whether all fits."""
+"""Graphs whose shape changes: access to nodes and records, and a check of consistency."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from tests.support.memories import (
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The graph of a user."""
+    """The graph of one user."""
 
     here: Installation
     user: User
     claims: Claims
 
     def remember(self, *memories: str) -> list[UUID]:
-        """Store memories, each a text such as ``#Family/Dave He likes boats.``; gives their records in order."""
+        """Store memories, each a text such as ``#Family/Dave He likes boats.``; returns their records in order."""
         sources = [converse(self.here, self.claims, memory) for memory in memories]
         done = ingest(plain_context(self.here), self.user)
         results = stored(done)
@@ -53,18 +53,18 @@ class Graph:
         return [by_source[f"conversation:{source}"] for source in sources]
 
     def node(self, path: str) -> UUID:
-        """A node by its path below the root."""
+        """Return the node at a path below the root."""
         with self.here.database.agent(self.claims) as tx:
             return find_node(tx, self.user.user_id, path)
 
     def shell(self, path: str) -> dict[str, Any]:
-        """Its row at the root."""
+        """Return the shell of the node at a path."""
         (row,) = rows(self.here, "SELECT * FROM neurigraph.graph_index WHERE node_id = %s", self.node(path))
         return row
 
     @property
     def paths(self) -> dict[UUID, str]:
-        """Paths of all nodes by their ids; that of the root is empty."""
+        """Return the paths of all nodes by id; the root's is empty."""
         found = rows(
             self.here,
             """SELECT g.node_id, (SELECT array_agg(a.node_name ORDER BY a.layer_depth)
@@ -76,7 +76,7 @@ class Graph:
 
     @property
     def records(self) -> dict[UUID, str]:
-        """Where each record lies."""
+        """Return the path of each record's node."""
         paths = self.paths
         found = rows(
             self.here, "SELECT record_id, node_id FROM neurigraph.record_index WHERE user_id = %s", self.user.user_id
@@ -85,20 +85,18 @@ class Graph:
 
     @property
     def edges(self) -> set[tuple[str, str, str]]:
-        """Where each leads from and to, and what it says."""
+        """Return all edges as (from, to, relation)."""
         found = rows(self.here, "SELECT * FROM neurigraph.node_edges WHERE user_id = %s", self.user.user_id)
         paths = self.paths
         return {(paths[row["from_node_id"]], paths[row["to_node_id"]], row["relation"]) for row in found}
 
     def find(self, word: str) -> dict[UUID, str]:
-        """What a search for a word finds, and where."""
-        answer = phase_one(
-            self.here.database, WordEmbedder(), self.here.settings, self.claims, Question(word, limit=50)
-        )
+        """Return the records that a search for a word finds, with their paths."""
+        answer = phase_one(self.here.acting_for(self.claims).using(embedder=WordEmbedder()), Question(word, limit=50))
         return {UUID(hit["record_id"]): hit["node_path"].partition("/")[2] for hit in answer.hits}
 
     def check(self) -> None:
-        """Everything that follows from the records and the nodes is as it would be if they had been made so."""
+        """Assert that all derived data equals what the records and nodes imply."""
         assert verify(self.here.context, user_id=self.user.user_id).findings == []
         assert counted(self.here, self.user) == held(self.here, self.user)
         self._check_objects()
@@ -135,7 +133,7 @@ class Graph:
         assert np.allclose(node["centroid"].to_numpy(), mean, atol=1e-5)
 
     def _check_objects(self) -> None:
-        """Every file has its durable object, and every durable object its file."""
+        """Assert that files and durable objects match one to one."""
         named = {
             row["storage_path"]
             for schema in schemas_of(self.here, self.user).values()
@@ -144,7 +142,7 @@ class Graph:
         assert set(self.here.objects.keys(f"durable/{self.user.slug}/")) == named
 
     def _check_schemas(self, named: set[str]) -> None:
-        """No schema is without its node, and no node without its schema."""
+        """Assert that schemas and nodes match one to one."""
         tables = rows(
             self.here,
             "SELECT n.nspname FROM pg_class AS c JOIN pg_namespace AS n ON c.relnamespace = n.oid "
@@ -155,7 +153,7 @@ class Graph:
         assert {table["nspname"] for table in tables} == named
 
     def _check_history(self) -> None:
-        """The newest delta that says where a record lies is right, and each begins where the one before ended."""
+        """Assert that each record's deltas join, and that the newest names its node."""
         for record_id, path in self.records.items():
             deltas = rows(
                 self.here,
@@ -169,5 +167,5 @@ class Graph:
 
 
 def new_graph(here: Installation) -> Graph:
-    """An empty one, of a new user."""
+    """Return the empty graph of a new user."""
     return Graph(here, *new_user(here))

@@ -1,4 +1,4 @@
-"""A worker that stores one batch as Dagster's run worker does, and tells how much memory it took.
+"""A worker that stores one batch as Dagster's run worker does, and prints its memory use.
 
 Run as ``python -m tests.support.measured_run BATCH_ID FOLDER`` in the environment of an installation; FOLDER becomes
 Dagster's. Prints ``{"before": …, "peak": …}``, megabytes resident: once everything is loaded, and at most. Ends with
@@ -16,7 +16,7 @@ from tests.support.process_memory import resident
 
 
 def ingestion_job() -> dg.JobDefinition:
-    """The job as a code server has it."""
+    """Return the job as a code server loads it."""
     from neurigraph_pipelines.definitions import defs
 
     return defs.resolve_job_def("ingestion_job")

@@ -1,4 +1,4 @@
-"""Making memories in tests: plain-spoken models behind the ports, and short ways to users and conversations.
+"""Users, conversations and plain models for tests.
 
 The models are whole implementations that work by simple rules: what they are to decide stands in the messages
 themselves.
@@ -42,6 +42,7 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.support.model_rules import embed_text
+from tests.support.waiting import wait_until
 
 START = datetime(2025, 3, 1, 9, tzinfo=UTC)
 _TAG = re.compile(r"#(\S+)")
@@ -50,7 +51,7 @@ _NAME = re.compile(r"\b[A-Z]\w+")
 
 
 class PlainModel:
-    """A language model that does what the messages say.
+    """A language model that follows marks in the messages.
 
     ``#Family/Dave`` files a message and those after it there, ``@Ana:sister`` states a relation to an existing node;
     POISON makes it fail as a bug would, REFUSED as a provider, and LATER as a network.
@@ -91,7 +92,7 @@ class PlainModel:
         return Keywords(entities=tuple(dict.fromkeys(_NAME.findall(text))), topics=("testing",), dates=("2025-03",))
 
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
-        """Everything that shares a word with the question, word for word."""
+        """Quote every piece of evidence that shares a word with the question."""
         asked = set(re.findall(r"\w+", question.lower()))
         return [
             Statement(one.text, (number,))
@@ -134,7 +135,7 @@ def plain_context(installation: Installation) -> Context:
 def evidence(
     installation: Installation, claims: Claims, lexemes: Sequence[str] = (), stems: Sequence[str] = ()
 ) -> dict[str, Any] | None:
-    """What the database tells a process that searches; None where the claims open nothing."""
+    """Return the evidence of a search from the database, or None if the claims open nothing."""
     asked = {
         "lexemes": " ".join(lexemes),
         "stems": " ".join(stems),
@@ -172,7 +173,7 @@ def converse(
     ended: bool = True,
     hours: int = 1,
 ) -> UUID:
-    """Put a conversation of some hours into the inbox, or more messages of one; gives its source."""
+    """Add a conversation, or more messages of one, to the inbox; return its source id."""
     external_id = external_id or uuid4().hex
     conversation = NewConversation(
         external_id,
@@ -190,8 +191,15 @@ def converse(
 
 
 def ingest(context: Context, user: User | None = None) -> list[BatchResult]:
-    """Store what has ended until nothing is due, of one user or of all."""
+    """Store due segments until none is left, of one user or of all."""
     return list(run_due(context, "test", user.user_id if user is not None else None))
+
+
+def wait_for_expired_leases(installation: Installation, user: User) -> None:
+    """Wait until no lease on a segment of a user is live."""
+    query = """SELECT FROM neurigraph.storage_triggers
+    WHERE user_id = %s AND state = 'claimed' AND claimed_until >= clock_timestamp()"""
+    wait_until(lambda: not rows(installation, query, user.user_id), "the leases expire")
 
 
 def stored(results: Sequence[BatchResult]) -> list[Committed]:
@@ -199,19 +207,19 @@ def stored(results: Sequence[BatchResult]) -> list[Committed]:
 
 
 def rows(installation: Installation, query: str, *values: object) -> list[dict[str, Any]]:
-    """What the pipeline sees, for whom there are no policies in the way."""
+    """Return the rows of a query as the pipeline role, which sees all users."""
     with installation.database.pipeline() as tx:
         return tx.execute(sql.SQL(query), values).fetchall()
 
 
 def node_rows(installation: Installation, schema: str, query: str, *values: object) -> list[dict[str, Any]]:
-    """The same of one node: ``{schema}`` in the query is its schema."""
+    """Return the rows of a query on one node; ``{schema}`` stands for its schema."""
     with installation.database.pipeline() as tx:
         return tx.execute(sql.SQL(query).format(schema=sql.Identifier(schema)), values).fetchall()
 
 
 def schemas_of(installation: Installation, user: User) -> dict[str, str]:
-    """Schema names by path, such as ``Family/Dave``; the root is the empty path."""
+    """Return schema names by path, such as ``Family/Dave``; the root is the empty path."""
     return {
         "/".join(row["names"][1:]): row["schema_name"]
         for row in rows(

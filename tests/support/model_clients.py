@@ -1,4 +1,4 @@
-"""Adapters that talk to the provider on loopback, and segments to give them."""
+"""Adapters for the provider on loopback, and segments for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model provider on loopback: speaks the OpenAI protocol, reranks as Cohere and Voyage do, and fails on command.
+"""A model provider on loopback: OpenAI's protocol, reranking as of Cohere and Voyage, and faults on command.
 
 Belongs here: the protocol, faults, and counting. The rules that its answers follow are in ``model_rules``.
 Start it in a test with ``ModelProvider()`` as a context manager, or by itself with ``python -m
@@ -32,7 +32,7 @@ FaultKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong with one request.
+    """A fault of one request.
 
     Attributes:
         kind: ``status`` answers with ``status``; the others break the answer or the connection.
@@ -53,7 +53,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Request:
-    """A request as it came in."""
+    """A received request."""
 
     path: str
     body: dict[str, Any]
@@ -71,7 +71,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class _Ailment:
+class _LastingFault:
     """A lasting fault with all requests of one kind; ``over`` is set when it is mended."""
 
     marker: str
@@ -83,10 +83,10 @@ class _Ailment:
 
 @dataclass
 class _State:
-    """What the handlers share."""
+    """State shared by the handlers."""
 
     faults: deque[Fault] = field(default_factory=deque)
-    ailments: list[_Ailment] = field(default_factory=list)
+    lasting: list[_LastingFault] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     running: int = 0
     peak: int = 0
@@ -136,39 +136,39 @@ class ModelProvider:
 
     @property
     def peak(self) -> int:
-        """The most requests that were answered at the same time."""
+        """The maximum number of concurrent requests so far."""
         return self._state.peak
 
     def fail_next(self, *faults: Fault) -> None:
-        """The next requests fail like this, in order of their arrival; those after them succeed."""
+        """Let the next requests fail with these faults, in order of arrival."""
         with self._state.lock:
             self._state.faults.extend(faults)
 
     def fail_when(self, marker: str, fault: Fault, question: str = "") -> None:
-        """Every request that asks this fails like this, until it is mended.
+        """Let every matching request fail until the fault is mended.
 
         Args:
             marker: Stands in the content of those requests.
             question: As for ``Request.asks``.
         """
         with self._state.lock:
-            self._state.ailments.append(_Ailment(marker, question, fault))
+            self._state.lasting.append(_LastingFault(marker, question, fault))
 
     def held(self, marker: str) -> int:
-        """How many requests with this marker stall just now, with somebody waiting for them."""
+        """Return the number of stalled requests with this marker whose client still waits."""
         with self._state.lock:
-            return sum(ailment.held for ailment in self._state.ailments if ailment.marker == marker)
+            return sum(lasting_fault.held for lasting_fault in self._state.lasting if lasting_fault.marker == marker)
 
     def mend(self, marker: str = "") -> None:
         """End lasting faults with this marker, or all; requests that they hold up are answered."""
         with self._state.lock:
-            for ailment in list(self._state.ailments):
-                if marker in ("", ailment.marker):
-                    ailment.over.set()
-                    self._state.ailments.remove(ailment)
+            for lasting_fault in list(self._state.lasting):
+                if marker in ("", lasting_fault.marker):
+                    lasting_fault.over.set()
+                    self._state.lasting.remove(lasting_fault)
 
     def slow_down(self, seconds: float) -> None:
-        """Every answer takes this long from now on."""
+        """Delay every response by ``seconds`` from now on."""
         self._state.delay = seconds
 
     def reset(self) -> None:
@@ -190,7 +190,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is what many tests are about."""
+        """Ignore disconnecting clients, which many tests use."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -200,42 +200,42 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        fault, ailment = self._arrive(body)
+        fault, lasting_fault = self._arrive(body)
         try:
             with self._counted():
                 time.sleep(self.shared.delay)
                 if fault is not None and fault.kind == "stall":
-                    self._stall(fault.seconds, ailment)
+                    self._stall(fault.seconds, lasting_fault)
                     fault = None
                 self._answer(body, fault)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def _arrive(self, body: dict[str, Any]) -> tuple[Fault | None, _Ailment | None]:
-        """Note the request, and take the next fault if there is one, or a lasting one."""
+    def _arrive(self, body: dict[str, Any]) -> tuple[Fault | None, _LastingFault | None]:
+        """Record the request; return its next fault and lasting fault, if any."""
         key = self.headers.get("Authorization", "").removeprefix("Bearer ")
         request = Request(self.path, body, key, time.monotonic())
         with self.shared.lock:
             self.shared.requests.append(request)
             if self.shared.faults:
                 return self.shared.faults.popleft(), None
-            for ailment in self.shared.ailments:
-                if request.asks(ailment.marker, ailment.question):
-                    return ailment.fault, ailment
+            for lasting_fault in self.shared.lasting:
+                if request.asks(lasting_fault.marker, lasting_fault.question):
+                    return lasting_fault.fault, lasting_fault
         return None, None
 
-    def _stall(self, seconds: float, ailment: _Ailment | None) -> None:
-        """Answer nothing for a while, or until the fault is mended or the client hangs up."""
-        if ailment is None:
+    def _stall(self, seconds: float, lasting_fault: _LastingFault | None) -> None:
+        """Wait until the time is over, the fault is mended, or the client disconnects."""
+        if lasting_fault is None:
             time.sleep(seconds)
             return
         with self.shared.lock:
-            ailment.held += 1
+            lasting_fault.held += 1
         deadline = time.monotonic() + seconds
-        while not ailment.over.wait(0.05) and time.monotonic() < deadline and not self._hung_up():
+        while not lasting_fault.over.wait(0.05) and time.monotonic() < deadline and not self._hung_up():
             pass
         with self.shared.lock:
-            ailment.held -= 1
+            lasting_fault.held -= 1
 
     def _hung_up(self) -> bool:
         """Whether the client has closed the connection."""
@@ -247,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
-        """Count what is being answered at the same time."""
+        """Count concurrent requests during the block."""
         with self.shared.lock:
             self.shared.running += 1
             self.shared.peak = max(self.shared.peak, self.shared.running)
@@ -258,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.shared.running -= 1
 
     def _answer(self, body: dict[str, Any], fault: Fault | None) -> None:
-        """Send a good answer, or what the fault makes of it."""
+        """Send a valid response, or the fault."""
         if fault is not None and fault.kind == "status":
             self._send(fault.status, _error("scripted fault", fault.code), fault.retry_after)
             return
@@ -281,7 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, _broken(good, fault))
 
     def _good_answer(self, body: dict[str, Any]) -> tuple[int, Any]:
-        """What the service would answer."""
+        """Return the response of the service."""
         if self.path == "/v1/chat/completions":
             return 200, _chat_answer(body)
         if self.path == "/v1/embeddings":
@@ -313,7 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
-        """Tests read ``requests`` instead."""
+        """Log nothing; tests read ``requests``."""
 
 
 def _chat_answer(body: dict[str, Any]) -> dict[str, Any]:
@@ -364,7 +364,7 @@ def _rerank_answer(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rerank_complaint(body: dict[str, Any]) -> str | None:
-    """Why Cohere or Voyage would answer 400."""
+    """Return why Cohere or Voyage would respond 400, or None."""
     allowed = {"model", "query", "documents", "top_n", "max_tokens_per_doc", "top_k", "truncation", "return_documents"}
     if unknown := set(body) - allowed:
         return f"unknown field: {min(unknown)}"
@@ -376,7 +376,7 @@ def _rerank_complaint(body: dict[str, Any]) -> str | None:
 
 
 def _openai_complaint(body: dict[str, Any]) -> str | None:
-    """Why OpenAI would answer 400."""
+    """Return why OpenAI would respond 400, or None."""
     if not body["input"] or "" in body["input"]:
         return "input cannot be an empty string"
     if len(body["input"]) > 2048:
@@ -387,7 +387,7 @@ def _openai_complaint(body: dict[str, Any]) -> str | None:
 
 
 def _voyage_complaint(body: dict[str, Any]) -> str | None:
-    """Why Voyage would answer 400."""
+    """Return why Voyage would respond 400, or None."""
     allowed = {"input", "model", "input_type", "truncation", "output_dimension", "output_dtype", "encoding_format"}
     if unknown := set(body) - allowed:
         return f"Argument '{min(unknown)}' is not supported by our API"
@@ -405,7 +405,7 @@ def _error(message: str, code: str | None) -> dict[str, Any]:
 
 
 def _broken(good: dict[str, Any], fault: Fault) -> Any:
-    """A well-formed answer that is not what was asked for."""
+    """Return a well-formed response of another shape."""
     chat = "choices" in good
     if fault.kind == "no_choices":
         return {**good, "choices": []} if chat else {**good, "data": [], "results": []}

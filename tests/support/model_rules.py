@@ -1,4 +1,4 @@
-"""The rules by which the provider on loopback answers: deterministic, and sensible enough to search by.
+"""The deterministic rules by which the provider on loopback answers.
 
 Belongs here: bag-of-words vectors, and summaries, keywords, placements and answers made from a transcript's own lines.
 Not here: the protocol (``model_provider``).
@@ -57,7 +57,7 @@ def embed_text(text: str, width: int) -> list[float]:
 
 
 def answer_chat(shape: str, question: str) -> dict[str, Any]:
-    """An answer in the schema of that name, made from the blocks of the question."""
+    """Return an answer in the named schema, made from the prompt's blocks."""
     if shape == "SummaryAnswer":
         parts = _block(question, "PARTS")
         return _summary(_lines(_block(question, "TRANSCRIPT"))) if parts is None else _merged(parts)
@@ -72,7 +72,7 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
 
 
 def _block(question: str, name: str) -> str | None:
-    """What stands between the marker lines of that name."""
+    """Return the text between the marker lines of a name."""
     match = re.search(rf"BEGIN {name} (\w+)\n(.*)\nEND {name} \1", question, re.DOTALL)
     return match[2] if match else None
 
@@ -90,7 +90,7 @@ def _lines(transcript: str | None) -> list[_Line]:
 
 
 def _summary(lines: list[_Line]) -> dict[str, Any]:
-    """The longest messages, in order, with who said them."""
+    """Return the longest messages in order, with their speakers."""
     kept = sorted(sorted(lines, key=lambda line: -len(line.text))[:8], key=lambda line: line.seq)
     text = " ".join(f"{line.speaker.split(' (')[0]}: {line.text[:300]}" for line in kept) or "Nothing was said."
     return {"title": text[:60], "summary": text}
@@ -99,12 +99,12 @@ def _summary(lines: list[_Line]) -> dict[str, Any]:
 def _statements(question: str, passages: list[_Line]) -> dict[str, Any]:
     """The passages that share a word with the question, each under its number."""
     asked = set(_WORD.findall(question.partition(": ")[2].lower())) - _STOP_WORDS
-    told = [line for line in passages if asked.intersection(_WORD.findall(line.text.lower()))]
-    return {"statements": [{"text": line.text[:200], "passages": [line.seq]} for line in told]}
+    matching = [line for line in passages if asked.intersection(_WORD.findall(line.text.lower()))]
+    return {"statements": [{"text": line.text[:200], "passages": [line.seq]} for line in matching]}
 
 
 def _merged(parts: str) -> dict[str, Any]:
-    """The beginnings of the parts, in order."""
+    """Return the beginnings of the parts in order."""
     entries = re.split(r"(?:^|\n\n)(?=Part \d+: )", parts)
     text = " ".join(entry.partition("\n")[2][:400].strip() for entry in entries if entry)
     return {"title": f"Merged: {text[:40]}", "summary": text}
@@ -135,7 +135,7 @@ def _keywords(lines: list[_Line]) -> dict[str, Any]:
 
 
 def _placements(lines: list[_Line]) -> dict[str, Any]:
-    """One placement over everything, by the subject whose words come up most."""
+    """Return one placement for all messages, by the most frequent subject."""
     text = " ".join(line.text for line in lines).lower()
     counts = [(len(re.findall(words, text)), top, below) for words, top, below in _SUBJECTS]
     count, top, below = max(counts, key=lambda item: item[0])

@@ -1,4 +1,4 @@
-"""A change of a graph that stops for ever at a chosen moment, for whoever wants to kill it there.
+"""A graph change that stops at a chosen moment, for tests to kill.
 
 Run as ``python -m tests.support.pausing_change URL SECRET USER_ID CHANGE MOMENT IDS...``; prints ``paused`` when it is
 there. The change is the real one, over a database that pauses in or behind the transaction of the owner.
@@ -17,7 +17,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, Transaction
 from resources.postgres.database import PostgresDatabase
-from tests.support.database_between import DatabaseBetween
+from tests.support.delegating_database import DatabaseBetween
 from tests.support.pausing_run import Moments
 
 CHANGES = ("move", "move-node", "merge", "split")
@@ -25,7 +25,7 @@ MOMENTS = ("transaction open", "transaction committed")
 
 
 class PausingDatabase(DatabaseBetween):
-    """Pauses in transactions of the owner."""
+    """A database that pauses in transactions of the owner."""
 
     def __init__(self, inner: Database, moments: Moments) -> None:
         super().__init__(inner)

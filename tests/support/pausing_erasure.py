@@ -1,4 +1,4 @@
-"""An erasure that stops for ever at a chosen moment, for whoever wants to kill it there.
+"""An erasure that stops at a chosen moment, for tests to kill.
 
 Run as ``python -m tests.support.pausing_erasure URL SECRET OBJECTS USER_ID KIND SUBJECT_ID MOMENT OCCURRENCE``; prints
 ``paused`` when it gets there.

@@ -1,4 +1,4 @@
-"""A restore that stops for ever once it has written some objects, for whoever wants to kill it there.
+"""A restore that stops once it has written some objects, for tests to kill.
 
 Run as ``python -m tests.support.pausing_restore URL SECRET OBJECTS ARCHIVE SLUG OCCURRENCE``; prints ``paused``.
 """

@@ -1,8 +1,8 @@
-"""A run that stores a batch and stops for ever at a chosen moment, for whoever wants to kill it there; or that dies.
+"""A run that stores a batch and stops at a chosen moment, for tests to kill; or that dies by itself.
 
 Run as ``python -m tests.support.pausing_run URL SECRET OBJECTS USER_ID MOMENT OCCURRENCE``; prints ``paused`` when it
-gets there. With the moment ``never`` it goes to its end, unless a text says DEADLY: it takes the process with it, as
-the kernel does when memory runs out. The context are the real ones behind wrappers that implement the same ports.
+gets there. With the moment ``never`` it runs to its end, unless a text says DEADLY: that kills the process, as the
+kernel does when memory runs out. The adapters are the real ones behind wrappers that implement the same ports.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from neurigraph_pipelines.settings import Settings
 from resources.postgres.database import PostgresDatabase
 from resources.storage.local import LocalObjectStore
 from resources.tokens.tokenizer import EstimatedCounter
-from tests.support.database_between import DatabaseBetween
+from tests.support.delegating_database import DatabaseBetween
 from tests.support.memories import PlainModel, WordEmbedder
 
 MOMENTS = (
@@ -52,7 +52,7 @@ LEASE_SECONDS = 0.5
 
 
 class Moments:
-    """Counts what happens, and stops for ever when the chosen moment has come."""
+    """Counts events and stops at the chosen one."""
 
     def __init__(self, moment: str, occurrence: int) -> None:
         self._chosen = (moment, occurrence)
@@ -116,7 +116,7 @@ class PausingStore:
 
 
 class PausingDatabase(DatabaseBetween):
-    """Pauses in transactions of the pipeline and the owner that write to a table."""
+    """A database that pauses in transactions of the pipeline and the owner that write to a table."""
 
     def __init__(self, inner: Database, moments: Moments, table: str) -> None:
         super().__init__(inner)
@@ -151,7 +151,7 @@ def main() -> None:
         embedder=PausingEmbedder(moments),
         tokens=EstimatedCounter(),
     )
-    for _ in run_due(Context(parts), "doomed", UUID(user_id)):
+    for _ in run_due(Context(parts), "to be killed", UUID(user_id)):
         pass
 
 

@@ -1,4 +1,4 @@
-"""A step in the life of a file that stops for ever at a chosen moment, for whoever wants to kill it there.
+"""A transition of a file that stops at a chosen moment, for tests to kill.
 
 Run as ``python -m tests.support.pausing_transition URL SECRET OBJECTS USER_ID FILE_ID STEP MOMENT OCCURRENCE``; prints
 ``paused`` when it gets there. The steps are the real ones, over the pausing context of ``pausing_run``.
@@ -55,7 +55,7 @@ def main() -> None:
     if step == "compress":
         control.compress(context, file_id)
     elif step == "open":
-        open_file(database, objects, settings, claims, file_id)
+        open_file(context, file_id)
     elif step == "stuck":
         revert_stuck(database, user_id=user_id)
     else:

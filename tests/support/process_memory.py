@@ -1,4 +1,4 @@
-"""How much memory a process takes, as it can say itself."""
+"""The resident memory of this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An HTTP proxy between a client and a server of S3 that breaks what it is told to, and keeps a log of what passed.
+"""An HTTP proxy before an S3 server that injects faults and logs requests.
 
 Requests go on as they came, the name of the host included, since their signatures cover it.
 """
@@ -39,7 +39,7 @@ _HOP_BY_HOP = {"connection", "expect", "keep-alive", "transfer-encoding"}
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What passed: ``sent_bytes`` are those of the answer's body, ``status`` is 0 where there was no answer."""
+    """One logged exchange; ``sent_bytes`` counts the response body, ``status`` is 0 without a response."""
 
     method: str
     target: str
@@ -85,7 +85,7 @@ class S3Proxy(ThreadingHTTPServer):
         return [exchange for exchange in self.log if exchange.method == method]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is nothing to print."""
+        """Print nothing for disconnecting clients."""
 
 
 @contextmanager
@@ -163,13 +163,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _reset(self, *, abruptly: bool = True) -> None:
         self.close_connection = True
         if abruptly:
-            time.sleep(0.05)  # what was written goes out first
+            time.sleep(0.05)  # until the written bytes have been sent
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         else:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _note(self, status: int, sent: int) -> None:
-        """Before anything is sent: whoever has the answer finds it in the log."""
+        """Log before sending, so that a client with a response finds it in the log."""
         self.server.log.append(Exchange(self.command, self.path, self.headers.get("Range"), status, sent))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from boto3.session import Session
 from moto.server import ThreadedMotoServer
 
 from resources.storage.s3_bucket import S3Access, S3Bucket
+from tests.support.waiting import wait_for_process
 
 ACCESS_KEY_ID, SECRET_ACCESS_KEY = "tests", "the secret of the tests"  # the same for every server
 _RCLONE = str(Path(sys.executable).parent / "rclone")
@@ -28,7 +28,7 @@ _PATIENCE_SECONDS = 30
 
 @contextmanager
 def moto_server() -> Iterator[str]:
-    """A server in this process; gives its address."""
+    """Run moto in this process; yield its address."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:
@@ -40,7 +40,7 @@ def moto_server() -> Iterator[str]:
 
 @contextmanager
 def rclone_server(folder: Path) -> Iterator[str]:
-    """A server in a process of its own whose buckets are folders of ``folder``; gives its address."""
+    """Run rclone in its own process, with the folders of ``folder`` as buckets; yield its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -48,18 +48,14 @@ def rclone_server(folder: Path) -> Iterator[str]:
     command = [_RCLONE, "serve", "s3", "--config", "", "--addr", address, keys, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            deadline = time.monotonic() + _PATIENCE_SECONDS
-            while not _answers(address):
-                assert process.poll() is None, "rclone ended by itself"
-                assert time.monotonic() < deadline, "rclone did not come up"
-                time.sleep(0.05)
+            wait_for_process(lambda: _answers(address), process, _PATIENCE_SECONDS)
             yield f"http://{address}"
         finally:
             process.terminate()
 
 
 def new_bucket(address: str) -> str:
-    """A bucket with nothing in it; gives its name."""
+    """Create an empty bucket; return its name."""
     name = f"test-{uuid4().hex}"
     with s3_client(address) as client:
         client.create_bucket(Bucket=name)
@@ -84,7 +80,7 @@ def s3_client(address: str) -> Iterator[Any]:
 
 @contextmanager
 def opened_bucket(address: str, url: str, **access: Any) -> Iterator[S3Bucket]:
-    """A bucket as the stores use it; ``access`` differs from what works."""
+    """Open a bucket as the stores do; ``access`` overrides the working settings."""
     bucket = S3Bucket(url, S3Access(address, "us-east-1", **{**_KEYS, **access}))
     try:
         yield bucket

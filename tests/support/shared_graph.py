@@ -1,4 +1,4 @@
-"""A graph of which others than its owner see a part: a persona in the middle of it, and third parties."""
+"""A graph shared with a persona and third parties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neurigraph_pipelines.wiring import Installation
 from tests.support.memories import converse, ingest, new_user, plain_context, rows
 
 SECRET_WORDS = ("Zanzibar", "trout", "Ottilie")
-"""Said only where the persona does not see it: in a sibling, beside and above, and by whom."""
+"""Words and speakers of nodes that the persona does not see: siblings and ancestors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class SharedGraph:
     personas: Claims
 
     def node(self, path: str) -> UUID:
-        """A node by its path, as the owner finds it."""
+        """Return the node at a path, as the owner."""
         with self.installation.database.agent(self.owners) as tx:
             return find_node(tx, self.owner.user_id, path)
 
@@ -41,7 +41,7 @@ class SharedGraph:
         writes: bool = False,
         expires_at: datetime | None = None,
     ) -> UUID:
-        """Open a node to the persona, or to a third party; gives the grant."""
+        """Grant a node to the persona or a third party; return the grant."""
         subject = (
             Subject(SubjectType.PERSONA, str(self.persona_id))
             if third_party is None
@@ -54,23 +54,23 @@ class SharedGraph:
         return made.grant_id
 
     def revoke(self, grant_id: UUID) -> None:
-        """Take a grant back."""
+        """Revoke a grant."""
         sharing.revoke(self.installation.database, self.owners, grant_id)
 
     def third_party(self, name: str) -> Claims:
-        """Claims of a third party."""
+        """Return the claims of a third party."""
         return Claims(name, "third_party", self.owner.user_id)
 
     def key(self, subject: Subject | None = None) -> str:
-        """A key of the owner, or of somebody else."""
+        """Issue an API key for the owner or another subject."""
         return sharing.issue_key(self.installation.database, self.owners, subject=subject)[1]
 
     def personas_key(self) -> str:
-        """A key of the persona."""
+        """Issue an API key for the persona."""
         return self.key(Subject(SubjectType.PERSONA, str(self.persona_id)))
 
     def record_of(self, path: str) -> tuple[UUID, UUID]:
-        """A record of a node, and its file."""
+        """Return a record of a node, and its file."""
         found = rows(
             self.installation,
             """SELECT i.record_id, f.file_id FROM neurigraph.record_index AS i
@@ -82,7 +82,7 @@ class SharedGraph:
 
 
 def new_shared_graph(installation: Installation) -> SharedGraph:
-    """Make the graph, of a user of its own."""
+    """Create the graph for a new user."""
     owner, owners = new_user(installation, f"owner-{uuid4().hex[:12]}")
     converse(
         installation,

@@ -1,4 +1,4 @@
-"""Somebody who signs tokens: keys of its own, and a real server that names the public ones."""
+"""A token issuer: its keys, and a real server with the public ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jwt.algorithms import RSAAlgorithm
 
 AUDIENCE = "neurigraph"
 ISSUER = "https://issuer.example"
-TOKEN_SECRET = "shared with whoever signs, and long enough for any algorithm that is tried with it"
+TOKEN_SECRET = "a secret shared with the signer, and long enough for any algorithm that is tried with it"
 
 
 class TokenIssuer:
@@ -62,7 +62,7 @@ class TokenIssuer:
 
     @property
     def url(self) -> str:
-        """Where the key set is."""
+        """The address of the key set."""
         return f"http://127.0.0.1:{self._server.server_port}/keys"
 
     def key_set(self) -> bytes:
@@ -78,7 +78,7 @@ class TokenIssuer:
         ).encode()
 
     def sign(self, claims: dict[str, Any], key: str = "first", headers: dict[str, Any] | None = None) -> str:
-        """A token by RS256."""
+        """Return a token signed with RS256."""
         return jwt.encode(claims, self.keys[key], "RS256", headers={"kid": key, **(headers or {})})
 
 
@@ -89,7 +89,7 @@ def new_key() -> RSAPrivateKey:
 
 @cache
 def _first_key() -> RSAPrivateKey:
-    """Made once: finding primes takes its time."""
+    """Return a cached key pair, since finding primes is slow."""
     return new_key()
 
 

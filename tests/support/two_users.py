@@ -1,4 +1,4 @@
-"""Two users with memories, and a way to ask as the role of the faces with claims of our choice."""
+"""Two users with memories, and connections as the agent's role with chosen claims."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class World:
 
     @contextmanager
     def agent(self, payload: str | None = None, signature: str | None = None) -> Iterator[Transaction]:
-        """A plain connection as the agent, with claims as they are given."""
+        """Connect as the agent role with the given claims."""
         url = url_for_role(self.installation.administrator_url, "neurigraph_agent", Secret(SECRET))
         with psycopg.connect(url, row_factory=dict_row) as connection:
             if payload is not None:
@@ -49,7 +49,7 @@ class World:
             yield connection
 
     def tables(self) -> list[sql.Identifier]:
-        """Every table of ours, node schemas included."""
+        """Return every table of the project, those of node schemas included."""
         schemas = [
             *schemas_of(self.installation, self.alice).values(),
             *schemas_of(self.installation, self.bob).values(),
@@ -64,7 +64,7 @@ class World:
 
 
 def new_world(installation: Installation) -> World:
-    """Fill an empty installation."""
+    """Create both users in an empty installation."""
     users = []
     for slug, friend in (("alice", "Ana"), ("bob", "Dave")):
         user, claims = new_user(installation, slug)

@@ -1,11 +1,9 @@
-"""Vectors in tests: conversations that are stored, embedders that differ, and a look at what the tables hold."""
+"""Stored conversations, embedders that differ, and the vectors in the tables."""
 
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 from uuid import UUID
 
@@ -83,9 +81,9 @@ def store(installation: Installation, context: Context) -> list[Committed]:
 
 
 def ask(installation: Installation, embedder: Embedder, user: User, query: str) -> Answer:
-    """A question of the user's, with all components of the scores."""
+    """Search as the user, with all score components."""
     question = Question(query, explain=True)
-    return phase_one(installation.database, embedder, installation.settings, Claims.of_user(user.user_id), question)
+    return phase_one(installation.acting_for(Claims.of_user(user.user_id)).using(embedder=embedder), question)
 
 
 def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:
@@ -110,7 +108,7 @@ def records_of(installation: Installation, user: User) -> list[dict[str, Any]]:
 
 
 def one(installation: Installation, query: str, *parameters: object) -> Any:
-    """The single value that a query of the pipeline gives."""
+    """Return the single value of a query as the pipeline role."""
     with installation.database.pipeline() as tx:
         row = tx.execute(query.encode(), parameters).fetchone()
     assert row is not None
@@ -119,22 +117,13 @@ def one(installation: Installation, query: str, *parameters: object) -> Any:
 
 
 def models_of(installation: Installation, user_id: UUID) -> tuple[str | None, str | None]:
-    """The model in use and the one a user is moving to."""
+    """Return the model in use and the next model of a user."""
     with installation.database.pipeline() as tx:
         row = tx.execute(
             "SELECT embedding_model, embedding_next_model FROM neurigraph.users WHERE user_id = %s", [user_id]
         ).fetchone()
     assert row is not None
     return row["embedding_model"], row["embedding_next_model"]
-
-
-def wait_until(reached: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 60.0) -> None:
-    """Wait for something that a process does."""
-    deadline = time.monotonic() + seconds
-    while not reached():
-        assert process.poll() is None, "the process ended before"
-        assert time.monotonic() < deadline, "not reached in time"
-        time.sleep(0.01)
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A receiver of webhooks on loopback, one raw connection at a time in threads of its own; it misbehaves on command."""
+"""A webhook receiver on loopback that misbehaves on command; one thread per connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Behaviour = Literal["ok", "500", "302", "400", "stall", "drip", "hang_up", "huge
 
 
 class WebhookReceiver:
-    """The running server. Each connection meets the next behaviour of the list, and the last one for ever."""
+    """The running server; each connection gets the next behaviour of the list, and later ones the last."""
 
     def __init__(self, *behaviours: Behaviour, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls

@@ -1,4 +1,4 @@
-"""Which nodes are searched, from shells and evidence as the database sends them."""
+"""Selection of nodes to search, from shells and evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the benchmark of quality reads, and how it counts."""
+"""The quality benchmark: reading its data and counting recall."""
 
 from __future__ import annotations
 

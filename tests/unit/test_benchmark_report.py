@@ -1,4 +1,4 @@
-"""How the benchmarks show figures, and the page that keeps them."""
+"""The benchmark report: figures, and sections of its page."""
 
 from __future__ import annotations
 

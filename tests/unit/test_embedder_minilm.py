@@ -1,4 +1,4 @@
-"""The local embedder: nearness of meanings, exactness of 8 bits, long and hostile texts, its cache."""
+"""The local embedder: similarity, exactness of 8 bits, long and hostile texts, the built graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading files: what comes out of each kind, and what a hostile one cannot do."""
+"""Text extraction by file kind, and its limits against hostile files."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from neurigraph_pipelines.model import Extraction
 from neurigraph_pipelines.text.media_types import media_type_of
 from resources.extractors.text_extractor import SubprocessExtractor
 from tests.support.documents import docx_of, pdf_of, png_of
+from tests.support.waiting import wait_until
 
 MEGABYTE = 1 << 20
 ENDLESS_PDF = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
@@ -48,7 +49,7 @@ def test_pdf_becomes_pages(extractor: SubprocessExtractor) -> None:
 def test_pdf_without_text_is_reported(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([pdf_of("")], "pdf")
     assert found.parts == ()
-    assert found.unread == "its pages hold no text, as scanned ones do"
+    assert found.unread == "its pages contain no text, such as scanned pages"
 
 
 @pytest.mark.parametrize(("password", "reason"), [("secret", "it is protected by a password"), ("", None)])
@@ -113,7 +114,7 @@ def test_endless_line_is_cut(extractor: SubprocessExtractor) -> None:
 def test_image_has_size(extractor: SubprocessExtractor) -> None:
     found = extractor.extract([png_of(1_024, 768)], "media")
     assert found.facts == {"size": "1,024 × 768 pixels"}
-    assert found.unread == "nothing here can read text out of it"
+    assert found.unread == "no reader can extract text from it"
 
 
 def test_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
@@ -131,7 +132,7 @@ def test_broken_image_is_an_image(extractor: SubprocessExtractor) -> None:
     ],
 )
 def test_damaged_file_is_reported(extractor: SubprocessExtractor, reader: str, content: bytes) -> None:
-    with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: it is damaged or not what it seems \("):
+    with pytest.raises(UnreadableFileError, match=r"^the file cannot be read: it is damaged or of another type \("):
         extractor.extract([content], reader)
 
 
@@ -168,9 +169,8 @@ def test_killed_reader_fails_its_file() -> None:
     extractor = SubprocessExtractor(seconds=20, memory_bytes=1 << 31, text_bytes=5_000_000)
 
     def kill() -> None:
-        while not (found := readers()):
-            time.sleep(0.05)
-        os.kill(int(found[0].name), signal.SIGKILL)
+        wait_until(readers, "a reader runs", interval=0.05)
+        os.kill(int(readers()[0].name), signal.SIGKILL)
 
     killing = threading.Thread(target=kill)
     killing.start()
@@ -192,11 +192,11 @@ def readers() -> list[Path]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            told = (process / "cmdline").read_bytes()
+            command = (process / "cmdline").read_bytes()
             parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
         except OSError:  # it ended meanwhile
             continue
-        if b"resources.extractors.worker" in told and parent == str(os.getpid()):
+        if b"resources.extractors.worker" in command and parent == str(os.getpid()):
             found.append(process)
     return found
 
@@ -216,9 +216,12 @@ def test_reader_process_ends_and_has_no_secrets(monkeypatch: pytest.MonkeyPatch)
     reading = threading.Thread(target=read)
     reading.start()
     seen: list[bytes] = []
-    while reading.is_alive() and not seen:
-        seen = [(process / "environ").read_bytes() + (process / "cmdline").read_bytes() for process in readers()]
-        time.sleep(0.1)
+
+    def looked() -> bool:
+        seen.extend((process / "environ").read_bytes() + (process / "cmdline").read_bytes() for process in readers())
+        return bool(seen) or not reading.is_alive()
+
+    wait_until(looked, "a reader runs", interval=0.05)
     reading.join()
     assert len(failed) == 1
     assert readers() == []

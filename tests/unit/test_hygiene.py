@@ -1,4 +1,4 @@
-"""What a message must be like: unstorable text, sizes, times, tool calls."""
+"""Message hygiene: unstorable text, sizes, times, tool calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the messages of other systems' exports: roles, texts, times, what is dropped and rejected."""
+"""Imports of other systems' exports: roles, texts, times, dropped and rejected messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of lines of JSON and of plain text: round trips, ids, times, speakers, encodings."""
+"""Imports of JSON lines and plain text: round trips, ids, times, speakers, encodings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the meetings of QMSum: written ones, and the real ones of the data folder."""
+"""Imports of QMSum meetings: written ones, and those of the data folder."""
 
 from __future__ import annotations
 

@@ -323,7 +323,7 @@ def test_zip_with_wrong_size(tmp_path: Path) -> None:
 
 
 def test_damaged_zip_keeps_earlier_items(tmp_path: Path) -> None:
-    # Not drawn anew each time: some damage still unpacks into what looks like a conversation.
+    # The same damage in each run: some damage still unpacks into what looks like a conversation.
     conversations = [exports.chatgpt_dialogue(n, words=Random(n).randbytes(4_000).hex()) for n in range(50)]
     packed = bytearray(
         _zip(tmp_path / "x.zip", {"conversations.json": json.dumps(conversations).encode()}).read_bytes()

@@ -1,4 +1,4 @@
-"""Words as lexical search counts them."""
+"""Lexemes of lexical search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metadata layer out of the bytes that the database sends."""
+"""A metadata layer decoded from the database's bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of nodes in what is asked: as they are, nearly, or begun."""
+"""Node names in questions: exact, misspelt and by prefix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ assert len(HUGE) > 300
 
 
 def score(query: str, *names: str, lexemes: Sequence[str] = ()) -> float | None:
-    """Of one node that bears these names."""
+    """Return the names of one node."""
     return Names(["\n".join(names)]).named(query, lexemes).get(0)
 
 
@@ -215,16 +215,16 @@ def edited(draw: st.DrawFn, names: Sequence[str | None]) -> str:
 
 @given(st.data())
 def test_reused_index_equals_new_index(data: st.DataObject) -> None:
-    """Whatever came before, and before that: what is nobody's any more, and what was taken up again."""
+    """Names that were removed and added again, over several versions."""
     lists = data.draw(st.lists(called, min_size=2, max_size=4))
     names = None
     for its in lists:
         names = Names(its, names)
     assert names is not None
-    anew = Names(lists[-1])
+    rebuilt = Names(lists[-1])
     for query in data.draw(st.lists(edited(lists[-1] + lists[0]), min_size=1, max_size=4)):
         lexemes = query.lower().split()
-        assert names.named(query, lexemes) == anew.named(query, lexemes)
+        assert names.named(query, lexemes) == rebuilt.named(query, lexemes)
     assert names.has_names(lists[-1])
     assert names.has_names(lists[0]) is (lists[0] == lists[-1])
 

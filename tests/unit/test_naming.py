@@ -1,4 +1,4 @@
-"""Names of nodes: compared, shown, and as identifiers."""
+"""Node names: comparison keys, display and identifiers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects in a folder, beyond what every store does: links, permissions, full disks, kills, races."""
+"""The folder object store: links, permissions, full disks, kills, races."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_delete_prunes_empty_folders(store: ObjectStore, folder: Path) -> None:
 def test_key_conflicts_with_object_or_folder(store: ObjectStore, folder: Path) -> None:
     store.put("a/b", [b"x"])
     for key in ("a", "a/b/c"):
-        with pytest.raises(StorageError, match="has no room"):
+        with pytest.raises(StorageError, match="cannot be written"):
             store.put(key, [b"y"])
     assert files(folder) == [folder / "a" / "b"]
 
@@ -168,7 +168,7 @@ def test_links_are_not_followed(store: ObjectStore, folder: Path, tmp_path: Path
         with pytest.raises(StorageError, match="no object"):
             store.get_range(key, 0, 3)
         store.delete(key)
-    with pytest.raises(StorageError, match="has no room"):
+    with pytest.raises(StorageError, match="cannot be written"):
         store.put("a/folder/new", [b"x"])
     store.put("a/file", [b"an object now"])
     assert list(store.keys()) == ["a/file", "a/own"]

@@ -1,4 +1,4 @@
-"""Answers without a model, and the parts of long texts that questions are about."""
+"""Answers without a model, and excerpts of long texts."""
 
 from __future__ import annotations
 

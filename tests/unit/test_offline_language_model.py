@@ -1,4 +1,4 @@
-"""The offline language model: dates, summaries, keywords and placement, on written and on real conversations."""
+"""The offline language model: dates, summaries, keywords and placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of filing, against models whose answers are written down."""
+"""The placement rules, against models with fixed answers."""
 
 from __future__ import annotations
 
@@ -511,9 +511,9 @@ def test_first_name_alone_is_no_match(known: str, met: str, label: str) -> None:
 
 
 def test_later_segments_know_earlier_ones() -> None:
-    told = replace(placed(topic("Business"), person("Dave"), relations=(MARTA,)), aliases=(Alias("Dave", "Davy"),))
+    named = replace(placed(topic("Business"), person("Dave"), relations=(MARTA,)), aliases=(Alias("Dave", "Davy"),))
     segments, answers = days(
-        [told],
+        [named],
         [placed(topic("Business"), person("Davy", 0.1), relations=(MARTA,))],
         [placed(topic("Hobbies"), relations=(MARTA,))],
         [placed(topic("Hobbies"), person("Marta"))],

@@ -1,4 +1,4 @@
-"""The pages about reliability and security list every proof and every attack, and no test that does not exist."""
+"""The reliability and security pages list every proof and attack, and only tests that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service's headers say about its limits, and that all threads keep to it."""
+"""Rate limits from a service's headers, kept over all threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from email.utils import formatdate
 import pytest
 
 from neurigraph_pipelines.errors import TransientError
-from resources.providers.pace import LONGEST_PAUSE_SECONDS, Pace, asked_wait
+from resources.providers.pace import LONGEST_PAUSE_SECONDS, Pace, requested_wait
 
 
 @pytest.mark.parametrize(
@@ -33,30 +33,32 @@ from resources.providers.pace import LONGEST_PAUSE_SECONDS, Pace, asked_wait
     ],
 )
 def test_wait_requested_by_response(headers: dict[str, str], seconds: float | None) -> None:
-    assert asked_wait(headers) == (None if seconds is None else pytest.approx(seconds))
+    assert requested_wait(headers) == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_date_header_becomes_seconds() -> None:
-    wait = asked_wait({"retry-after": formatdate(time.time() + 100, usegmt=True)})
+    wait = requested_wait({"retry-after": formatdate(time.time() + 100, usegmt=True)})
     assert wait is not None
     assert 90 < wait <= 101
 
 
 def test_exhausted_limit_delays_next_request() -> None:
     pace = Pace("Service")
-    pace.heed(200, {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "50s", "retry-after": "50"})
-    pace.take_turn(1, patience=0.0)
-    pace.heed(200, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "50s"})
-    with pytest.raises(TransientError, match="Service asked to be left alone for 50 s") as caught:
-        pace.take_turn(1, patience=10.0)
+    pace.apply_response(
+        200, {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "50s", "retry-after": "50"}
+    )
+    pace.wait_for_turn(1, patience=0.0)
+    pace.apply_response(200, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "50s"})
+    with pytest.raises(TransientError, match="Service asked for a pause of 50 s") as caught:
+        pace.wait_for_turn(1, patience=10.0)
     assert caught.value.retry_after == pytest.approx(50.0, abs=1)
 
 
 def test_nonsensical_wait_is_bounded() -> None:
     pace = Pace("Service")
-    pace.heed(503, {"retry-after": "999999999999"})
+    pace.apply_response(503, {"retry-after": "999999999999"})
     with pytest.raises(TransientError) as caught:
-        pace.take_turn(1, patience=10.0)
+        pace.wait_for_turn(1, patience=10.0)
     assert caught.value.retry_after == pytest.approx(LONGEST_PAUSE_SECONDS, abs=1)
 
 
@@ -65,7 +67,7 @@ def turns(pace: Pace, tokens: list[int]) -> list[float]:
     start = time.monotonic()
 
     def take(size: int) -> float:
-        pace.take_turn(size, patience=10.0)
+        pace.wait_for_turn(size, patience=10.0)
         return time.monotonic() - start
 
     with ThreadPoolExecutor(len(tokens)) as pool:
@@ -84,18 +86,18 @@ def test_request_waits_for_tokens() -> None:
 
 def test_without_limits_nobody_waits() -> None:
     pace = Pace("Service")
-    pace.heed(429, {})
-    pace.heed(500, {})
-    pace.take_turn(10**9, patience=0.0)
-    pace.take_turn(10**9, patience=0.0)
+    pace.apply_response(429, {})
+    pace.apply_response(500, {})
+    pace.wait_for_turn(10**9, patience=0.0)
+    pace.wait_for_turn(10**9, patience=0.0)
 
 
 def test_longer_pause_extends_waits() -> None:
     pace = Pace("Service", requests_per_minute=300)
-    pace.take_turn(0, patience=10.0)
+    pace.wait_for_turn(0, patience=10.0)
     start = time.monotonic()
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(pace.take_turn, 0, patience=10.0)
-        pace.heed(429, {"retry-after": "0.6"})
+        waiting = pool.submit(pace.wait_for_turn, 0, patience=10.0)
+        pace.apply_response(429, {"retry-after": "0.6"})
         waiting.result()
     assert time.monotonic() - start >= 0.6

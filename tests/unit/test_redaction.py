@@ -1,4 +1,4 @@
-"""What redaction finds, what it leaves alone, and that it finds nothing twice."""
+"""Redaction: what it finds, what it leaves, and that it is idempotent."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_redaction_is_idempotent(text: str) -> None:
     ],
 )
 def test_hostile_text_is_linear(unit: str) -> None:
-    """Half a megabyte of each; anything worse than linear would take hours."""
+    """Half a megabyte of each pattern; worse than linear time would take hours."""
     text, _ = ALL.redact(unit * (500_000 // len(unit)))
     assert text
 

@@ -1,4 +1,4 @@
-"""The samples and the examples of the documentation can be read, and the questions point at messages that exist."""
+"""The samples and documented examples can be imported, and the questions name existing messages."""
 
 from __future__ import annotations
 

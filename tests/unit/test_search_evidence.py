@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NotFoundError, TransientError
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database
-from neurigraph_pipelines.retrieval.query.context import SearchContext
 from neurigraph_pipelines.retrieval.query.evidence import gather_evidence
 from neurigraph_pipelines.retrieval.query.parse import parse
 from neurigraph_pipelines.retrieval.query.question import Question
@@ -60,7 +60,7 @@ def evidence_row(version: str, shells: dict[str, Any] | None = None) -> dict[str
 
 def gather(asked: Asked, query: str = "boats of Dave", **more: Any) -> Any:
     claims = Claims.of_user(UUID(int=7))
-    context = SearchContext(cast(Database, asked), cast(Any, asked), Settings(), claims)
+    context = Context(SimpleNamespace(database=asked, embedder=asked, settings=Settings()), claims)
     asked.events.clear()
     return gather_evidence(context, parse(Question(query, **more), "english"))
 

@@ -50,7 +50,7 @@ def test_shape() -> None:
 
 
 def test_explanation_and_superseded_are_shown_if_asked_for() -> None:
-    one = replace(FOUND.records[0], parts={"passage": 0.5, "summary_dense": None}, superseded=True)
+    one = FOUND.records[0]._replace(parts={"passage": 0.5, "summary_dense": None}, superseded=True)
     (hit,) = present(replace(FOUND, records=(one,))).hits
     assert (hit["explain"], hit["superseded"]) == ({"passage": 0.5, "summary_dense": None}, True)
     hit["explain"].clear()
@@ -65,6 +65,6 @@ def test_ten_anchors_are_shown() -> None:
     ("microsecond", "fraction"), [(0, ""), (500_000, ".5"), (123_450, ".12345"), (1, ".000001"), (999_999, ".999999")]
 )
 def test_moments_are_written_as_by_postgres(microsecond: int, fraction: str) -> None:
-    one = replace(FOUND.records[0], record=replace(RECORD, occurred_at=MAY.replace(microsecond=microsecond)))
+    one = FOUND.records[0]._replace(record=RECORD._replace(occurred_at=MAY.replace(microsecond=microsecond)))
     (hit,) = present(replace(FOUND, records=(one,))).hits
     assert hit["occurred_at"] == f"2023-05-08T09:00:00{fraction}+00:00"

@@ -1,4 +1,4 @@
-"""The rule of clean breaks, on conversations whose structure is known because they were generated."""
+"""Segment boundaries in generated conversations of known structure."""
 
 from __future__ import annotations
 

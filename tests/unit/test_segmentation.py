@@ -1,4 +1,4 @@
-"""Where the offline model cuts a segment into parts, on written and on generated conversations."""
+"""Parts of a segment by the offline model, on written and generated conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shells of a graph, from what the database sends of it."""
+"""The shells of a graph, decoded from the database's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Likeness of many vectors, estimated from their signs, and the ranking of a layer that is big enough for it."""
+"""The sign hash: similarity estimates, and the ranking of big layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims as a process signs them for the database, which checks them (`test_row_level_security`)."""
+"""Signatures of claims, and their cache in the process (checked in `test_row_level_security`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL folder as the code reads it: names, placeholders, numbers."""
+"""The SQL folder as the code reads it: query names, placeholders, migration numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from string import Formatter
 import pytest
 
 from neurigraph_pipelines import statements as module
-from neurigraph_pipelines.statements import SQL_ROOT, Migration, Statements, numbered, statements
+from neurigraph_pipelines.statements import BASELINE, SQL_ROOT, Migration, Statements, newest, numbered, statements
 
 CONCERNS = sorted(path.stem for path in (SQL_ROOT / "queries").glob("*.sql"))
 PACKAGE = Path(module.__file__).parent
@@ -60,7 +60,7 @@ def test_queries_match_their_uses() -> None:
 
 def test_duplicate_names_are_refused(sql_root: Path) -> None:
     (sql_root / "queries" / "twice.sql").write_text("-- name: one\nSELECT 1;\n\n-- name: one\nSELECT 2;\n")
-    with pytest.raises(ValueError, match="one name to two queries"):
+    with pytest.raises(ValueError, match="two queries of one name"):
         Statements("twice")
 
 
@@ -74,9 +74,9 @@ def test_leading_comment_is_no_query(sql_root: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["shared", "node"])
-def test_migrations_count_up_from_one(folder: str) -> None:
+def test_migrations_count_up_from_the_baseline(folder: str) -> None:
     found = numbered(folder)
-    assert [migration.number for migration in found] == list(range(1, len(found) + 1))
+    assert [migration.number for migration in found] == list(range(BASELINE[folder], newest(folder) + 1))
     assert len({migration.name for migration in found}) == len(found)
     assert len({migration.checksum for migration in found}) == len(found)
 
@@ -84,11 +84,12 @@ def test_migrations_count_up_from_one(folder: str) -> None:
 @pytest.mark.parametrize(
     ("names", "complaint"),
     [
-        (["0001_one.sql", "0003_three.sql"], "count up"),
-        (["0002_two.sql"], "count up"),
-        (["0001_one.sql", "0001_uno.sql"], "count up"),
-        (["1_one.sql"], "is not named"),
-        (["0001_One.sql"], "is not named"),
+        (["0021_one.sql", "0023_three.sql"], "count up"),
+        (["0022_two.sql"], "count up"),
+        (["0001_one.sql", "0021_two.sql"], "count up"),
+        (["0021_one.sql", "0021_uno.sql"], "count up"),
+        (["21_one.sql"], "is not named"),
+        (["0021_One.sql"], "is not named"),
     ],
 )
 def test_misnumbered_migrations_are_refused(sql_root: Path, names: list[str], complaint: str) -> None:

@@ -1,4 +1,4 @@
-"""Phrases of questions as stretches of time, at any moment and in any zone."""
+"""Time phrases of questions as periods, at any moment and in any zone."""
 
 from __future__ import annotations
 

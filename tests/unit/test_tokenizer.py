@@ -1,4 +1,4 @@
-"""Token counters: how near the estimate comes, what hostile texts cost, which counter is chosen."""
+"""Token counters: accuracy of the estimate, cost of hostile texts, choice of the counter."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ HOSTILE = ["a", "A", " ", "\n", "-", "中", "😀", "a\u0301", " \n", "\0", "\ud
 
 
 def folder_with_encodings() -> Path | None:
-    """Where tiktoken keeps o200k_base on this machine, if it does."""
+    """Return the file of o200k_base in tiktoken's cache, if it is there."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR")
     file = Path(folder, "fb374d419588a4632f3f557e76b4b70aebbca790") if folder else None
     return file.parent if file is not None and file.exists() else None

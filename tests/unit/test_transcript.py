@@ -1,4 +1,4 @@
-"""A segment as bytes: what is written is read back, whole and in parts."""
+"""A segment as bytes: reading it back, whole and in parts."""
 
 from __future__ import annotations
 

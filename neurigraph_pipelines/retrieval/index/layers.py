@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +25,7 @@ from neurigraph_pipelines.retrieval.index.wire_format import (
     decode_numbers,
     decode_vectors,
     find_rows,
+    format_id,
     format_ids,
 )
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
@@ -55,8 +54,7 @@ _PASSAGE = np.dtype(
 _BYTES_OF_RECORD, _BYTES_OF_PASSAGE = 300, 200
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecord:
+class StoredRecord(NamedTuple):
     """A record as it is stored now.
 
     Attributes:
@@ -166,7 +164,8 @@ class MetadataLayer:
         self.source_kinds = columns["source_kinds"]
         self.vectors: Floats = columns["vectors"]
         self.has_vector = np.asarray(self.vectors.any(axis=1))
-        self._has_file = np.asarray(np.frombuffer(columns["file"].tobytes(), np.uint8).reshape(-1, 16).any(axis=1))
+        self._sources, self._files = columns["source"].tobytes(), columns["file"].tobytes()
+        self._has_file = np.asarray(np.frombuffer(self._files, np.uint8).reshape(-1, 16).any(axis=1))
         self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
             number: json.loads(spans) for number, spans in enumerate(columns["superseded"]) if spans is not None
         }
@@ -274,7 +273,7 @@ class MetadataLayer:
 
     def stored_record(self, record: int) -> StoredRecord:
         """Return the record in a row."""
-        columns = self._records
+        columns, packed = self._records, slice(16 * record, 16 * record + 16)
         return StoredRecord(
             self.record_ids[record],
             columns["titles"][record],
@@ -282,9 +281,9 @@ class MetadataLayer:
             # Exact to the microsecond: in the years that can be stored a float is off by less than half of one.
             datetime.fromtimestamp(float(self.occurred[record]), UTC),
             str(self.source_kinds[record]),
-            str(UUID(bytes=columns["source"][record].tobytes())),
+            format_id(self._sources[packed]),
             columns["source_names"][record],
-            str(UUID(bytes=columns["file"][record].tobytes())) if self._has_file[record] else None,
+            format_id(self._files[packed]) if self._has_file[record] else None,
             columns["file_states"][record],
         )
 

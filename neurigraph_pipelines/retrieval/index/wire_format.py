@@ -52,12 +52,14 @@ def decode_numbers(text: str, count: int) -> Numbers:
 
 def format_ids(ids: NDArray[Any]) -> list[str]:
     """Return ids of 16 bytes in the text form of a UUID."""
-    text = ids.tobytes().hex()
-    return [
-        f"{text[at : at + 8]}-{text[at + 8 : at + 12]}-{text[at + 12 : at + 16]}-{text[at + 16 : at + 20]}-"
-        f"{text[at + 20 : at + 32]}"
-        for at in range(0, len(text), 32)
-    ]
+    packed = ids.tobytes()
+    return [format_id(packed[at : at + 16]) for at in range(0, len(packed), 16)]
+
+
+def format_id(packed: bytes) -> str:
+    """Return an id of 16 bytes in the text form of a UUID, faster than by way of ``UUID``."""
+    text = packed.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def find_rows(ids: NDArray[Any], known: NDArray[Any]) -> Numbers:

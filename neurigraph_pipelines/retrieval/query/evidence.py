@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.query.context import SearchContext
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores, score_nodes
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, lexer_of
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
@@ -93,13 +94,13 @@ class Evidence:
     said_by: str | None = None
 
 
-def gather_evidence(context: SearchContext, parsed: ParsedQuestion) -> Evidence | None:
+def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None:
     """Ask the database for evidence; None if the caller sees nothing.
 
     Raises:
         NotFoundError: The node to search below does not exist or is not visible.
     """
-    earlier = context.caches.shells.get(context.graph) if context.cache_bytes else None
+    earlier = search_caches(context).shells.get(graph_key(context)) if cache_bytes(context) else None
     cached = earlier if earlier and earlier.data_version is not None else None
     view = None
     if cached and context.embedder.is_remote:  # no connection is held while a remote embedder works
@@ -129,7 +130,7 @@ def gather_evidence(context: SearchContext, parsed: ParsedQuestion) -> Evidence 
 
 
 def view_graph(
-    context: SearchContext, parsed: ParsedQuestion, shells: Shells, embedding: QueryEmbedding | None = None
+    context: Context, parsed: ParsedQuestion, shells: Shells, embedding: QueryEmbedding | None = None
 ) -> GraphView:
     """Name the speakers, embed the question and score the nodes of a graph.
 
@@ -154,7 +155,7 @@ def rarities(occurrences: Sequence[int], passages: int) -> NDArray[Any]:
     return np.log1p((np.maximum(passages - counts, 0) + 0.5) / (counts + 0.5))
 
 
-def _parameters(context: SearchContext, parsed: ParsedQuestion, known_version: str | None) -> dict[str, Any]:
+def _parameters(context: Context, parsed: ParsedQuestion, known_version: str | None) -> dict[str, Any]:
     return {
         "lexemes": " ".join(parsed.lexemes),
         "stems": " ".join(parsed.stems),
@@ -164,17 +165,19 @@ def _parameters(context: SearchContext, parsed: ParsedQuestion, known_version: s
     }
 
 
-def _shells_in_force(context: SearchContext, earlier: Shells | None, row: Mapping[str, Any]) -> Shells:
+def _shells_in_force(context: Context, earlier: Shells | None, row: Mapping[str, Any]) -> Shells:
     """Return the cached shells if they are of the version in force, otherwise those of the row, which are cached."""
     version = row["data_version"]
     if earlier is not None and version is not None and earlier.data_version == version:
         return earlier
     shells = Shells(row, earlier)
-    context.caches.shells.put(context.graph, shells, int(_SHELLS_SHARE * context.cache_bytes), size=shells.size)
+    search_caches(context).shells.put(
+        graph_key(context), shells, int(_SHELLS_SHARE * cache_bytes(context)), size=shells.size
+    )
     return shells
 
 
-def _bounds(context: SearchContext, parsed: ParsedQuestion, shells: Shells) -> Bounds:
+def _bounds(context: Context, parsed: ParsedQuestion, shells: Shells) -> Bounds:
     node_id = parsed.question.node_id
     return Bounds(
         shells.number(node_id) if node_id is not None else None,

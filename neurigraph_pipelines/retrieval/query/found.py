@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.retrieval.index.layers import StoredRecord
-from neurigraph_pipelines.retrieval.query.context import SearchContext
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
@@ -18,8 +19,7 @@ Parts = Mapping[str, float | None]
 """The components of a score by name; empty unless they were asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRecord:
+class FoundRecord(NamedTuple):
     """A record that was found, with the title and summary of the moment that the question is about.
 
     Attributes:
@@ -34,8 +34,7 @@ class FoundRecord:
     superseded: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundMessage:
+class FoundMessage(NamedTuple):
     """A message that was found; ``seq`` is its number in its source."""
 
     record_id: str
@@ -82,7 +81,7 @@ def found_messages(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked]) -> lis
     return found
 
 
-def as_of_moment(context: SearchContext, parsed: ParsedQuestion, records: list[FoundRecord]) -> list[FoundRecord]:
+def as_of_moment(context: Context, parsed: ParsedQuestion, records: list[FoundRecord]) -> list[FoundRecord]:
     """Give records the titles and summaries of the moment asked about, and say which are superseded, if asked for."""
     question = parsed.question
     if question.at is None and not question.include_superseded:
@@ -96,5 +95,5 @@ def as_of_moment(context: SearchContext, parsed: ParsedQuestion, records: list[F
         values = earlier.get(record_id, {})
         changed = {name: values[name] for name in ("title", "summary") if name in values}
         is_superseded = record_id in superseded if superseded is not None else None
-        dated.append(replace(one, record=replace(one.record, **changed), superseded=is_superseded))
+        dated.append(one._replace(record=one.record._replace(**changed), superseded=is_superseded))
     return dated

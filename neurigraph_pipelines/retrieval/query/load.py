@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.query.context import SearchContext
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.select import Anchor
@@ -41,7 +42,7 @@ class LoadedNode:
 
 
 def load_nodes(
-    context: SearchContext, parsed: ParsedQuestion, evidence: Evidence, anchors: Sequence[Anchor]
+    context: Context, parsed: ParsedQuestion, evidence: Evidence, anchors: Sequence[Anchor]
 ) -> list[LoadedNode] | None:
     """Load the layers of the selected nodes, in their order; a node that no longer exists is left out.
 
@@ -51,8 +52,8 @@ def load_nodes(
     model = evidence.view.shells.model
     layers = read_layers(
         context.database,
-        context.caches.layers,
-        context.cache_bytes,
+        search_caches(context).layers,
+        cache_bytes(context),
         context.claims,
         {anchor.node_id: anchor.version for anchor in anchors},
         model,
@@ -119,7 +120,7 @@ def _outdated(cache: Cache[MetadataLayer], node_id: str, model: str | None) -> M
     return layer if layer is not None and layer.model == model and layer.horizon is not None else None
 
 
-def _candidates(context: SearchContext, parsed: ParsedQuestion, evidence: Evidence) -> dict[str, Any]:
+def _candidates(context: Context, parsed: ParsedQuestion, evidence: Evidence) -> dict[str, Any]:
     """Return the question as ``neurigraph.layers`` takes it, to look up candidates in indexed nodes."""
     question, vector = parsed.question, evidence.view.passage_vector
     asked = {

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.locks import retry_not_found
-from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.ports import Database, Embedder
-from neurigraph_pipelines.retrieval.query.context import SearchContext
+from neurigraph_pipelines.retrieval.query.caching import graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
 from neurigraph_pipelines.retrieval.query.found import Found, as_of_moment, found_messages, found_records
 from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
@@ -21,7 +20,6 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rank import rank, ranking_query
 from neurigraph_pipelines.retrieval.query.select import select_nodes
 from neurigraph_pipelines.retrieval.query.warming import stage
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 NODES_WARMED = 5
@@ -30,8 +28,8 @@ NODES_WARMED = 5
 _QUERIES = statements("search")
 
 
-def phase_one(database: Database, embedder: Embedder, settings: Settings, claims: Claims, question: Question) -> Answer:
-    """Answer a question from what the claims may see.
+def phase_one(context: Context, question: Question) -> Answer:
+    """Answer a question from what the caller may see.
 
     If the embedder cannot be reached, the answer comes from words alone: late is worse than lexical. So it does if the
     embedder's model is not the one whose vectors the user has in use; vectors of two models are never compared.
@@ -40,21 +38,21 @@ def phase_one(database: Database, embedder: Embedder, settings: Settings, claims
         InvalidInputError: The question is empty or too long, or a limit or filter is not valid.
         NotFoundError: The node to search below does not exist or is not visible.
     """
-    return present(find(SearchContext(database, embedder, settings, claims), parse(question, settings.language)))
+    return present(find(context, parse(question, context.settings.language)))
 
 
 @retry_not_found
-def find(context: SearchContext, parsed: ParsedQuestion) -> Found:
+def find(context: Context, parsed: ParsedQuestion) -> Found:
     """Return the result of phase one, from the cache as long as nothing changed that it depends on.
 
     Raises:
         NotFoundError: The node to search below does not exist or is not visible.
     """
-    settings, answers = context.settings, context.caches.answers
+    settings, answers = context.settings, search_caches(context).answers
     if not settings.retrieval.answer_cache_entries:
         return _run_steps(context, parsed)[0]
     bounds = (settings.retrieval.max_anchors, settings.retrieval.max_searched_passages, settings.language)
-    key = (context.graph, parsed.question, context.embedder.model, bounds)
+    key = (graph_key(context), parsed.question, context.embedder.model, bounds)
     if answers.peek(key) is not None:
         (row,) = context.database.ask(context.claims, _QUERIES["data_version"], {})
         cached: Found | None = answers.get(key, row["version"])
@@ -66,7 +64,7 @@ def find(context: SearchContext, parsed: ParsedQuestion) -> Found:
     return found
 
 
-def _run_steps(context: SearchContext, parsed: ParsedQuestion) -> tuple[Found, str | None]:
+def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | None]:
     """Return the result, and the data version as long as which it may be cached."""
     loaded = _gather_and_load(context, parsed)
     if loaded is None:
@@ -88,7 +86,7 @@ def _run_steps(context: SearchContext, parsed: ParsedQuestion) -> tuple[Found, s
     return found, view.shells.data_version if view.embedding.record is not None else None
 
 
-def _gather_and_load(context: SearchContext, parsed: ParsedQuestion) -> tuple[Evidence, list[LoadedNode]] | None:
+def _gather_and_load(context: Context, parsed: ParsedQuestion) -> tuple[Evidence, list[LoadedNode]] | None:
     """Return the evidence and the selected nodes; None if the caller sees nothing.
 
     Evidence is gathered again if the user moved to another embedding model before the layers were read.

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from neurigraph_pipelines.model import Claims, Period
-from neurigraph_pipelines.ports import Database, Embedder, Reranker
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.model import Period
+from neurigraph_pipelines.ports import Reranker
 from neurigraph_pipelines.retrieval.index.layers import StoredRecord
-from neurigraph_pipelines.retrieval.query.context import SearchContext
 from neurigraph_pipelines.retrieval.query.found import Found
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, lexer_of, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.phase_one import find
@@ -18,33 +18,28 @@ from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.retrieval.query.rerank import rerank
 from neurigraph_pipelines.retrieval.query.time_phrases import EventPhrase, period_around
 from neurigraph_pipelines.retrieval.query.warming import is_prefetch_due, prefetch
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR
 
 _BEGINNING, _END = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
 
 def search(
-    database: Database,
-    embedder: Embedder,
-    settings: Settings,
-    claims: Claims,
+    context: Context,
     question: Question,
     *,
     asked_at: datetime | None = None,
-    reranker: Reranker | None = None,
     run_after: Callable[..., object] | None = None,
 ) -> Answer:
     """Answer a question from metadata layers; no file is opened.
 
     Times that the words name are preferred, never required: what was said about a time was often said at another.
-    ``before the move`` costs a second run of phase one, for the time of the move.
+    ``before the move`` costs a second run of phase one, for the time of the move. A reranker puts the first
+    ``settings.reranker.top_n`` records in order by their titles and summaries. If it fails the order stays, and a note
+    says so.
 
     Args:
         question: Its ``periods`` are read from its words unless it gives some.
         asked_at: Relative times count from here, and days begin in its zone; by default now, in UTC.
-        reranker: Puts the first ``settings.reranker.top_n`` records in order by their titles and summaries. If it
-            fails the order stays, and a note says so.
         run_after: Called with a function and its arguments, which the caller runs once the answer is given: it
             prefetches the nodes that may be asked about next.
 
@@ -52,19 +47,19 @@ def search(
         InvalidInputError: The question is empty or too long, or a limit or filter is not valid.
         NotFoundError: The node to search below does not exist or is not visible.
     """
-    context = SearchContext(database, embedder, settings, claims)
+    settings, reranker = context.settings, context.reranker
     parsed = parse(question, settings.language)
     periods = _named_periods(context, parsed, moment_asked(parsed, asked_at))
     records_read = settings.reranker.top_n if reranker is not None else 0
     found = find(context, _widened(parsed, records_read, periods))
     if reranker is not None:
         found = _reranked(reranker, parsed, found, records_read)
-    if run_after is not None and is_prefetch_due(database, claims):
-        run_after(prefetch, database, settings, claims)
+    if run_after is not None and is_prefetch_due(context.database, context.claims):
+        run_after(prefetch, context)
     return present(found, periods)
 
 
-def _named_periods(context: SearchContext, parsed: ParsedQuestion, moment: datetime) -> list[Period]:
+def _named_periods(context: Context, parsed: ParsedQuestion, moment: datetime) -> list[Period]:
     """Return the periods that the question names, that of an event by its time in the memories."""
     times = named_times(parsed, moment)
     periods = list(times.periods)
@@ -75,7 +70,7 @@ def _named_periods(context: SearchContext, parsed: ParsedQuestion, moment: datet
     return periods
 
 
-def _record_of_event(context: SearchContext, parsed: ParsedQuestion, phrase: EventPhrase) -> StoredRecord | None:
+def _record_of_event(context: Context, parsed: ParsedQuestion, phrase: EventPhrase) -> StoredRecord | None:
     """Return the best record about an event; None if the best does not hold a word of it: then it is about another."""
     lexer = lexer_of(context.settings.language)
     about = Question(phrase.event, limit=1, message_limit=0, at=parsed.question.at)

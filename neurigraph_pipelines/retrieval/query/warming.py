@@ -11,15 +11,15 @@ from contextlib import suppress
 
 from psycopg import Error
 
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import caches_of
 from neurigraph_pipelines.retrieval.index.shells import Shells
-from neurigraph_pipelines.retrieval.query.context import SearchContext
+from neurigraph_pipelines.retrieval.query.caching import search_caches
 from neurigraph_pipelines.retrieval.query.load import read_layers
 from neurigraph_pipelines.retrieval.query.select import Anchor
-from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.statements import statements
 
 STEPS_WARMED = 2
@@ -31,13 +31,13 @@ _STAGED_MARKS, _STAGED_SHARE = 5_000, 0.1
 _QUERIES = statements("search")
 
 
-def stage(context: SearchContext, shells: Shells, targets: Sequence[Anchor]) -> int:
+def stage(context: Context, shells: Shells, targets: Sequence[Anchor]) -> int:
     """Have the neighbourhood of nodes staged in the background, unless it was a moment ago.
 
     Returns:
         How many nodes that are.
     """
-    caches, seconds = context.caches, context.settings.lifecycle.warming_ttl_minutes * 60
+    caches, seconds = search_caches(context), context.settings.lifecycle.warming_ttl_minutes * 60
     period = time.monotonic() // (seconds * _STAGED_SHARE)
     marks = [(context.claims, shells.data_version, target.number, period) for target in targets]
     if targets and (shells.data_version is None or not all(map(caches.staged.get, marks))):
@@ -54,14 +54,15 @@ def is_prefetch_due(database: Database, claims: Claims) -> bool:
     return claims in caches_of(database).unfetched
 
 
-def prefetch(database: Database, settings: Settings, claims: Claims) -> int:
-    """Read the layers of the nodes that are staged for these claims into memory.
+def prefetch(context: Context) -> int:
+    """Read the layers of the nodes that are staged for the caller into memory.
 
     It runs after an answer was given and is only a prediction, so its errors are suppressed.
 
     Returns:
         How many nodes; 0 if none are staged, or if warming or caching is switched off.
     """
+    database, settings, claims = context.database, context.settings, context.claims
     caches = caches_of(database)
     caches.unfetched.discard(claims)
     database.wait_for_background()

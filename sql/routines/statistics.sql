@@ -1,0 +1,222 @@
+-- Corpus statistics: how many records, passages and lexemes there are, and in how many passages a lexeme occurs.
+-- Triggers on the passages of nodes count, so that every writer keeps the figures right.
+
+-- A speaker counts as a lexeme: `@` and the name in lower case, which no lexeme of a text can be.
+CREATE OR REPLACE FUNCTION neurigraph_private.speaker_lexeme(author text) RETURNS text []
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN author IS NULL THEN '{}' ELSE ARRAY['@' || lower(author)] END
+$$;
+
+-- Subtract passages from the lexemes of a user.
+CREATE OR REPLACE FUNCTION neurigraph_private.take_from_lexemes(owner uuid, words text [], counts bigint [])
+RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    UPDATE neurigraph.user_lexemes AS u SET passages = u.passages + c.passages
+    FROM unnest(words, counts) AS c (lexeme, passages)
+    WHERE u.user_id = owner AND u.lexeme = c.lexeme;
+    DELETE FROM neurigraph.user_lexemes AS u
+    WHERE u.user_id = owner AND u.lexeme = ANY(words) AND u.passages = 0;
+$$;
+
+-- Add a node's passages to the statistics, or subtract them. Each lexeme comes once, with its number of passages.
+CREATE OR REPLACE FUNCTION neurigraph_private.add_to_statistics(
+    node uuid, owner uuid, more_passages bigint, more_lexemes bigint, words text [], counts integer []
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.user_statistics AS s (user_id, records, passages, lexemes)
+    VALUES (owner, 0, greatest(more_passages, 0), greatest(more_lexemes, 0))
+    ON CONFLICT (user_id) DO UPDATE SET passages = s.passages + more_passages, lexemes = s.lexemes + more_lexemes;
+    INSERT INTO neurigraph.node_statistics AS s (node_id, user_id, passages, lexemes)
+    VALUES (node, owner, greatest(more_passages, 0), greatest(more_lexemes, 0))
+    ON CONFLICT (node_id) DO UPDATE SET passages = s.passages + more_passages, lexemes = s.lexemes + more_lexemes;
+    IF more_passages > 0 THEN
+        INSERT INTO neurigraph.node_lexemes AS n (user_id, lexeme, node_id, passages)
+        SELECT owner, c.lexeme, node, c.passages FROM unnest(words, counts) AS c (lexeme, passages)
+        ON CONFLICT (user_id, lexeme, node_id) DO UPDATE SET passages = n.passages + excluded.passages;
+        INSERT INTO neurigraph.user_lexemes AS u (user_id, lexeme, passages)
+        SELECT owner, c.lexeme, c.passages FROM unnest(words, counts) AS c (lexeme, passages)
+        ON CONFLICT (user_id, lexeme) DO UPDATE SET passages = u.passages + excluded.passages;
+        RETURN;
+    END IF;
+    UPDATE neurigraph.node_lexemes AS n SET passages = n.passages + c.passages
+    FROM unnest(words, counts) AS c (lexeme, passages)
+    WHERE n.user_id = owner AND n.lexeme = c.lexeme AND n.node_id = node;
+    DELETE FROM neurigraph.node_lexemes AS n
+    WHERE n.user_id = owner AND n.lexeme = ANY(words) AND n.node_id = node AND n.passages = 0;
+    PERFORM neurigraph_private.take_from_lexemes(owner, words, counts);
+END
+$$;
+
+-- Trigger on passages, once a statement. Arguments: node_id and user_id.
+CREATE OR REPLACE FUNCTION neurigraph.count_passages() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    sign integer := CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END;
+    totals record;
+    words text [];
+    counts integer [];
+BEGIN
+    SELECT count(*) AS passages, coalesce(sum(c.lexeme_count), 0)::bigint AS lexemes INTO totals FROM changed AS c;
+    IF totals.passages = 0 THEN
+        RETURN NULL;
+    END IF;
+    SELECT array_agg(n.lexeme), array_agg(n.passages) INTO words, counts
+    FROM (
+        SELECT l.lexeme, (sign * count(*))::integer AS passages
+        FROM changed AS c
+        CROSS JOIN LATERAL unnest(c.lexemes || neurigraph_private.speaker_lexeme(c.author)) AS l (lexeme)
+        GROUP BY l.lexeme
+    ) AS n;
+    PERFORM neurigraph_private.add_to_statistics(
+        TG_ARGV[0]::uuid, TG_ARGV[1]::uuid, sign * totals.passages, sign * totals.lexemes, words, counts
+    );
+    RETURN NULL;
+END
+$$;
+
+-- Trigger on passages: counted values do not change.
+CREATE OR REPLACE FUNCTION neurigraph.refuse_recount() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE object_not_in_prerequisite_state
+    USING MESSAGE = 'the lexemes of a passage cannot be changed: delete the passage and insert another';
+END
+$$;
+
+-- Count the passages of one node again, for rows that were written while its triggers were off.
+CREATE OR REPLACE FUNCTION neurigraph_private.recount_node(node uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    counted neurigraph.graph_index;
+    found record;
+BEGIN
+    SELECT * INTO STRICT counted FROM neurigraph.graph_index AS g WHERE g.node_id = node;
+    DELETE FROM neurigraph.node_statistics AS s WHERE s.node_id = node;
+    EXECUTE format(
+        'SELECT'
+        '    (SELECT count(*) FROM %1$I.passages AS p) AS passages,'
+        '    (SELECT coalesce(sum(p.lexeme_count), 0)::bigint FROM %1$I.passages AS p) AS lexemes,'
+        '    array_agg(n.lexeme) AS words, array_agg(n.passages) AS counts '
+        'FROM ('
+        '    SELECT l.lexeme, count(*)::integer AS passages FROM %1$I.passages AS p'
+        '    CROSS JOIN LATERAL unnest(p.lexemes || neurigraph_private.speaker_lexeme(p.author)) AS l (lexeme)'
+        '    GROUP BY l.lexeme'
+        ') AS n', counted.schema_name
+    ) INTO found;
+    PERFORM neurigraph_private.add_to_statistics(
+        node, counted.user_id, found.passages, found.lexemes, found.words, found.counts
+    );
+END
+$$;
+
+-- Trigger on node_statistics: subtract a node's share when its row is deleted, with its node, its user or by a recount.
+CREATE OR REPLACE FUNCTION neurigraph_private.forget_statistics() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    gone record;
+    words text [];
+    counts bigint [];
+BEGIN
+    FOR gone IN SELECT d.user_id, sum(d.passages) AS passages, sum(d.lexemes) AS lexemes, array_agg(d.node_id) AS nodes
+        FROM dropped AS d GROUP BY d.user_id
+    LOOP
+        UPDATE neurigraph.user_statistics AS s SET
+            passages = s.passages - gone.passages, lexemes = s.lexemes - gone.lexemes
+        WHERE s.user_id = gone.user_id;
+        WITH taken AS (
+            DELETE FROM neurigraph.node_lexemes AS n WHERE n.node_id = ANY(gone.nodes)
+            RETURNING n.lexeme, n.passages
+        )
+
+        SELECT array_agg(t.lexeme), array_agg(t.passages) INTO words, counts
+        FROM (SELECT n.lexeme, -sum(n.passages) AS passages FROM taken AS n GROUP BY n.lexeme) AS t;
+        PERFORM neurigraph_private.take_from_lexemes(gone.user_id, words, counts);
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER forget_statistics AFTER DELETE ON neurigraph.node_statistics
+REFERENCING OLD TABLE AS dropped FOR EACH STATEMENT EXECUTE FUNCTION neurigraph_private.forget_statistics();
+
+-- Trigger on record_index: count the records of users.
+CREATE OR REPLACE FUNCTION neurigraph.count_records() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.user_statistics AS s (user_id, records, passages, lexemes)
+    SELECT c.user_id, count(*), 0, 0 FROM changed AS c
+    INNER JOIN neurigraph.users AS u ON c.user_id = u.user_id
+    GROUP BY c.user_id
+    ON CONFLICT (user_id) DO UPDATE SET
+        records = s.records + CASE TG_OP WHEN 'DELETE' THEN -excluded.records ELSE excluded.records END;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER count_added AFTER INSERT ON neurigraph.record_index
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
+CREATE OR REPLACE TRIGGER count_removed AFTER DELETE ON neurigraph.record_index
+REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.count_records();
+
+-- The size of the corpus that the caller may search.
+CREATE OR REPLACE FUNCTION neurigraph_private.corpus(
+    asking jsonb, told uuid [], OUT passages bigint, OUT lexemes bigint
+)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF told IS NULL THEN
+        SELECT s.passages, s.lexemes INTO passages, lexemes
+        FROM neurigraph.user_statistics AS s WHERE s.user_id = (asking ->> 'user_id')::uuid;
+    ELSIF neurigraph_private.counts_are_told(asking) THEN
+        SELECT sum(t.passages), sum(t.lexemes) INTO passages, lexemes
+        FROM neurigraph.node_statistics AS t WHERE t.node_id = ANY(told);
+    ELSE
+        -- The figures of a usual graph.
+        passages := 1000;
+        lexemes := 20000;
+    END IF;
+    passages := coalesce(passages, 0);
+    lexemes := coalesce(lexemes, 0);
+END
+$$;
+
+-- In how many passages of that corpus each lexeme occurs; no row for a lexeme that occurs in none.
+CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(asking jsonb, told uuid [], words text [])
+RETURNS TABLE (lexeme text, passages bigint)
+LANGUAGE plpgsql STABLE ROWS 8 AS $$
+BEGIN
+    IF told IS NULL THEN
+        RETURN QUERY SELECT u.lexeme, u.passages FROM neurigraph.user_lexemes AS u
+        WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme = ANY(words);
+    ELSIF neurigraph_private.counts_are_told(asking) THEN
+        RETURN QUERY SELECT n.lexeme, sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
+        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme = ANY(words) AND n.node_id = ANY(told)
+        GROUP BY n.lexeme;
+    ELSE
+        RETURN QUERY SELECT w.word, 1::bigint FROM unnest(words) AS w (word);
+    END IF;
+END
+$$;
+
+-- The speakers in the nodes that the caller may read, in lower case.
+CREATE OR REPLACE FUNCTION neurigraph_private.speakers(asking jsonb) RETURNS text []
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF asking ->> 'role' = 'user' THEN
+        RETURN ARRAY(
+            SELECT substr(u.lexeme, 2) FROM neurigraph.user_lexemes AS u
+            WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme >= '@' AND u.lexeme < 'A'
+        );
+    END IF;
+    RETURN ARRAY(
+        SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
+        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme >= '@' AND n.lexeme < 'A'
+            AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
+            AND (SELECT neurigraph_private.counts_are_told(asking))
+    );
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.count_passages(), neurigraph.refuse_recount(), neurigraph.count_records() FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;

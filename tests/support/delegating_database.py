@@ -1,0 +1,58 @@
+"""A database that delegates to another; tests override single methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from psycopg import Connection
+from psycopg.sql import SQL, Composed
+
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database, Transaction
+
+
+class DatabaseBetween:
+    """Implements ``ports.Database``."""
+
+    def __init__(self, inner: Database) -> None:
+        self.inner = inner
+
+    def owner(self) -> AbstractContextManager[Transaction]:
+        return self.inner.owner()
+
+    def pipeline(self) -> AbstractContextManager[Transaction]:
+        return self.inner.pipeline()
+
+    def maintenance(self) -> AbstractContextManager[Connection[dict[str, Any]]]:
+        return self.inner.maintenance()
+
+    def agent(self, claims: Claims | None) -> AbstractContextManager[Transaction]:
+        return self.inner.agent(claims)
+
+    def ask(
+        self,
+        claims: Claims | None,
+        statement: SQL | Composed,
+        parameters: Mapping[str, object],
+        *,
+        binary: bool = False,
+    ) -> list[dict[str, Any]]:
+        return self.inner.ask(claims, statement, parameters, binary=binary)
+
+    def asking(
+        self,
+        claims: Claims | None,
+        statement: SQL | Composed,
+        parameters: Mapping[str, object],
+        *,
+        binary: bool = False,
+    ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
+        return self.inner.asking(claims, statement, parameters, binary=binary)
+
+    def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> bool:
+        return self.inner.later(claims, statement, parameters)
+
+    def wait_for_background(self) -> None:
+        self.inner.wait_for_background()

@@ -1,0 +1,45 @@
+"""Segments with a failure, as the pipeline leaves them."""
+
+from __future__ import annotations
+
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.failures import Failure, list_failures
+from neurigraph_pipelines.model import ItemFailure
+from neurigraph_pipelines.wiring import Installation
+from tests.support.vectors import end_conversation
+
+ERROR = "the model refused this segment"
+
+
+def fail(installation: Installation, user: User, *external_ids: str) -> list[Failure]:
+    """Add conversations, lease them, and let each fail finally."""
+    for external_id in external_ids:
+        end_conversation(installation, user, external_id, "We chose the copper gutters.", "For the boathouse.")
+    detect(installation.context)
+    give_up(installation)
+    with installation.database.pipeline() as tx:
+        return list_failures(tx, user.user_id)
+
+
+def give_up(installation: Installation) -> None:
+    """Lease all due segments and fail them finally."""
+    database = installation.database
+    batch = triggers.lease_due(installation.context, "tests")
+    assert batch is not None
+    for ref in triggers.segments_of(database, batch.batch_id):
+        failure = ItemFailure(ref.trigger_id, "summarize", ERROR, transient=False)
+        assert triggers.give_back(installation.context, batch.batch_id, failure, ref.attempts) == "failed"
+
+
+def state_of(installation: Installation, failure: Failure) -> tuple[str, int]:
+    """Return the state and attempts of the failed segment or upload."""
+    with installation.database.pipeline() as tx:
+        row = tx.execute(
+            "SELECT state::text, attempts FROM neurigraph.storage_triggers WHERE trigger_id = %s UNION ALL "
+            "SELECT state::text, attempts FROM neurigraph.uploads WHERE source_id = %s",
+            [failure.trigger_id, failure.source_id if failure.trigger_id is None else None],
+        ).fetchone()
+    assert row is not None
+    return row["state"], row["attempts"]
