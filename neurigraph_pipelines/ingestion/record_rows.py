@@ -141,11 +141,8 @@ class RecordRows:
             tx.execute(_EMBEDDINGS["insert_pending"], pending)
         self._append_delta(tx, plan, node, summary, keywords, vectors)
         is_current = vectors is not None and models is not None and models.current == self._embedded.model
-        addition = Addition(
-            node,
-            Keywords() if record.private else keywords,
-            vectors.summary if vectors is not None and is_current else None,
-        )
+        shell_keywords = Keywords() if record.private else keywords
+        addition = Addition(node, shell_keywords, vectors.summary if vectors is not None and is_current else None)
         committed = Committed(
             plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at
         )
