@@ -54,6 +54,7 @@ LONGEST = (
     "end_to_end/test_reliability.py",
     "end_to_end/test_docs.py",
     "integration/test_cli.py",
+    "integration/test_cli_processes.py",
     "integration/test_uploads.py",
     "integration/test_object_store_s3.py",
     "integration/test_answer_quality.py",

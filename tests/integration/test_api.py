@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import socket
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import httpx
@@ -16,19 +13,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES
-from neurigraph_pipelines.api.requests import MAX_MESSAGES
-from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ADMIN_KEY, SECRET
+from tests.support.api_calls import TALK, admin, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
-
-TALK = [
-    {"role": "user", "content": "Dave and I went fishing at Lake Orrin.", "author": "Bob", "external_id": "m1"},
-    {"role": "assistant", "content": "How many trout did you catch?", "external_id": "m2"},
-    {"role": "user", "content": "Seven, and Dave fell into the water.", "author": "Bob", "external_id": "m3"},
-]
 
 
 @pytest.fixture
@@ -41,43 +30,6 @@ def base(installation: Installation) -> Iterator[str]:
 def client(base: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=base, timeout=60.0) as made:
         yield made
-
-
-def admin() -> dict[str, str]:
-    return {"Authorization": f"Bearer {ADMIN_KEY}"}
-
-
-def new_user(client: httpx.Client, slug: str) -> dict[str, str]:
-    """Create a user; return the headers of their requests."""
-    response = client.post("/v1/users", json={"slug": slug}, headers=admin())
-    assert response.status_code == 201, response.text
-    return {"Authorization": f"Bearer {response.json()['api_key']}"}
-
-
-def remember(client: httpx.Client, headers: dict[str, str], messages: list[dict[str, Any]], **conversation: Any) -> str:
-    """Add a whole conversation and end it."""
-    opened = client.post("/v1/conversations", json=conversation, headers=headers)
-    assert opened.status_code == 201, opened.text
-    conversation_id: str = opened.json()["conversation_id"]
-    added = client.post(f"/v1/conversations/{conversation_id}/messages", json={"messages": messages}, headers=headers)
-    assert added.status_code == 200, added.text
-    assert client.post(f"/v1/conversations/{conversation_id}/end", headers=headers).status_code == 200
-    return conversation_id
-
-
-def store(installation: Installation) -> int:
-    """Run the pipeline until nothing is due."""
-    return sum(len(result.stored) for result in run_due(installation.context, "tests"))
-
-
-def assert_problem(response: httpx.Response, status: int) -> dict[str, Any]:
-    assert response.status_code == status, response.text
-    assert response.headers["content-type"] == "application/problem+json"
-    body: dict[str, Any] = response.json()
-    assert body["type"] == "about:blank"
-    assert body["status"] == status
-    assert body["title"]
-    return body
 
 
 def test_conversation_is_stored_and_found(client: httpx.Client, installation: Installation) -> None:
@@ -189,197 +141,6 @@ def test_foreign_ids_look_absent(client: httpx.Client, installation: Installatio
     absent = client.post("/v1/search", json={"query": "trout", "node_id": str(uuid4())}, headers=eve)
     assert assert_problem(denied, 404) == assert_problem(absent, 404)
     assert client.post("/v1/search", json={"query": "trout"}, headers=eve).json()["hits"] == []
-
-
-def test_messages_are_taken_once(client: httpx.Client) -> None:
-    bob = new_user(client, "bob")
-    first = client.post("/v1/conversations", json={"external_id": "c1", "title": "A talk"}, headers=bob)
-    again = client.post("/v1/conversations", json={"external_id": "c1"}, headers=bob)
-    assert (first.status_code, again.status_code) == (201, 200)
-    assert first.json() == again.json()
-    path = f"/v1/conversations/{first.json()['conversation_id']}"
-    added = client.post(f"{path}/messages", json={"messages": TALK}, headers=bob).json()
-    assert added["tokens"] > 10
-    nothing = {"known": 0, "conflicts": [], "replaced": 0, "repaired": 0, "redacted": {}}
-    assert added == {"added": 3, "tokens": added["tokens"], **nothing}
-    changed = [TALK[0], {**TALK[1], "content": "Something else"}, {"role": "user", "content": "New.", "author": None}]
-    repeated = client.post(f"{path}/messages", json={"messages": changed}, headers=bob).json()
-    assert (repeated["added"], repeated["known"], repeated["conflicts"]) == (1, 1, ["m2"])
-    ended = client.post(f"{path}/end", json={"ended_at": "2025-01-14T10:00:00+01:00"}, headers=bob)
-    assert ended.json() == {"conversation_id": first.json()["conversation_id"], "ended_at": "2025-01-14T09:00:00Z"}
-    assert client.post(f"{path}/end", headers=bob).json() == ended.json()
-    assert client.post(f"{path}/end", json={}, headers=bob).json() == ended.json()
-
-
-def test_unstorable_text_is_repaired(client: httpx.Client, installation: Installation) -> None:
-    bob = new_user(client, "bob")
-    headers = {**bob, "Content-Type": "application/json"}
-    opened = client.post(
-        "/v1/conversations", content=rb'{"title": "a\u0000b\ud800", "external_id": "x\udfff\u0000"}', headers=headers
-    )
-    assert opened.status_code == 201
-    message = rb"""{"messages": [{"role": "user", "content": "NUL \u0000 and half a pair \ud83d", "author": "\udc00",
-        "external_id": "\u0000", "tool_calls": [{"na\u0000me": "\ud800", "number": NaN}]}]}"""
-    path = f"/v1/conversations/{opened.json()['conversation_id']}"
-    added = client.post(f"{path}/messages", content=message, headers=headers)
-    assert (added.status_code, added.json()["added"], added.json()["repaired"]) == (200, 1, 1)
-    client.post(f"{path}/end", headers=bob)
-    assert store(installation) == 1
-    found = client.post("/v1/search", content=rb'{"query": "half\u0000 a pair \ud800"}', headers=headers)
-    assert found.status_code == 200
-    file_id = found.json()["hits"][0]["file"]["file_id"]
-    opened_file = client.post(f"/v1/files/{file_id}/open", params={"message": 1}, headers=bob)
-    assert opened_file.json()["text"] == "NUL \ufffd and half a pair \ufffd"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "'; DROP SCHEMA neurigraph CASCADE; --",
-        "记忆是一座图书馆 🐟🎣 मछली",
-        "%s %(query)s {schema} \\x00 \\' \" & | ! :* <-> ()",
-        "x" * 4_000,
-        "\t \u2028 \u202e abc \x1b[31m",
-        "---",
-        "<script>alert(1)</script>",
-    ],
-)
-def test_hostile_text_round_trip(client: httpx.Client, installation: Installation, text: str) -> None:
-    bob = new_user(client, "bob")
-    remember(
-        client,
-        bob,
-        [{"role": "user", "content": text, "author": text[:300], "external_id": text[:300]}],
-        title=text[:500],
-        external_id=text[:300],
-    )
-    assert store(installation) == 1
-    found = client.post("/v1/search", json={"query": text}, headers=bob)
-    assert found.status_code == 200, found.text
-    file_id = found.json()["hits"][0]["file"]["file_id"]
-    assert client.post(f"/v1/files/{file_id}/open?message=1", headers=bob).json()["text"] == text
-    opened = client.post(f"/v1/files/{file_id}/open", headers=bob)
-    assert json.loads(opened.content)["content"] == text
-    assert client.get("/v1/tree", headers=bob).status_code == 200
-
-
-INVALID = [
-    ("/v1/search", {}),
-    ("/v1/search", {"query": ""}),
-    ("/v1/search", {"query": " \n"}),
-    ("/v1/search", {"query": "x" * 4_001}),
-    ("/v1/search", {"query": 7}),
-    ("/v1/search", {"query": "x", "limit": 0}),
-    ("/v1/search", {"query": "x", "limit": 10**30}),
-    ("/v1/search", {"query": "x", "message_limit": -1}),
-    ("/v1/search", {"query": "x", "node_id": "'; --"}),
-    ("/v1/search", {"query": "x", "at": "yesterday"}),
-    ("/v1/search", {"query": "x", "unknown": 1}),
-    ("/v1/search", {"query": "x", "un/kn~own\ud800": 1}),
-    ("/v1/search", ["query"]),
-    ("/v1/conversations", {"external_id": ""}),
-    ("/v1/conversations", {"external_id": "x" * 301}),
-    ("/v1/conversations", {"title": "x" * 501}),
-    ("/v1/conversations", {"started_at": "0001-01-01T00:00:00Z"}),
-    ("/v1/conversations", {"started_at": "9999-12-31T23:59:59-14:00"}),
-    ("/v1/conversations", {"started_at": 1e300}),
-    ("/v1/conversations/no-uuid/end", {}),
-    ("/v1/conversations/{}/messages", {"messages": [{"role": "robot", "content": "x"}]}),
-    ("/v1/conversations/{}/messages", {"messages": [{"role": "\ud800", "content": "x"}]}),
-    ("/v1/conversations/{}/messages", {"messages": [{"role": "user"}]}),
-    ("/v1/conversations/{}/messages", {"messages": [{"role": "user", "content": "x", "author": "x" * 301}]}),
-    ("/v1/conversations/{}/messages", {"messages": [{"role": "user", "content": "x" * 4_000_001}]}),
-    ("/v1/conversations/{}/messages", {"messages": [{"role": "user", "content": "x"}] * (MAX_MESSAGES + 1)}),
-    ("/v1/conversations/{}/messages", {"messages": [{"role": "user", "content": "x", "tool_calls": ["x"]}]}),
-]
-
-
-def test_rejected_input_changes_nothing(client: httpx.Client, installation: Installation) -> None:
-    bob = new_user(client, "bob")
-    opened = client.post("/v1/conversations", json={}, headers=bob).json()["conversation_id"]
-    for path, body in INVALID:
-        response = client.post(
-            path.format(opened), content=json.dumps(body), headers={**bob, "Content-Type": "application/json"}
-        )
-        assert assert_problem(response, 422)["detail"], (path, body)
-        assert "x" * 600 not in response.text
-    with installation.database.pipeline() as tx:
-        row = tx.execute(sql.SQL("SELECT count(*) AS sources FROM neurigraph.sources")).fetchone()
-        assert row == {"sources": 1}
-        row = tx.execute(sql.SQL("SELECT count(*) AS messages FROM neurigraph.messages")).fetchone()
-        assert row == {"messages": 0}
-
-
-def test_problems_name_the_field(client: httpx.Client) -> None:
-    bob = new_user(client, "bob")
-    body = {"messages": [{"role": "user", "content": "good"}, {"role": "user", "content": 1, "a/b": 2}]}
-    problem = assert_problem(client.post(f"/v1/conversations/{uuid4()}/messages", json=body, headers=bob), 422)
-    assert {error["pointer"] for error in problem["errors"]} == {"#/messages/1/content", "#/messages/1/a~1b"}
-    problem = assert_problem(client.get(f"/v1/nodes/{uuid4()}/records", params={"limit": 201}, headers=bob), 422)
-    assert [error["parameter"] for error in problem["errors"]] == ["limit"]
-
-
-@pytest.mark.parametrize(
-    ("content", "status"),
-    [
-        (b"", 422),
-        (b"{", 400),
-        (b"\xff\xfe", 400),
-        (b"[" * 200_000, 400),
-        (b'{"query": ' + b"9" * 10_000 + b"}", 400),
-        (b"null", 422),
-    ],
-)
-def test_invalid_json_is_refused(client: httpx.Client, content: bytes, status: int) -> None:
-    headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
-    assert_problem(client.post("/v1/search", content=content, headers=headers), status)
-
-
-def test_json_content_type_is_required(client: httpx.Client) -> None:
-    """What a page of another site may send without asking first never counts as JSON."""
-    headers = {**new_user(client, "bob"), "Content-Type": "text/plain"}
-    assert_problem(client.post("/v1/search", content=b'{"query": "x"}', headers=headers), 422)
-
-
-def test_long_body_is_refused_early(client: httpx.Client, base: str) -> None:
-    address = urlsplit(base)
-    for path in ("/v1/search", "/healthz", "/nowhere"):
-        with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
-            connection.sendall(
-                f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                f"Content-Length: {MAX_BODY_BYTES + 1}\r\n\r\n{{".encode()
-            )
-            answer = connection.recv(4_096)
-        assert answer.startswith(b"HTTP/1.1 413 "), answer
-        assert b"application/problem+json" in answer
-
-
-def test_long_chunked_body_is_refused(client: httpx.Client, base: str) -> None:
-    bob = new_user(client, "bob")
-    address = urlsplit(base)
-    chunk = b" " * 65_536
-    sent = 0
-    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
-        connection.sendall(
-            "POST /v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-            f"Authorization: {bob['Authorization']}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-        )
-        with suppress(ConnectionError):  # the server hangs up
-            while sent < 3 * MAX_BODY_BYTES:
-                connection.sendall(b"%x\r\n%b\r\n" % (len(chunk), chunk))
-                sent += len(chunk)
-    assert sent < 3 * MAX_BODY_BYTES
-    assert client.get("/healthz").status_code == 200
-
-
-def test_chunked_body_within_limit(client: httpx.Client) -> None:
-    headers = {**new_user(client, "bob"), "Content-Type": "application/json"}
-
-    def chunks() -> Iterator[bytes]:
-        yield b'{"query":'
-        yield b' "anything"}'
-
-    assert client.post("/v1/search", content=chunks(), headers=headers).status_code == 200
 
 
 def test_valid_key_is_required(client: httpx.Client) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from neurigraph_pipelines.model import EventKind
 from neurigraph_pipelines.wiring import Installation
-from tests.integration.test_api import assert_problem, new_user, store
+from tests.support.api_calls import assert_problem, new_user, store
 from tests.support.api_server import serving
 
 SAID = [

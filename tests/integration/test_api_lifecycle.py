@@ -15,7 +15,7 @@ from neurigraph_pipelines.api.files import MAX_WAIT_SECONDS
 from neurigraph_pipelines.lifecycle import transitions
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.wiring import Installation
-from tests.integration.test_api import assert_problem
+from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.files import StoredFile, store_file
 

@@ -20,7 +20,7 @@ from neurigraph_pipelines.api.admission import RequestRate
 from neurigraph_pipelines.api.body_limit import BODIES_TOGETHER, MAX_BODY_BYTES
 from neurigraph_pipelines.api.server import MAX_HEAD_BYTES
 from neurigraph_pipelines.wiring import Installation
-from tests.integration.test_api import assert_problem, new_user
+from tests.support.api_calls import assert_problem, new_user
 from tests.support.api_server import serving
 from tests.support.waiting import wait_until
 

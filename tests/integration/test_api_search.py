@@ -11,7 +11,7 @@ import pytest
 
 from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND
 from neurigraph_pipelines.wiring import Installation
-from tests.integration.test_api import TALK, assert_problem, new_user, remember, store
+from tests.support.api_calls import TALK, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 
 PATHS = ("/v1/search", "/v1/ask")

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import socket
 import subprocess
-import sys
-import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-import httpx
 import pytest
 import typer
 
 from neurigraph_pipelines.cli import entry
 from tests.conftest import ROOT
-
-PROGRAM = Path(sys.executable).parent / "neurigraph"
-TALK: dict[str, Any] = {
-    "external_id": "c1",
-    "title": "Fishing with Dave",
-    "ended_at": "2025-05-04T18:00:00Z",
-    "messages": [
-        {"role": "user", "content": "Dave and I went fishing at Lake Orrin.", "author": "Bob", "external_id": "m1"},
-        {"role": "assistant", "content": "How many trout did you catch?", "external_id": "m2"},
-        {"role": "user", "content": "Seven, and Dave fell into the water.", "author": "Bob", "external_id": "m3"},
-    ],
-}
+from tests.support.cli_runs import TALK, ask, new_user, run, write_talks
+from tests.support.command_line import PROGRAM
 
 
 class Here(Protocol):
@@ -49,25 +34,6 @@ def user() -> str:
 @pytest.fixture
 def talk(tmp_path: Path) -> Path:
     return write_talks(tmp_path / "talks.jsonl", TALK)
-
-
-def write_talks(path: Path, *talks: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(talk) + "\n" for talk in talks), encoding="utf-8")
-    return path
-
-
-def run(env: dict[str, str], *arguments: str | Path | bytes, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [PROGRAM, *arguments], env=env, capture_output=True, text=True, timeout=120, cwd=env["NEURIGRAPH_HOME"]
-    )
-    assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def ask(env: dict[str, str], *arguments: str | Path, code: int = 0) -> Any:
-    """Run a command with ``--json``; stdout must hold one JSON value and nothing else."""
-    return json.loads(run(env, *arguments, "--json", code=code).stdout)
 
 
 @pytest.fixture
@@ -162,12 +128,6 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     assert user in here("node", "/", "--user", user)[0]
     assert user in here("stats")[0]
     assert "Nothing found." in here("search", "x", "--user", new_user(home_env, user + "-2"))[0]
-
-
-def new_user(env: dict[str, str], slug: str) -> str:
-    talk = write_talks(Path(env["NEURIGRAPH_HOME"]) / f"{slug}.jsonl", {**TALK, "ended_at": None})
-    run(env, "import", talk, "--user", slug)
-    return slug
 
 
 def test_importing_again_adds_nothing(home_env: dict[str, str], user: str, talk: Path) -> None:
@@ -317,120 +277,6 @@ def test_wrong_settings(home_env: dict[str, str], tmp_path: Path, name: str, val
     expected = 3 if name == "NEURIGRAPH_OBJECTS_URL" else 4  # whose file it is comes first
     assert done.returncode == expected, done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
-
-
-def test_external_database_needs_migrate(home_env: dict[str, str], empty_database_url: str) -> None:
-    env = {**home_env, "NEURIGRAPH_DATABASE_URL": empty_database_url}
-    assert "neurigraph migrate" in run(env, "stats", code=4).stderr
-    migrated = ask(env, "migrate")
-    assert migrated["applied"]
-    assert migrated["version"] == len(migrated["applied"])
-    again = ask(env, "migrate")
-    assert (again["applied"], again["nodes"]) == ([], 0)
-    assert ask(env, "stats")["users"] == []
-    assert "no user yet" in run(env, "stats").stdout
-
-
-def test_added_key_opens_served_api(home_env: dict[str, str], user: str) -> None:
-    new_user(home_env, user)
-    key = ask(home_env, "keys", "add", "--user", user, "--label", "a test")["api_key"]
-    for ending, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
-        process = subprocess.Popen(
-            [PROGRAM, "serve", "--port", "0", "--json"],
-            env=home_env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            assert process.stdout is not None
-            url = json.loads(process.stdout.readline())["url"]
-            tree = httpx.get(f"{url}/v1/tree", headers={"Authorization": f"Bearer {key}"}, timeout=60)
-            assert tree.json()["name"] == user
-            process.send_signal(ending)
-            out, err = process.communicate(timeout=30)
-        finally:
-            process.kill()
-        assert process.returncode == code, err
-        assert out == ""
-        assert "Traceback" not in err
-
-
-def test_taken_port_is_reported(home_env: dict[str, str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        assert "--port" in run(home_env, "serve", "--port", port, code=4).stderr
-
-
-def test_closed_pipe_is_no_error(home_env: dict[str, str], user: str) -> None:
-    new_user(home_env, user)
-    for more in [(), ("--json",)]:
-        process = subprocess.Popen(
-            [PROGRAM, "tree", "--user", user, *more],
-            env=home_env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        errors = process.stderr.read()
-        process.stderr.close()
-        assert process.wait(timeout=60) == 1
-        assert errors == ""
-
-
-def test_interrupted_ingest_releases_leases(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
-    messages = [
-        {"role": "user", "content": f"Note {number}: " + "the heron stands in the reeds by the lake. " * 40}
-        for number in range(300)
-    ]
-    talks = write_talks(
-        tmp_path / "many.jsonl", *({**TALK, "external_id": f"c{i}", "messages": messages} for i in range(40))
-    )
-    ask(home_env, "import", talks, "--user", user)
-    process = subprocess.Popen(
-        [PROGRAM, "ingest", "--user", user], env=home_env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while ask(home_env, "stats", "--user", user)["queue"]["claimed"] == 0:
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode == 130, err
-    assert "Traceback" not in err
-    queue = ask(home_env, "stats", "--user", user)["queue"]
-    assert queue["claimed"] == 0
-    assert queue["due"] + queue["stored"] == 40
-
-
-def test_unencodable_output_is_escaped(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
-    talks = write_talks(tmp_path / "t.jsonl", {**TALK, "messages": [{"role": "user", "content": "记忆 🐟"}]})
-    run(home_env, "import", talks, "--user", user)
-    run(home_env, "ingest", "--user", user)
-    env = {**home_env, "PYTHONIOENCODING": "ascii"}
-    found = ask(env, "search", "记忆", "--user", user)["hits"][0]
-    assert run(env, "open", found["record_id"], "--user", user, "--message", "1").stdout.strip() == (
-        r"\u8bb0\u5fc6 \U0001f41f"
-    )
-
-
-def test_help_imports_nothing_slow() -> None:
-    code = "import sys, neurigraph_pipelines.cli; print(*sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    slow = {"numpy", "psycopg", "pydantic", "fastapi", "uvicorn", "openai", "onnxruntime", "dagster", "rich"}
-    assert not slow & set(loaded)
-    started = time.perf_counter()
-    done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True, env={**os.environ})
-    assert time.perf_counter() - started < 4.0  # 0.3 s on an idle machine
-    for command in ("import", "ingest", "search", "ask", "open", "tree", "node", "stats", "serve", "keys", "migrate"):
-        assert command in done.stdout
 
 
 def test_every_command_has_json() -> None:

@@ -2,68 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from neurigraph_pipelines.erasure.forget import Preview, forget, preview
-from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind, objects_of, receipts
+from neurigraph_pipelines.erasure.receipts import objects_of, receipts
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.candidates import add_candidates
-from neurigraph_pipelines.graph.navigation import find_node
-from neurigraph_pipelines.graph.provisioning import User, create_user, resolve_path
+from neurigraph_pipelines.graph.provisioning import User, create_user
 from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.ingestion import batch, triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.lifecycle.orphans import audit_objects
-from neurigraph_pipelines.lifecycle.verification import verify
-from neurigraph_pipelines.model import Claims, ConceptKind, NewConversation, NodeCandidate, PlannedEdge, PlannedNode
-from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.model import Claims, ConceptKind, NewConversation, NodeCandidate, PlannedEdge
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import (
-    converse,
-    ingest,
-    messages,
-    new_user,
-    node_rows,
-    plain_context,
-    rows,
-    schemas_of,
-    stored,
-)
-from tests.support.word_traces import found_in_database, found_in_objects
-
-RECORD, NODE, USER = SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.USER
-
-
-def erase(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Receipt:
-    return forget(here.acting_for(claims), Subject(kind, subject_id), through="tests")
-
-
-def planned(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Preview:
-    return preview(here.database, claims, Subject(kind, subject_id))
-
-
-def mark() -> str:
-    """A word that occurs nowhere else; one that ended in ``ed`` would be stemmed."""
-    return f"mark{uuid4().hex[:12]}0"
-
-
-def remember_all(here: Installation) -> dict[str, UUID]:
-    """Store due segments; return the records by title."""
-    return {record.title: record.record_id for record in stored(ingest(plain_context(here)))}
-
-
-def node_at(here: Installation, claims: Claims, path: str) -> UUID:
-    with here.database.agent(claims) as tx:
-        return find_node(tx, claims.user_id, path)
+from tests.support.erasures import NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
+from tests.support.memories import converse, messages, new_user, node_rows, plain_context, rows, schemas_of
 
 
 def shells(here: Installation, user: User) -> list[dict[str, object]]:
@@ -73,16 +33,6 @@ def shells(here: Installation, user: User) -> list[dict[str, object]]:
         "FROM neurigraph.graph_index WHERE user_id = %s AND layer_depth > 0 ORDER BY node_name",
         user.user_id,
     )
-
-
-def traces(here: Installation, word: str) -> list[str]:
-    return [*found_in_database(here, word), *found_in_objects(here, word)]
-
-
-def sound(here: Installation) -> bool:
-    """Rows, objects, counts and logs agree, and no object is left over."""
-    audit = audit_objects(here.context, dry_run=True)
-    return verify(here.context).findings == [] and audit.orphans == []
 
 
 def test_record_is_erased_without_its_neighbour(installation: Installation) -> None:
@@ -305,69 +255,6 @@ def test_running_batch_restores_nothing(installation: Installation) -> None:
     assert traces(here, gone) == []
 
 
-def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UUID, str]]:
-    """Store a file that is too long for one record; gives the records in order, with a word of each."""
-    here.settings = here.settings.changed(chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500)
-    words = [mark() for _ in range(1_000)]
-    here.uploads.receive(claims, "tides.txt", ["".join(f"The tide {word}.\n" for word in words).encode()])
-    here.uploads.read_due(here.text_extractor)
-    remember_all(here)
-    here.uploads.clear()
-    (schema,) = [
-        schema
-        for schema in schemas_of(here, User(claims.user_id, "", claims.user_id)).values()
-        if node_rows(here, schema, "SELECT FROM {schema}.metadata_records")
-    ]
-    for record in node_rows(
-        here, schema, "SELECT record_id, summary FROM {schema}.metadata_records ORDER BY first_message"
-    ):
-        yield record["record_id"], next(word for word in words if word in record["summary"])
-
-
-def test_original_stays_for_remaining_parts(installation: Installation) -> None:
-    here = installation
-    _, claims = new_user(here)
-    (first, gone), (second, _), *others = parts_of_a_document(here, claims)
-    original = file_of_record(here.database, claims, first)
-    content = open_file(here.acting_for(claims), original).content
-
-    receipt = erase(here, claims, RECORD, first)
-
-    assert receipt.kept["originals"] == [original]
-    assert len(receipt.kept["sources"]) == 1
-    assert found_in_database(here, gone) == []
-    assert file_of_record(here.database, claims, second) == original
-    assert open_file(here.acting_for(claims), original).content == content
-    assert sound(here)
-    for record_id, _ in others:
-        assert erase(here, claims, RECORD, record_id).kept["originals"] == [original]
-    last = erase(here, claims, RECORD, second)
-    assert last.kept == {"sources": [], "originals": []}
-    assert list(here.objects.keys()) == []
-    assert found_in_database(here, "tides.txt") == []
-
-
-def test_original_follows_into_another_node(installation: Installation) -> None:
-    here = installation
-    user, claims = new_user(here)
-    (first, _), (second, _), *_ = parts_of_a_document(here, claims)
-    with here.database.owner() as tx:
-        made = resolve_path(tx, user.user_id, user.slug, ("Sea",), [PlannedNode(("Sea",), ConceptKind.TOPIC, 1.0)])
-        (place,) = tx.execute("SELECT node_id FROM neurigraph.record_index WHERE record_id = %s", [second]).fetchall()
-        tx.execute(
-            "SELECT neurigraph_private.move_records(array_agg(record_id), %s, %s) FROM neurigraph.record_index "
-            "WHERE record_id <> %s",
-            [place["node_id"], made.node_id, first],
-        )
-    original = file_of_record(here.database, claims, first)
-    content = open_file(here.acting_for(claims), original).content
-    erase(here, claims, RECORD, first)
-    assert file_of_record(here.database, claims, second) == original
-    assert open_file(here.acting_for(claims), original).content == content
-    found = audit_objects(here.context, dry_run=True)
-    assert found.orphans == []
-
-
 @pytest.mark.parametrize("versions", [1, 2])
 def test_old_nodes_are_erased(
     shared_installation: Installation, later_node_ddl: Callable[[], int], versions: int
@@ -406,20 +293,3 @@ def test_running_conversation_continues(installation: Installation) -> None:
     converse(here, claims, "#Family And then?", external_id=title, first=3)
     assert len(remember_all(here)) == 1
     assert sound(here)
-
-
-def test_leftover_objects_are_erased(installation: Installation) -> None:
-    """A process that died between an object and its row, in an attempt before the one that stored the record."""
-    here = installation
-    user, claims = new_user(here, "alice")
-    gone = mark()
-    converse(here, claims, f"#Family {gone} says hello.")
-    (record_id,) = remember_all(here).values()
-    for tier, end in (("durable", ".jsonl.gz"), ("active", ".jsonl")):
-        here.objects.put(f"{tier}/alice/family/{record_id}-00000000{end}", [gone.encode()])
-    receipt = erase(here, claims, RECORD, record_id)
-    assert receipt.erased["objects"] == 2
-    assert list(here.objects.keys()) == []
-    here.objects.put(f"durable/alice/family/{uuid4()}-00000000.jsonl.gz", [gone.encode()])
-    erase(here, claims, USER, user.user_id)
-    assert list(here.objects.keys()) == []

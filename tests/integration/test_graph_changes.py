@@ -1,11 +1,10 @@
-"""Moving records; renaming, moving, merging and splitting nodes."""
+"""Moving records; moving, merging and splitting nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -17,22 +16,19 @@ from neurigraph_pipelines.errors import (
     RehydratingError,
     TransientError,
 )
-from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.moving import RecordFilter, move_records, split_node
-from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.navigation import shell
-from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.healing import heal_pending
 from neurigraph_pipelines.lifecycle import control, transitions
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, locate
-from neurigraph_pipelines.model import CompressionCause, ConceptKind, NodeCandidate, PlannedEdge, PlannedNode
+from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import store_file
 from tests.support.graphs import Graph, new_graph
-from tests.support.memories import START, WordEmbedder, converse, ingest, plain_context, rows, stored
+from tests.support.memories import START, WordEmbedder, converse, ingest, plain_context, stored
 
 
 @pytest.fixture
@@ -170,66 +166,6 @@ def test_root_takes_and_gives_records(graph: Graph) -> None:
         move_records(graph.here.database, graph.claims, [record], graph.node(path))
         assert graph.find("walnut")[record] == path
         graph.check()
-
-
-# Names
-
-
-def test_renamed_node_has_two_names(graph: Graph) -> None:
-    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
-    graph.remember("#Work Numbers of May.")
-    here, node_id, schema = graph.here, graph.node("Family/Dave"), graph.shell("Family/Dave")["schema_name"]
-    assert rename_node(here.database, graph.claims, node_id, " David  Miller ").node_path.endswith(
-        "Family/David Miller"
-    )
-    assert graph.node("family/DAVID miller") == node_id
-    assert graph.shell("Family/David Miller")["aliases"] == ["Dave"]
-    assert graph.shell("Family/David Miller")["schema_name"] == schema
-    for question in ("David Miller", "Dave"):
-        assert graph.find(question)[record] == "Family/David Miller"
-    rename_node(here.database, graph.claims, node_id, "Dave")
-    assert graph.shell("Family/Dave")["aliases"] == ["David Miller"]
-    graph.check()
-
-
-@pytest.mark.parametrize("name", ["", " \t", "\x00", "\u200b", "x" * 121])
-def test_invalid_name_is_refused(graph: Graph, name: str) -> None:
-    graph.remember("#Family/Dave The walnut tree fell.")
-    node_id = graph.node("Family/Dave")
-    refused(
-        InvalidInputError,
-        lambda: rename_node(graph.here.database, graph.claims, node_id, name),
-        lambda: split_node(graph.here.database, graph.claims, node_id, name, RecordFilter(keyword="testing")),
-    )
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["x" * 120, "'; DROP SCHEMA neurigraph CASCADE; --", '"', "a/b", "%s {schema}", "👨‍👩‍👧 家族", "\ud800", "A\\B"],
-)
-def test_any_name_is_accepted(graph: Graph, name: str) -> None:
-    (record,) = graph.remember("#Family/Dave The walnut tree fell.")
-    here, node_id = graph.here, graph.node("Family/Dave")
-    rename_node(here.database, graph.claims, node_id, name)
-    path = graph.paths[node_id]
-    assert path == f"Family/{display_name(name)}"
-    assert graph.node(path) == node_id
-    assert graph.find("walnut")[record] == path
-    graph.check()
-
-
-def test_sibling_names_are_unique(graph: Graph) -> None:
-    graph.remember("#Family/Tom The walnut tree fell.", "#Family/Ana She sings.", "#Work/Tom Numbers of May.")
-    here, claims = graph.here, graph.claims
-    with pytest.raises(ConflictError, match="'ANA'"):
-        rename_node(here.database, claims, graph.node("Family/Tom"), "ANA")
-    with pytest.raises(ConflictError, match="'Tom'"):
-        move_node(here.database, claims, graph.node("Work/Tom"), graph.node("Family"))
-    with pytest.raises(ConflictError, match="'tom'"):
-        split_node(here.database, claims, graph.node("Family/Ana"), "tom", RecordFilter(keyword="testing"), beside=True)
-    rename_node(here.database, claims, graph.node("Family/Tom"), "TOM")
-    assert graph.shell("Family/Tom")["aliases"] == []
-    graph.check()
 
 
 # Places
@@ -373,48 +309,6 @@ def test_split_creates_node(graph: Graph) -> None:
     split_node(here.database, claims, family, "Music", RecordFilter(occurred_before=later))
     assert graph.records[cello] == "Family/Music"
     assert graph.find("walnut")[walnut] == "Family/Trees"
-    graph.check()
-
-
-# What goes by names follows
-
-
-def test_candidate_follows_its_parent(graph: Graph) -> None:
-    graph.remember("#Family/Dave The walnut tree fell.", "#Work Numbers of May.")
-    here, user_id = graph.here, graph.user.user_id
-    for path in (("Family", "Dave"), ("Work",)):
-        edge = PlannedEdge(("Family", "Dave"), ("Work",), "likes")
-        doubt = NodeCandidate("Boats", ConceptKind.TOPIC, path, 0.3, edges=(edge,))
-        with here.database.pipeline() as tx:
-            add_candidates(tx, user_id, [doubt])
-    rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
-
-    def waiting() -> list[dict[str, Any]]:
-        return rows(
-            here,
-            "SELECT parent_path, segments, edges FROM neurigraph.node_candidates WHERE user_id = %s "
-            "AND node_name = 'Boats' ORDER BY parent_path",
-            user_id,
-        )
-
-    assert [row["parent_path"] for row in waiting()] == [["Kin", "Dave"], ["Work"]]
-    merge_nodes(here.database, graph.claims, graph.node("Kin/Dave"), graph.node("Work"))
-    (row,) = waiting()
-    assert (row["parent_path"], row["segments"]) == (["Work"], 2)
-    assert {tuple(edge["from"]) for edge in row["edges"]} == {("Work",)}
-
-
-def test_filing_by_former_name(graph: Graph) -> None:
-    graph.remember("#Family/Tom The walnut tree fell.", "#Work Numbers of May.")
-    here, user = graph.here, graph.user
-    rename_node(here.database, graph.claims, graph.node("Family"), "Kin")
-    merge_nodes(here.database, graph.claims, graph.node("Work"), graph.node("Kin"))
-    with here.database.pipeline() as tx:
-        for path in (("Family", "Tom"), ("Work", "Tom")):
-            made = resolve_path(tx, user.user_id, user.slug, path)
-            assert made.names == ("Kin", "Tom")
-        planned = [PlannedNode(("Family", "Jo"), ConceptKind.TOPIC, 0.9)]
-        assert resolve_path(tx, user.user_id, user.slug, ("Family", "Jo"), planned).names == ("Kin", "Jo")
     graph.check()
 
 

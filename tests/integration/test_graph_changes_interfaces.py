@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.sharing import Subject, add_node, grant
 from neurigraph_pipelines.wiring import Installation
-from tests.integration.test_api import assert_problem
+from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.command_line import describe
 from tests.support.graphs import Graph, new_graph

@@ -1,20 +1,15 @@
-"""Graph growth: segments with several records, candidates, learned aliases, node summaries."""
+"""Graph growth: candidates, learned aliases, node summaries."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.graph.candidates import MAX_WAITING_EDGES, add_candidates, candidates_of, promote_candidates
 from neurigraph_pipelines.graph.provisioning import create_user, resolve_path
@@ -22,7 +17,6 @@ from neurigraph_pipelines.graph.shell import MAX_ALIASES, MAX_NODE_KEYWORDS, Add
 from neurigraph_pipelines.ingestion import batch, triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.importing import import_file
-from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Summarized
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
     RECORD_DIMENSIONS,
@@ -43,10 +37,7 @@ from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from resources.offline.language_model import OfflineLanguageModel
-from tests.unit.test_segmentation import FISHING, LAUNCH
-
-START = datetime(2025, 3, 3, 9, tzinfo=UTC)
-Turns = Sequence[tuple[str, str]]
+from tests.support.growing_graph import Turns, outline_of, records, store, tell
 
 
 @pytest.fixture
@@ -66,39 +57,6 @@ class Placing(OfflineLanguageModel):
         return self._told(segment)
 
 
-def tell(installation: Installation, claims: Claims, folder: Path, talks: dict[str, Turns], day: int = 0) -> None:
-    """Import conversations that have ended, a day apart."""
-    lines = []
-    for number, (name, turns) in enumerate(talks.items(), start=day):
-        at = START + timedelta(days=number)
-        messages = [
-            {
-                "role": who,
-                "content": text,
-                "external_id": f"{name}-{i}",
-                "occurred_at": (at + timedelta(minutes=i)).isoformat(),
-            }
-            for i, (who, text) in enumerate(turns)
-        ]
-        times = {"started_at": at.isoformat(), "ended_at": (at + timedelta(hours=1)).isoformat()}
-        lines.append(json.dumps({"external_id": name, "messages": messages, **times}))
-    path = folder / "talks.jsonl"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    report = import_file(installation.acting_for(claims), path, "jsonl")
-    assert not report.rejected
-
-
-def store(installation: Installation, context: Context | None = None) -> list[BatchResult]:
-    results = list(batch.run_due(context or installation.context, "test"))
-    assert not [returned for result in results for returned in result.returned]
-    return results
-
-
-def outline_of(installation: Installation, claims: Claims) -> Outline:
-    with installation.database.pipeline() as tx:
-        return navigation.outline(tx, claims.user_id, installation.embedder.model)
-
-
 def links(installation: Installation, claims: Claims) -> set[str]:
     def below(node: navigation.TreeNode, path: str) -> set[str]:
         own = {f"{path} {link}" for link in node.links}
@@ -106,81 +64,6 @@ def links(installation: Installation, claims: Claims) -> set[str]:
 
     with installation.database.agent(claims) as tx:
         return below(navigation.tree(tx, claims.user_id), "")
-
-
-def records(installation: Installation, claims: Claims) -> list[dict[str, Any]]:
-    """All records of a user with their nodes, in order of message."""
-    found = []
-    with installation.database.agent(claims) as tx:
-        rows = tx.execute("SELECT node_id, schema_name FROM neurigraph.graph_index WHERE record_count > 0").fetchall()
-        for row in rows:
-            node = navigation.shell(tx, row["node_id"])
-            found += [{**record, "path": node["node_path"]} for record in navigation.records(tx, row["node_id"])]
-    return sorted(found, key=lambda record: str(record["occurred_at"]))
-
-
-# One segment, several memories
-
-
-def test_topic_change_gives_two_memories(installation: Installation, bob: Claims, tmp_path: Path) -> None:
-    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
-    store(installation)
-    first, second = records(installation, bob)
-    assert first["path"].startswith("bob/Business")
-    assert second["path"].startswith("bob/Hobbies")
-    assert first["title"] != second["title"]
-    answer = phase_one(installation.acting_for(bob), Question("spinner bait"))
-    assert answer.hits[0]["record_id"] == str(second["record_id"])
-    assert answer.messages[0]["external_id"] == "monday-8"
-    every = phase_one(installation.acting_for(bob), Question("launch fishing trout Dave"))
-    assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
-
-
-def attempt(installation: Installation) -> Assigned:
-    detect(installation.context)
-    claimed = triggers.lease_due(installation.context, "test")
-    assert claimed is not None
-    return batch.assign_nodes(installation.context, claimed.batch_id)
-
-
-def test_failed_part_leaves_no_trace(installation: Installation, bob: Claims, tmp_path: Path) -> None:
-    context, settings = installation.context, installation.settings
-    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
-    assigned = attempt(installation)
-    assert [plan.part for plan in assigned.plans] == [0, 1]
-    summarized = batch.summarize(context.using(settings=settings), assigned)
-    described = batch.extract_keywords(context.using(settings=settings), assigned)
-    embedded = batch.embed(context.using(settings=settings), assigned, summarized)
-    kept = {assigned.plans[0].record_id: summarized.summaries[assigned.plans[0].record_id]}
-    result = batch.commit(context.using(settings=settings), assigned, Summarized(kept), described, embedded)
-    assert [(failure.transient, state) for failure, state in result.returned] == [(True, "pending")]
-    assert records(installation, bob) == []
-    assert outline_of(installation, bob) == Outline()
-    assert list(installation.objects.keys()) == []
-
-    tell(installation, bob, tmp_path, {"tuesday": FISHING + LAUNCH}, day=1)
-    store(installation)  # the graph grows while the failed segment waits
-    with installation.database.pipeline() as tx:
-        tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now() WHERE state = 'pending'")
-    (again,) = store(installation)
-    assert [record.record_id for record in again.stored] == [plan.record_id for plan in assigned.plans]
-    assert len(records(installation, bob)) == 4
-    assert len({record["record_id"] for record in records(installation, bob)}) == 4
-
-
-def test_repeated_commit_stores_once(installation: Installation, bob: Claims, tmp_path: Path) -> None:
-    context, settings = installation.context, installation.settings
-    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
-    assigned = attempt(installation)
-    summarized = batch.summarize(context.using(settings=settings), assigned)
-    described = batch.extract_keywords(context.using(settings=settings), assigned)
-    embedded = batch.embed(context.using(settings=settings), assigned, summarized)
-    first = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
-    before = records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())
-    assert len(first.stored) == 2
-    second = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
-    assert (second.stored, second.returned) == ((), ())
-    assert (records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())) == before
 
 
 # Nodes that the evidence of several segments makes
@@ -415,12 +298,3 @@ def test_samples_give_same_graph_in_any_batches(installation: Installation, bob:
         assert ("Business", "Dave") in {node.path for node in graph.nodes}
         assert sum(node.path[-1] == "Dave" for node in graph.nodes) == 1
     assert trees[0] == trees[1]
-
-
-def test_record_ids_are_deterministic(installation: Installation, bob: Claims, tmp_path: Path) -> None:
-    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
-    assigned = attempt(installation)
-    again = batch.assign_nodes(installation.context, assigned.batch_id)
-    assert again == assigned
-    ids: list[UUID] = [plan.record_id for plan in assigned.plans]
-    assert len(set(ids)) == 2

@@ -15,7 +15,7 @@ from neurigraph_pipelines.cli import entry
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
-from tests.integration.test_api import assert_problem, new_user, remember, store
+from tests.support.api_calls import assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 from tests.support.command_line import describe
 from tests.support.memories import converse, ingest, stored

@@ -1,0 +1,139 @@
+"""Command line processes: servers, signals, closed pipes, encodings and imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.support.cli_runs import TALK, ask, new_user, run, write_talks
+from tests.support.command_line import PROGRAM
+
+
+@pytest.fixture
+def user() -> str:
+    """The session shares one home, so each test has a user of its own."""
+    return f"user-{uuid4().hex[:12]}"
+
+
+def test_external_database_needs_migrate(home_env: dict[str, str], empty_database_url: str) -> None:
+    env = {**home_env, "NEURIGRAPH_DATABASE_URL": empty_database_url}
+    assert "neurigraph migrate" in run(env, "stats", code=4).stderr
+    migrated = ask(env, "migrate")
+    assert migrated["applied"]
+    assert migrated["version"] == len(migrated["applied"])
+    again = ask(env, "migrate")
+    assert (again["applied"], again["nodes"]) == ([], 0)
+    assert ask(env, "stats")["users"] == []
+    assert "no user yet" in run(env, "stats").stdout
+
+
+def test_added_key_opens_served_api(home_env: dict[str, str], user: str) -> None:
+    new_user(home_env, user)
+    key = ask(home_env, "keys", "add", "--user", user, "--label", "a test")["api_key"]
+    for ending, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
+        process = subprocess.Popen(
+            [PROGRAM, "serve", "--port", "0", "--json"],
+            env=home_env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            tree = httpx.get(f"{url}/v1/tree", headers={"Authorization": f"Bearer {key}"}, timeout=60)
+            assert tree.json()["name"] == user
+            process.send_signal(ending)
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+        assert process.returncode == code, err
+        assert out == ""
+        assert "Traceback" not in err
+
+
+def test_taken_port_is_reported(home_env: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert "--port" in run(home_env, "serve", "--port", port, code=4).stderr
+
+
+def test_closed_pipe_is_no_error(home_env: dict[str, str], user: str) -> None:
+    new_user(home_env, user)
+    for more in [(), ("--json",)]:
+        process = subprocess.Popen(
+            [PROGRAM, "tree", "--user", user, *more],
+            env=home_env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        assert process.wait(timeout=60) == 1
+        assert errors == ""
+
+
+def test_interrupted_ingest_releases_leases(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": f"Note {number}: " + "the heron stands in the reeds by the lake. " * 40}
+        for number in range(300)
+    ]
+    talks = write_talks(
+        tmp_path / "many.jsonl", *({**TALK, "external_id": f"c{i}", "messages": messages} for i in range(40))
+    )
+    ask(home_env, "import", talks, "--user", user)
+    process = subprocess.Popen(
+        [PROGRAM, "ingest", "--user", user], env=home_env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while ask(home_env, "stats", "--user", user)["queue"]["claimed"] == 0:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    queue = ask(home_env, "stats", "--user", user)["queue"]
+    assert queue["claimed"] == 0
+    assert queue["due"] + queue["stored"] == 40
+
+
+def test_unencodable_output_is_escaped(home_env: dict[str, str], user: str, tmp_path: Path) -> None:
+    talks = write_talks(tmp_path / "t.jsonl", {**TALK, "messages": [{"role": "user", "content": "记忆 🐟"}]})
+    run(home_env, "import", talks, "--user", user)
+    run(home_env, "ingest", "--user", user)
+    env = {**home_env, "PYTHONIOENCODING": "ascii"}
+    found = ask(env, "search", "记忆", "--user", user)["hits"][0]
+    assert run(env, "open", found["record_id"], "--user", user, "--message", "1").stdout.strip() == (
+        r"\u8bb0\u5fc6 \U0001f41f"
+    )
+
+
+def test_help_imports_nothing_slow() -> None:
+    code = "import sys, neurigraph_pipelines.cli; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    slow = {"numpy", "psycopg", "pydantic", "fastapi", "uvicorn", "openai", "onnxruntime", "dagster", "rich"}
+    assert not slow & set(loaded)
+    started = time.perf_counter()
+    done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True, env={**os.environ})
+    assert time.perf_counter() - started < 4.0  # 0.3 s on an idle machine
+    for command in ("import", "ingest", "search", "ask", "open", "tree", "node", "stats", "serve", "keys", "migrate"):
+        assert command in done.stdout

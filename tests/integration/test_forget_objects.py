@@ -1,0 +1,95 @@
+"""Objects after erasure: shared originals stay, and leftover objects are erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID, uuid4
+
+from neurigraph_pipelines.graph.provisioning import User, resolve_path
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file
+from neurigraph_pipelines.wiring import Installation
+from tests.support.erasures import RECORD, USER, erase, mark, remember_all, sound
+from tests.support.memories import converse, new_user, node_rows, schemas_of
+from tests.support.word_traces import found_in_database
+
+
+def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UUID, str]]:
+    """Store a file that is too long for one record; gives the records in order, with a word of each."""
+    here.settings = here.settings.changed(chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500)
+    words = [mark() for _ in range(1_000)]
+    here.uploads.receive(claims, "tides.txt", ["".join(f"The tide {word}.\n" for word in words).encode()])
+    here.uploads.read_due(here.text_extractor)
+    remember_all(here)
+    here.uploads.clear()
+    (schema,) = [
+        schema
+        for schema in schemas_of(here, User(claims.user_id, "", claims.user_id)).values()
+        if node_rows(here, schema, "SELECT FROM {schema}.metadata_records")
+    ]
+    for record in node_rows(
+        here, schema, "SELECT record_id, summary FROM {schema}.metadata_records ORDER BY first_message"
+    ):
+        yield record["record_id"], next(word for word in words if word in record["summary"])
+
+
+def test_original_stays_for_remaining_parts(installation: Installation) -> None:
+    here = installation
+    _, claims = new_user(here)
+    (first, gone), (second, _), *others = parts_of_a_document(here, claims)
+    original = file_of_record(here.database, claims, first)
+    content = open_file(here.acting_for(claims), original).content
+
+    receipt = erase(here, claims, RECORD, first)
+
+    assert receipt.kept["originals"] == [original]
+    assert len(receipt.kept["sources"]) == 1
+    assert found_in_database(here, gone) == []
+    assert file_of_record(here.database, claims, second) == original
+    assert open_file(here.acting_for(claims), original).content == content
+    assert sound(here)
+    for record_id, _ in others:
+        assert erase(here, claims, RECORD, record_id).kept["originals"] == [original]
+    last = erase(here, claims, RECORD, second)
+    assert last.kept == {"sources": [], "originals": []}
+    assert list(here.objects.keys()) == []
+    assert found_in_database(here, "tides.txt") == []
+
+
+def test_original_follows_into_another_node(installation: Installation) -> None:
+    here = installation
+    user, claims = new_user(here)
+    (first, _), (second, _), *_ = parts_of_a_document(here, claims)
+    with here.database.owner() as tx:
+        made = resolve_path(tx, user.user_id, user.slug, ("Sea",), [PlannedNode(("Sea",), ConceptKind.TOPIC, 1.0)])
+        (place,) = tx.execute("SELECT node_id FROM neurigraph.record_index WHERE record_id = %s", [second]).fetchall()
+        tx.execute(
+            "SELECT neurigraph_private.move_records(array_agg(record_id), %s, %s) FROM neurigraph.record_index "
+            "WHERE record_id <> %s",
+            [place["node_id"], made.node_id, first],
+        )
+    original = file_of_record(here.database, claims, first)
+    content = open_file(here.acting_for(claims), original).content
+    erase(here, claims, RECORD, first)
+    assert file_of_record(here.database, claims, second) == original
+    assert open_file(here.acting_for(claims), original).content == content
+    found = audit_objects(here.context, dry_run=True)
+    assert found.orphans == []
+
+
+def test_leftover_objects_are_erased(installation: Installation) -> None:
+    """A process that died between an object and its row, in an attempt before the one that stored the record."""
+    here = installation
+    user, claims = new_user(here, "alice")
+    gone = mark()
+    converse(here, claims, f"#Family {gone} says hello.")
+    (record_id,) = remember_all(here).values()
+    for tier, end in (("durable", ".jsonl.gz"), ("active", ".jsonl")):
+        here.objects.put(f"{tier}/alice/family/{record_id}-00000000{end}", [gone.encode()])
+    receipt = erase(here, claims, RECORD, record_id)
+    assert receipt.erased["objects"] == 2
+    assert list(here.objects.keys()) == []
+    here.objects.put(f"durable/alice/family/{uuid4()}-00000000.jsonl.gz", [gone.encode()])
+    erase(here, claims, USER, user.user_id)
+    assert list(here.objects.keys()) == []

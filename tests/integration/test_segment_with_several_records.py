@@ -1,0 +1,94 @@
+"""Segments with several records: stored whole, once, and with the same identifiers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.ingestion import batch, triggers
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.records import Assigned, Summarized
+from neurigraph_pipelines.model import Claims, Outline
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.wiring import Installation
+from tests.support.growing_graph import outline_of, records, store, tell
+from tests.unit.test_segmentation import FISHING, LAUNCH
+
+
+@pytest.fixture
+def bob(installation: Installation) -> Claims:
+    return Claims.of_user(create_user(installation.database, "bob")[0].user_id)
+
+
+def test_topic_change_gives_two_memories(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
+    store(installation)
+    first, second = records(installation, bob)
+    assert first["path"].startswith("bob/Business")
+    assert second["path"].startswith("bob/Hobbies")
+    assert first["title"] != second["title"]
+    answer = phase_one(installation.acting_for(bob), Question("spinner bait"))
+    assert answer.hits[0]["record_id"] == str(second["record_id"])
+    assert answer.messages[0]["external_id"] == "monday-8"
+    every = phase_one(installation.acting_for(bob), Question("launch fishing trout Dave"))
+    assert {message["external_id"] for message in every.messages} == {f"monday-{i}" for i in range(12)}
+
+
+def attempt(installation: Installation) -> Assigned:
+    detect(installation.context)
+    claimed = triggers.lease_due(installation.context, "test")
+    assert claimed is not None
+    return batch.assign_nodes(installation.context, claimed.batch_id)
+
+
+def test_failed_part_leaves_no_trace(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    context, settings = installation.context, installation.settings
+    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
+    assigned = attempt(installation)
+    assert [plan.part for plan in assigned.plans] == [0, 1]
+    summarized = batch.summarize(context.using(settings=settings), assigned)
+    described = batch.extract_keywords(context.using(settings=settings), assigned)
+    embedded = batch.embed(context.using(settings=settings), assigned, summarized)
+    kept = {assigned.plans[0].record_id: summarized.summaries[assigned.plans[0].record_id]}
+    result = batch.commit(context.using(settings=settings), assigned, Summarized(kept), described, embedded)
+    assert [(failure.transient, state) for failure, state in result.returned] == [(True, "pending")]
+    assert records(installation, bob) == []
+    assert outline_of(installation, bob) == Outline()
+    assert list(installation.objects.keys()) == []
+
+    tell(installation, bob, tmp_path, {"tuesday": FISHING + LAUNCH}, day=1)
+    store(installation)  # the graph grows while the failed segment waits
+    with installation.database.pipeline() as tx:
+        tx.execute("UPDATE neurigraph.storage_triggers SET next_attempt_at = now() WHERE state = 'pending'")
+    (again,) = store(installation)
+    assert [record.record_id for record in again.stored] == [plan.record_id for plan in assigned.plans]
+    assert len(records(installation, bob)) == 4
+    assert len({record["record_id"] for record in records(installation, bob)}) == 4
+
+
+def test_repeated_commit_stores_once(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    context, settings = installation.context, installation.settings
+    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
+    assigned = attempt(installation)
+    summarized = batch.summarize(context.using(settings=settings), assigned)
+    described = batch.extract_keywords(context.using(settings=settings), assigned)
+    embedded = batch.embed(context.using(settings=settings), assigned, summarized)
+    first = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
+    before = records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())
+    assert len(first.stored) == 2
+    second = batch.commit(context.using(settings=settings), assigned, summarized, described, embedded)
+    assert (second.stored, second.returned) == ((), ())
+    assert (records(installation, bob), outline_of(installation, bob), set(installation.objects.keys())) == before
+
+
+def test_record_ids_are_deterministic(installation: Installation, bob: Claims, tmp_path: Path) -> None:
+    tell(installation, bob, tmp_path, {"monday": LAUNCH + FISHING})
+    assigned = attempt(installation)
+    again = batch.assign_nodes(installation.context, assigned.batch_id)
+    assert again == assigned
+    ids: list[UUID] = [plan.record_id for plan in assigned.plans]
+    assert len(set(ids)) == 2

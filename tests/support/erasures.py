@@ -1,0 +1,50 @@
+"""Erasures: request one, and check that nothing of a word remains."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from neurigraph_pipelines.erasure.forget import Preview, forget, preview
+from neurigraph_pipelines.erasure.receipts import Receipt, Subject, SubjectKind
+from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import ingest, plain_context, stored
+from tests.support.word_traces import found_in_database, found_in_objects
+
+RECORD, NODE, USER = SubjectKind.RECORD, SubjectKind.NODE, SubjectKind.USER
+
+
+def erase(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Receipt:
+    return forget(here.acting_for(claims), Subject(kind, subject_id), through="tests")
+
+
+def planned(here: Installation, claims: Claims, kind: SubjectKind, subject_id: UUID) -> Preview:
+    return preview(here.database, claims, Subject(kind, subject_id))
+
+
+def mark() -> str:
+    """A word that occurs nowhere else; one that ended in ``ed`` would be stemmed."""
+    return f"mark{uuid4().hex[:12]}0"
+
+
+def remember_all(here: Installation) -> dict[str, UUID]:
+    """Store due segments; return the records by title."""
+    return {record.title: record.record_id for record in stored(ingest(plain_context(here)))}
+
+
+def node_at(here: Installation, claims: Claims, path: str) -> UUID:
+    with here.database.agent(claims) as tx:
+        return find_node(tx, claims.user_id, path)
+
+
+def traces(here: Installation, word: str) -> list[str]:
+    return [*found_in_database(here, word), *found_in_objects(here, word)]
+
+
+def sound(here: Installation) -> bool:
+    """Rows, objects, counts and logs agree, and no object is left over."""
+    audit = audit_objects(here.context, dry_run=True)
+    return verify(here.context).findings == [] and audit.orphans == []
