@@ -18,7 +18,7 @@ from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.statements import statements
 
 MAX_HEALED = 2_000
-"""Default for the most pending records of one run."""
+"""Default limit of pending records per run."""
 
 OVERDUE_SECONDS = 3_600.0
 """Waiting time from which a pending record is reported; several attempts have failed by then."""
