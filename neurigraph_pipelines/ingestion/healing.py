@@ -18,7 +18,7 @@ from neurigraph_pipelines.ingestion.triggers import retry_delay
 from neurigraph_pipelines.statements import statements
 
 MAX_HEALED = 2_000
-"""Default for the most pending records of one run."""
+"""Default limit of pending records per run."""
 
 OVERDUE_SECONDS = 3_600.0
 """Waiting time from which a pending record is reported; several attempts have failed by then."""
@@ -145,7 +145,7 @@ def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[Rec
     """Lease due pending records; return each with its number of attempts, including this one."""
     with context.database.pipeline() as tx:
         rows = tx.execute(
-            _QUERIES["claim_pending"],
+            _QUERIES["lease_pending"],
             {
                 "model": context.embedder.model,
                 "user_id": user_id,

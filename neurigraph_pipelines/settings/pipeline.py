@@ -16,7 +16,7 @@ class IngestionSettings(BaseModel):
     model_config = group()
 
     chunk_watch_tokens: int = Field(
-        default=480_000, ge=1, description="Unstored tokens from which a clean break is sought."
+        default=480_000, ge=1, description="Unstored tokens from which a conversation is split."
     )
     chunk_target_tokens: int = Field(default=500_000, ge=1, description="Preferred length of a chunk in tokens.")
     chunk_limit_tokens: int = Field(default=620_000, ge=1, description="Longest chunk in tokens.")
