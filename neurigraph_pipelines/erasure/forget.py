@@ -204,10 +204,10 @@ def _carry_out(context: Context, erasure_id: UUID, on_done: Progress) -> Receipt
                 RowsEraser(tx, work, lexer).user(strays_of_user)
     if not work.rows_erased:
         with database.owner() as tx:
-            tx.execute(_QUERIES["rows_are_erased"], {"erasure_id": erasure_id})
+            tx.execute(_QUERIES["set_rows_erased"], {"erasure_id": erasure_id})
     remove_objects(database, objects, erasure_id, removed)
     with database.owner() as tx:
-        tx.execute(_QUERIES["finish"], {"erasure_id": erasure_id})
+        tx.execute(_QUERIES["set_finished"], {"erasure_id": erasure_id})
         return receipt(tx, erasure_id)
 
 

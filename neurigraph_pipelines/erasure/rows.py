@@ -192,7 +192,7 @@ class RowsEraser:
                 "source": f"{SourceKind.UPLOAD.value}:{source_id}",
                 "record_ids": record_ids,
             }
-            successor = self._tx.execute(_QUERIES["heir"], values).fetchone()
+            successor = self._tx.execute(_QUERIES["successor_of_records"], values).fetchone()
             original = self._tx.execute(_QUERIES["original_of_upload"], {"source_id": source_id}).fetchone()
             if successor is None or original is None:
                 continue
@@ -248,7 +248,7 @@ class RowsEraser:
         self._erased["sources"] += self._tx.execute(
             _QUERIES["erase_sources"], {"user_id": self._user_id, "source_ids": erased}
         ).rowcount
-        self._tx.execute(_QUERIES["untitle_sources"], values)
+        self._tx.execute(_QUERIES["clear_titles"], values)
         self._kept["sources"] += [source_id for source_id in sources if source_id not in set(erased)]
 
     def _restore_superseded(self, record_ids: Sequence[UUID]) -> None:
@@ -263,7 +263,7 @@ class RowsEraser:
             lock_rows(self._tx, {row["schema_name"]: [row["record_id"]]}, [])
             authored(self._tx, f"user:{self._user_id}")
             self._tx.execute(
-                _QUERIES["stand_for_itself"].format(schema=schema),
+                _QUERIES["clear_supersession"].format(schema=schema),
                 {"record_id": row["record_id"], "superseding": record_ids},
             )
 

@@ -61,6 +61,6 @@ def scrub(
 def _rewrite(connection: Connection[dict[str, Any]], schema_name: str, table_name: str) -> None:
     connection.execute(_QUERIES["rewrite"].format(table=sql.Identifier(schema_name, table_name)))
     values = {"schema_name": schema_name, "table_name": table_name}
-    row = connection.execute(_QUERIES["knows_no_rows"], values).fetchone()
+    row = connection.execute(_QUERIES["has_stale_samples"], values).fetchone()
     if row is not None and row["stale"]:
         connection.execute(_QUERIES["clear_samples"], values)

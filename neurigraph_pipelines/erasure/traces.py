@@ -47,7 +47,9 @@ class Traces:
             The numbers of erased ``candidates`` and ``edges``.
         """
         words = set(lexemes).union(*(self._lexer.lexemes(text) for text in texts))
-        rows = self._tx.execute(_QUERIES["vanished"], {"user_id": self._user_id, "lexemes": sorted(words)})
+        rows = self._tx.execute(
+            _QUERIES["lexemes_without_passages"], {"user_id": self._user_id, "lexemes": sorted(words)}
+        )
         vanished = frozenset(row["lexeme"] for row in rows)
         candidates = self._remove_candidates(vanished, [tuple(map(name_key, path)) for path in paths])
         ends = self._remove_relations(vanished)

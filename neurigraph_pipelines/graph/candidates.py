@@ -118,12 +118,12 @@ def move_candidates(tx: Transaction, user_id: UUID, paths: Mapping[Path, Path]) 
         parent = paths.get(tuple(row["parent_path"]), tuple(row["parent_path"]))
         edges = [{**edge, "from": list(paths.get(tuple(edge["from"]), edge["from"]))} for edge in row["edges"]]
         if (list(parent), edges) != (row["parent_path"], row["edges"]):
-            tx.execute(_QUERIES["take_candidate"], {"candidate_id": row["candidate_id"]})
+            tx.execute(_QUERIES["delete_candidate"], {"candidate_id": row["candidate_id"]})
             moved.append((row, parent, edges))
     for row, parent, edges in moved:
         candidate = NodeCandidate(row["node_name"], ConceptKind(row["concept_kind"]), parent, row["confidence"])
         tx.execute(
-            _QUERIES["put_candidate"],
+            _QUERIES["upsert_candidate"],
             {
                 **row,
                 "user_id": user_id,

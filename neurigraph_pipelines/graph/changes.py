@@ -103,7 +103,7 @@ def require_owner_of(database: Database, claims: Claims, *node_ids: UUID) -> Non
     """
     with database.agent(claims) as tx:
         for node_id in node_ids:
-            if tx.execute(_QUERIES["sees_node"], {"node_id": node_id}).fetchone() is None:
+            if tx.execute(_QUERIES["node_is_visible"], {"node_id": node_id}).fetchone() is None:
                 raise NotFoundError
     require_owner(claims)
 

@@ -127,4 +127,4 @@ def _lock(
         tx.execute(_QUERIES["lock_records"].format(schema=node_schema), ids)
     tx.execute(_QUERIES["lock_nodes"], {"node_ids": list(nodes)})
     tx.execute(_QUERIES["lock_keys_of_nodes"], {"node_ids": [*to_drop, *relocated]})
-    tx.execute(_QUERIES["cool_nodes"], {"node_ids": list(to_drop)})
+    tx.execute(_QUERIES["delete_warm_nodes"], {"node_ids": list(to_drop)})

@@ -69,8 +69,8 @@ def move_records(
     if not 0 < len(wanted) <= MAX_RECORDS:
         raise InvalidInputError(f"name 1 to {MAX_RECORDS:,} records to move")
     with database.agent(claims) as tx:
-        rows = tx.execute(_QUERIES["sees_records"], {"record_ids": list(wanted)}).fetchall()
-        rows += tx.execute(_QUERIES["sees_node"], {"node_id": to_node_id}).fetchall()
+        rows = tx.execute(_QUERIES["records_are_visible"], {"record_ids": list(wanted)}).fetchall()
+        rows += tx.execute(_QUERIES["node_is_visible"], {"node_id": to_node_id}).fetchall()
     if len(rows) != len(wanted) + 1:
         raise NotFoundError
     if not all(row["may_write"] for row in rows):

@@ -95,7 +95,7 @@ def move_node(
         _require_depth(node, before, parent)
         lock_rows(tx, {}, [other.node_id for other in before], relocated=[node_id])
         tx.execute(
-            _QUERIES["place_below"],
+            _QUERIES["set_parent"],
             {"node_id": node_id, "parent_node_id": parent_id, "layer_depth": parent.layer_depth + 1},
         )
         now = node_and_below(tx, claims.user_id, node_id)
@@ -157,14 +157,14 @@ def merge_nodes(
 def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str) -> None:
     """Replace the emptied nodes of a plan by their successors, and drop them."""
     node_ids = [source.node_id for source, _ in plan.merged]
-    tx.execute(_QUERIES["yield_names"], {"node_ids": node_ids})
+    tx.execute(_QUERIES["release_names"], {"node_ids": node_ids})
     for child, parent in plan.relocated:
         tx.execute(
-            _QUERIES["place_below"],
+            _QUERIES["set_parent"],
             {"node_id": child.node_id, "parent_node_id": parent.node_id, "layer_depth": parent.layer_depth + 1},
         )
     successors = [successor.node_id for _, successor in plan.merged]
-    tx.execute(_QUERIES["lead_edges_to"], {"node_ids": node_ids, "successors": successors})
+    tx.execute(_QUERIES["redirect_edges"], {"node_ids": node_ids, "successors": successors})
     tx.execute(_QUERIES["delete_nodes"], {"node_ids": node_ids})
     for source, successor in plan.merged:
         tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(source.schema_name)))

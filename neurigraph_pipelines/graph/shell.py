@@ -247,7 +247,7 @@ def _with_aliases(tx: Transaction, user_id: UUID, shell: Mapping[str, Any], lear
         if not key or key == name_key(shell["node_name"]) or key in aliases or len(aliases) >= MAX_ALIASES:
             continue
         others = tx.execute(
-            _QUERIES["name_borne_elsewhere"],
+            _QUERIES["name_is_used"],
             {"user_id": user_id, "node_id": shell["node_id"], "name_key": key, "alias": alias},
         ).fetchone()
         assert others is not None

@@ -159,7 +159,7 @@ class _SegmentStorage:
 
     def _commit(self, tx: Transaction, written: Sequence[WrittenRecord]) -> list[Committed]:
         ref = written[0].plan.ref
-        leased = tx.execute(_TRIGGERS["lock_claim"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
+        leased = tx.execute(_TRIGGERS["lock_lease"], {"trigger_id": ref.trigger_id, "batch_id": self._batch_id})
         if leased.fetchone() is None:
             raise _LostLeaseError
         lock_graph_shared(tx, ref.user_id)

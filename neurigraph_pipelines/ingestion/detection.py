@@ -140,7 +140,7 @@ def _cut(tx: Transaction, source: dict[str, Any], sizes: Sizes, *, ended: bool) 
             },
         )
     tx.execute(
-        _QUERIES["settle_tail"],
+        _QUERIES["set_triggered"],
         {"source_id": source["source_id"], "triggered_through": through, "untriggered_tokens": left},
     )
     return len(segments)

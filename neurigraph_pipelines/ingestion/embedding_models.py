@@ -153,7 +153,7 @@ def _finish_node(database: Database, user_id: UUID, schema: sql.Identifier) -> i
                     return finished
                 authored(tx, pipeline_author(model))
                 finished += tx.execute(
-                    _QUERIES["settle_record"].format(schema=schema), {"record_id": row["record_id"], "model": model}
+                    _QUERIES["finish_record"].format(schema=schema), {"record_id": row["record_id"], "model": model}
                 ).rowcount
         if len(rows) < _FINISHED_AT_ONCE:
             return finished

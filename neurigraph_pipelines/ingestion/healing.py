@@ -145,7 +145,7 @@ def _lease(context: Context, user_id: UUID | None, limit: int) -> list[tuple[Rec
     """Lease due pending records; return each with its number of attempts, including this one."""
     with context.database.pipeline() as tx:
         rows = tx.execute(
-            _QUERIES["claim_pending"],
+            _QUERIES["lease_pending"],
             {
                 "model": context.embedder.model,
                 "user_id": user_id,

@@ -60,7 +60,7 @@ def find_source(database: Database, claims: Claims, name: str) -> UUID:
         ConflictError: Several sources have it.
     """
     with database.agent(claims) as tx:
-        found = tx.execute(_QUERIES["sources_called"], {"user_id": claims.user_id, "name": name}).fetchall()
+        found = tx.execute(_QUERIES["sources_by_external_id"], {"user_id": claims.user_id, "name": name}).fetchall()
     if not found:
         raise NotFoundError(f"there is no conversation, event or upload {name!r}")
     if len(found) > 1:

@@ -266,4 +266,4 @@ class RecordRows:
             },
         )
         if file.kind == "original":
-            tx.execute(_UPLOADS["keep_original"], {"source_id": ref.source_id, "file_id": file_id})
+            tx.execute(_UPLOADS["set_original"], {"source_id": ref.source_id, "file_id": file_id})

@@ -110,7 +110,7 @@ def _lacking(database: Database, page: Sequence[dict[str, Any]], model: str) -> 
         with suppress(NotFoundError), database.pipeline() as tx:
             upgrade_node(tx, next(iter(found.values())).node_id, schema_name)
             rows = tx.execute(
-                _QUERIES["lacking"].format(schema=sql.Identifier(schema_name)),
+                _QUERIES["records_without_vectors"].format(schema=sql.Identifier(schema_name)),
                 {"record_ids": list(found), "model": model},
             )
             lacking.extend(found[row["record_id"]] for row in rows)

@@ -83,7 +83,7 @@ def lease_due(
     batch_id = uuid4()
     with context.database.pipeline() as tx:
         tx.execute(
-            _QUERIES["claim"],
+            _QUERIES["lease_due"],
             {
                 "batch_id": batch_id,
                 "claimed_by": claimed_by,
@@ -109,7 +109,7 @@ def expire(context: Context) -> int:
     """
     with context.database.pipeline() as tx:
         row = tx.execute(
-            _QUERIES["expire_claims"], {"max_attempts": context.settings.ingestion.max_attempts}
+            _QUERIES["expire_leases"], {"max_attempts": context.settings.ingestion.max_attempts}
         ).fetchone()
     assert row is not None
     expired: int = row["expired"]
@@ -145,7 +145,7 @@ def renew(database: Database, batch_id: UUID, lease_seconds: int) -> int:
         The number of segments that the batch still leases.
     """
     with database.pipeline() as tx:
-        return tx.execute(_QUERIES["renew"], {"batch_id": batch_id, "lease_seconds": lease_seconds}).rowcount
+        return tx.execute(_QUERIES["renew_leases"], {"batch_id": batch_id, "lease_seconds": lease_seconds}).rowcount
 
 
 @contextmanager
@@ -175,7 +175,7 @@ def release(database: Database, batch_id: UUID) -> int:
         The number of segments that are due again.
     """
     with database.pipeline() as tx:
-        return tx.execute(_QUERIES["release"], {"batch_id": batch_id}).rowcount
+        return tx.execute(_QUERIES["return_unfinished"], {"batch_id": batch_id}).rowcount
 
 
 def segments_of(database: Database, batch_id: UUID) -> list[SegmentRef]:
@@ -240,7 +240,7 @@ def give_back(context: Context, batch_id: UUID, failure: ItemFailure, attempts: 
     """
     with context.database.pipeline() as tx:
         row = tx.execute(
-            _QUERIES["give_back"],
+            _QUERIES["return_segment"],
             {
                 "trigger_id": failure.trigger_id,
                 "batch_id": batch_id,
@@ -275,7 +275,7 @@ def queue(database: Database, user_id: UUID | None = None) -> Queue:
 def count_undetected(database: Database) -> int:
     """Count the sources that ended with unstored messages that no trigger covers yet."""
     with database.pipeline() as tx:
-        row = tx.execute(_QUERIES["undetected"]).fetchone()
+        row = tx.execute(_QUERIES["count_undetected"]).fetchone()
     assert row is not None
     sources: int = row["sources"]
     return sources

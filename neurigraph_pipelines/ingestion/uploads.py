@@ -232,9 +232,9 @@ class Uploads:
         max_attempts = self._settings.ingestion.max_attempts
         seconds = max(self._settings.ingestion.claim_lease_seconds, 2 * self._settings.uploads.extraction_seconds)
         with self._database.pipeline() as tx:
-            tx.execute(_QUERIES["give_up"], {"max_attempts": max_attempts, "step": STEP})
+            tx.execute(_QUERIES["fail_silent_uploads"], {"max_attempts": max_attempts, "step": STEP})
             return tx.execute(
-                _QUERIES["claim"], {"user_id": user_id, "lease_seconds": seconds, "max_attempts": max_attempts}
+                _QUERIES["lease_upload"], {"user_id": user_id, "lease_seconds": seconds, "max_attempts": max_attempts}
             ).fetchone()
 
     def _read(self, extractor: TextExtractor, upload: dict[str, Any]) -> Read:

@@ -79,7 +79,7 @@ def touch(tx: Transaction, settings: Settings, location: FileLocation) -> Manife
     """
     upgrade_node(tx, location.node_id, location.schema_name)
     with tx.pipeline():  # one round trip
-        tx.execute(_QUERIES["forget_on_crash"])
+        tx.execute(_QUERIES["disable_synchronous_commit"])
         locked = tx.execute(_QUERIES["lock_file"].format(schema=location.schema), {"file_id": location.file_id})
         tx.execute(
             _QUERIES["touch_file"],
@@ -110,7 +110,7 @@ def begin_rehydration(
     upgrade_node(tx, location.node_id, location.schema_name)
     _set_cause(tx, cause)
     return tx.execute(
-        _QUERIES["claim"].format(schema=location.schema),
+        _QUERIES["lease_file"].format(schema=location.schema),
         {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
     ).fetchone()
 
@@ -118,7 +118,7 @@ def begin_rehydration(
 def renew_lease(tx: Transaction, settings: Settings, location: FileLocation, holder: UUID) -> None:
     """Extend the lease of a rehydration, if the holder still has it."""
     tx.execute(
-        _QUERIES["renew"].format(schema=location.schema),
+        _QUERIES["renew_lease"].format(schema=location.schema),
         {"file_id": location.file_id, "holder": holder, "lease_seconds": settings.lifecycle.rehydration_lease_seconds},
     )
 
@@ -148,7 +148,7 @@ def give_up(tx: Transaction, location: FileLocation, holder: UUID, reason: str, 
     """Change a file from rehydrating back to dormant; False if the holder lost the lease."""
     _set_cause(tx, cause)
     done = tx.execute(
-        _QUERIES["give_up"].format(schema=location.schema),
+        _QUERIES["fail_rehydration"].format(schema=location.schema),
         {"file_id": location.file_id, "holder": holder, "reason": reason},
     )
     return done.rowcount > 0

@@ -68,7 +68,7 @@ def drop_vector_indexes(context: Context, limit: int = 10) -> list[IndexedNode]:
     dropped: list[IndexedNode] = []
     with context.database.maintenance() as connection:
         oversized = connection.execute(
-            _QUERIES["outlived"], {"passages": context.settings.retrieval.vector_index_passages, "limit": limit}
+            _QUERIES["undersized"], {"passages": context.settings.retrieval.vector_index_passages, "limit": limit}
         ).fetchall()
         for row in oversized:
             _drop(connection, row, _CREATE.keys())

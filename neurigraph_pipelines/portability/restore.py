@@ -126,7 +126,7 @@ class _Restore:
             raise ConflictError(
                 f"the user {user['slug']!r} is still being erased: finish it with `neurigraph erasures --finish`"
             )
-        self._tx.execute(_QUERIES["make_room"])
+        self._tx.execute(_QUERIES["create_staging_table"])
         for table in shared_tables(self._tx):
             self._load(table, f"tables/{table.name}.jsonl")
         self._reject_foreign_references()
@@ -154,11 +154,11 @@ class _Restore:
         make_tables(self._tx, schema_name, node_id, self._restored.user_id, version)
         tables = tables_of(self._tx, schema_name)
         for table in tables:
-            self._tx.execute(_QUERIES["rest_triggers"].format(table=table.identifier))
+            self._tx.execute(_QUERIES["disable_triggers"].format(table=table.identifier))
         rows = {table.name: self._load(table, f"nodes/{node_id}/{table.name}.jsonl") for table in tables}
         self._restored.records += rows["metadata_records"]
         for table in tables:
-            self._tx.execute(_QUERIES["wake_triggers"].format(table=table.identifier))
+            self._tx.execute(_QUERIES["enable_triggers"].format(table=table.identifier))
         if rows["passages"]:
             self._tx.execute(_QUERIES["recount_node"], {"node_id": node_id})
         upgrade_node(self._tx, node_id, schema_name)
@@ -171,7 +171,7 @@ class _Restore:
         if name not in self._entries:
             return 0
         columns: list[str] = []
-        with self._tx.cursor().copy(_QUERIES["take_in"]) as copy:
+        with self._tx.cursor().copy(_QUERIES["copy_rows"]) as copy:
             for line in self._lines(name):
                 columns = columns or _columns(line, table, name)
                 copy.write_row((line,))
@@ -183,7 +183,7 @@ class _Restore:
             ),
             {"user_id": self._restored.user_id, "slug": self._restored.slug},
         )
-        self._tx.execute(_QUERIES["clear_room"])
+        self._tx.execute(_QUERIES["clear_staging_table"])
         return done.rowcount
 
     def _lines(self, name: str) -> Iterator[str]:
@@ -202,7 +202,7 @@ class _Restore:
                 sql.SQL("{} = {}").format(sql.Identifier("c", child), sql.Identifier("p", parent))
                 for child, parent in zip(reference.child_columns, reference.parent_columns, strict=True)
             )
-            query = _QUERIES["points_at_others"].format(
+            query = _QUERIES["references_other_user"].format(
                 child=tables[reference.child], parent=tables[reference.parent], condition=condition
             )
             found = self._tx.execute(query, {"user_id": self._restored.user_id}).fetchone()

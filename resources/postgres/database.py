@@ -85,7 +85,7 @@ class PostgresDatabase:
         url = url_for_role(self._url, "neurigraph_pipeline", self._secret)
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
         with psycopg.connect(url, autocommit=True, row_factory=dict_row, options=options) as connection:
-            connection.execute(_QUERIES["remain_owner"])
+            connection.execute(_QUERIES["set_session_owner"])
             yield connection
 
     @contextmanager

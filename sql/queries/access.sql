@@ -1,11 +1,11 @@
--- API keys, grants and personas; mostly asked as whoever asks, and policies let the owner of a graph through.
+-- API keys, grants and personas. Most queries run as the caller, and policies admit the owner of a graph.
 
 -- name: insert_api_key
 INSERT INTO neurigraph.api_keys (user_id, key_hash, label)
 VALUES (%(user_id)s, %(key_hash)s, %(label)s);
 
 -- name: holder_of_key
--- Runs without claims: the function is the only way for a face to learn whose key it was handed.
+-- Runs without claims: only this function tells an interface who holds a key.
 SELECT
     h.user_id,
     h.role,
@@ -13,7 +13,7 @@ SELECT
 FROM neurigraph.holder_of_key(%(key_hash)s) AS h;
 
 -- name: may_write
--- Whether there is a node that the persona which asks may write to.
+-- Whether the persona that calls may write to any node.
 SELECT neurigraph.writing_persona() IS NOT NULL AS may;
 
 -- name: may_write_node
@@ -40,7 +40,7 @@ WHERE k.user_id = %(user_id)s
 ORDER BY k.created_at DESC, k.key_id;
 
 -- name: retire_key
--- With what the key that takes its place inherits; its own time never becomes longer.
+-- Returns what the new key inherits; the old key's expiry never gets later.
 WITH old AS (
     SELECT
         k.key_id,
@@ -61,7 +61,7 @@ WHERE key_id = %(key_id)s
 RETURNING key_id, role, subject_id, label, created_at, expires_at, revoked_at, last_used_at;
 
 -- name: find_grant
--- One that is in force and opens as much for as long.
+-- A grant in force that opens as much, for as long.
 SELECT t.grant_id
 FROM neurigraph.permission_grants AS t
 WHERE t.user_id = %(user_id)s AND t.subject_id = %(subject_id)s AND t.subject_type = %(subject_type)s
@@ -129,7 +129,7 @@ WHERE g.user_id = %(user_id)s AND g.node_type = 'persona'
 ORDER BY n.names;
 
 -- name: writable
--- Where the pipeline files what a persona handed in: its own node first, then the shallowest.
+-- The nodes in which the pipeline files what a persona sent: its own node first, then the shallowest.
 SELECT n.names
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
@@ -144,8 +144,8 @@ ORDER BY g.node_id <> %(persona)s, g.layer_depth, n.names;
 SELECT %(node_id)s IN (SELECT neurigraph.writable_nodes(%(persona)s)) AS may;
 
 -- name: unguarded_tables
--- Tables that a face reaches without a policy in the way, or in a node schema without that node's gate; there are none.
--- A node's are told by its id: names of schemas are made of names of nodes.
+-- Tables that an interface reads without a policy, or in a node schema without that node's condition; there should be
+-- none. A node's tables are named by the node's id, since schema names contain node names.
 SELECT
     coalesce('node ' || g.node_id, n.nspname) AS place,
     c.relname AS table_name

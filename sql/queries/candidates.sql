@@ -1,7 +1,7 @@
--- Evidence for nodes that do not exist yet.
+-- Candidates: evidence for nodes that do not exist yet.
 
 -- name: candidates_of_user
--- The likeliest ones: what lies beyond the limit is far from becoming a node.
+-- The most confident candidates: those beyond the limit are far from becoming nodes.
 SELECT
     c.node_name,
     c.concept_kind,
@@ -14,7 +14,7 @@ ORDER BY c.confidence DESC, c.candidate_id
 LIMIT %(limit)s;
 
 -- name: remember_candidate
--- Independent pieces of evidence together: 1 - (1 - a) * (1 - b).
+-- Combines independent evidence: 1 - (1 - a) * (1 - b).
 INSERT INTO neurigraph.node_candidates AS c (
     candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence, edges
 )
@@ -32,14 +32,14 @@ ON CONFLICT (candidate_id) DO UPDATE SET
     last_seen_at = now();
 
 -- name: promote_candidate
--- The node exists from now on: gives what waited for it. A person is one node wherever it was met.
+-- The node now exists: returns the edges that waited for it. A person is one node wherever the name was mentioned.
 DELETE FROM neurigraph.node_candidates AS c
 WHERE c.user_id = %(user_id)s AND c.concept_kind = %(concept_kind)s AND c.name_key = ANY(%(name_keys)s)
     AND (c.concept_kind = 'person' OR c.parent_path = %(parent_path)s)
 RETURNING c.edges;
 
 -- name: node_of_candidate
--- The node that another commit made of it meanwhile.
+-- The node that another commit made of the candidate in the meantime.
 SELECT n.names
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
@@ -66,12 +66,12 @@ FROM neurigraph.node_candidates AS c
 WHERE c.user_id = %(user_id)s
 FOR UPDATE;
 
--- name: take_candidate
+-- name: delete_candidate
 DELETE FROM neurigraph.node_candidates AS c
 WHERE c.candidate_id = %(candidate_id)s;
 
--- name: put_candidate
--- Where one of that name waits already, the evidence of both is one.
+-- name: upsert_candidate
+-- Adds up the evidence if a candidate of that name exists already.
 INSERT INTO neurigraph.node_candidates AS c (
     candidate_id, user_id, concept_kind, name_key, node_name, parent_path, confidence, segments, edges
 )

@@ -1,7 +1,8 @@
--- The atomic zone: what one record writes. Its node's tables feed the registries at the root by trigger.
+-- The commit: the rows of one record, in one transaction. Triggers of the node's tables write the registries.
 
 -- name: already_stored
--- The same segment by its content: a commit cut off after its transaction, or the same text under a new trigger.
+-- The same segment by its content: after a commit that was cut off when its transaction had ended, or for the same text
+-- under a new trigger.
 SELECT
     r.record_id,
     r.created_at
@@ -28,7 +29,7 @@ VALUES (
 RETURNING created_at;
 
 -- name: insert_passages
--- Many at once, because their statistics are counted once a statement. Lexemes hold no spaces.
+-- Inserts many at once, because statistics are counted once a statement. Lexemes contain no spaces.
 INSERT INTO {schema}.passages (
     record_id, seq, first_message, last_message, author, byte_offset, byte_length, embedding, window_embedding,
     lexemes, frequencies, lexeme_count, role, window_length

@@ -1,12 +1,12 @@
--- Vectors that come after the commit: of pending records, and of another model beside those in use.
+-- Vectors written after the commit: of pending records, and of another model beside the one in use.
 
 -- name: adopt_model
--- The first vectors of a user say which model their searches compare.
+-- The first vectors of a user decide the model that the user's searches compare.
 UPDATE neurigraph.users AS u SET embedding_model = %(model)s
 WHERE u.user_id = %(user_id)s AND u.embedding_model IS NULL;
 
 -- name: models
--- Held to the end of the transaction: no user switches between the look and the write.
+-- Locked until the end of the transaction: no user switches between this query and the write.
 SELECT
     u.embedding_model,
     u.embedding_next_model
@@ -29,8 +29,8 @@ SELECT EXISTS (
     WHERE u.embedding_next_model = %(model)s AND u.embedding_model = %(model)s
 ) AS due;
 
--- name: claim_pending
--- Records that this model may fill, oldest first. Whoever takes them up has them for the length of a lease.
+-- name: lease_pending
+-- Leases pending records that this model may fill, oldest first.
 WITH due AS (
     SELECT p.record_id
     FROM neurigraph.pending_embeddings AS p
@@ -59,7 +59,7 @@ DELETE FROM neurigraph.pending_embeddings
 WHERE record_id = %(record_id)s;
 
 -- name: count_pending
--- How many records wait that this model may fill, and how many that only a move of their user can help.
+-- The number of pending records that this model may fill, and of those that only a move of their user can help.
 SELECT
     count(*) FILTER (WHERE p.fits) AS records,
     count(*) FILTER (WHERE p.fits AND p.since < now() - make_interval(secs => %(overdue_seconds)s)) AS overdue,
@@ -75,7 +75,7 @@ FROM (
 ) AS p;
 
 -- name: overdue_pending
--- Those that have waited longest.
+-- The records that have waited longest.
 SELECT
     p.record_id,
     p.user_id,
@@ -89,7 +89,7 @@ ORDER BY p.since, p.record_id
 LIMIT %(limit)s;
 
 -- name: records_of_days
--- A page of what was stored within some days, in order.
+-- A page of the records stored within a range of days, in order.
 SELECT
     i.record_id,
     i.node_id,
@@ -108,15 +108,15 @@ WHERE (i.created_at >= %(since)s::timestamptz OR %(since)s::timestamptz IS NULL)
 ORDER BY i.created_at, i.record_id
 LIMIT %(limit)s;
 
--- name: lacking
--- Which of some records of one node have no vectors of this model, neither in use nor beside.
+-- name: records_without_vectors
+-- The records of one node, of those given, without vectors of this model, whether in use or beside.
 SELECT r.record_id
 FROM {schema}.metadata_records AS r
 WHERE r.record_id = ANY(%(record_ids)s)
     AND r.embedding_model IS DISTINCT FROM %(model)s AND r.embedding_next_model IS DISTINCT FROM %(model)s;
 
 -- name: record_to_embed
--- A record's summary, and its transcript where it has one.
+-- A record's summary, and its transcript if it has one.
 SELECT
     r.summary,
     f.file_id,
@@ -173,7 +173,7 @@ UPDATE {schema}.passages SET embedding_next = %(embedding)s, window_embedding_ne
 WHERE record_id = %(record_id)s AND seq = %(seq)s;
 
 -- name: begin_move
--- The user whose searches compare another model, or who was on the way to another, is on the way to this one.
+-- Starts the move to this model for a user whose searches compare another one, or who was moving to another one.
 UPDATE neurigraph.users AS u SET embedding_next_model = %(model)s
 WHERE u.user_id = ANY(%(user_ids)s) AND u.embedding_next_model IS DISTINCT FROM %(model)s
     AND (u.embedding_model <> %(model)s OR u.embedding_next_model IS NOT NULL);
@@ -212,7 +212,7 @@ WHERE g.user_id = %(user_id)s AND g.record_count > 0
 ORDER BY g.node_id;
 
 -- name: readiness
--- How many records of a node have vectors, but not of this model; and the mean of those that have it.
+-- The number of a node's records that have vectors but not of this model, and the mean of those that have it.
 SELECT
     count(*) FILTER (
         WHERE NOT r.embedding_pending AND r.embedding_model <> %(model)s
@@ -239,8 +239,8 @@ FROM {schema}.metadata_records AS r
 WHERE r.embedding_next_model IS NOT NULL
 LIMIT %(limit)s;
 
--- name: settle_record
--- What lay beside takes its place if it is of this model, and goes otherwise.
+-- name: finish_record
+-- Puts the vector beside into use if it is of this model, and deletes it otherwise.
 WITH record AS (
     SELECT
         r.record_id,

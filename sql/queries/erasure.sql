@@ -1,11 +1,11 @@
--- Forgetting: what belongs to a record, a node or a user, taken away; the receipt of it; the journal of its objects.
+-- Erasure of a record, a node or a user: the rows, the receipt, and the journal of objects.
 
 -- name: begin_erasing
--- For the rest of the transaction the append-only logs let go of rows.
+-- Permits deletes from the append-only logs for the rest of the transaction.
 SELECT set_config('neurigraph.erasing', 'on', true);
 
 -- name: open_erasure
--- One under way for each subject: whoever asks again goes on with it.
+-- One open erasure a subject: a second request continues it.
 WITH made AS (
     INSERT INTO neurigraph.erasures (user_id, subject_kind, subject_id, requested_through)
     VALUES (%(user_id)s, %(kind)s, %(subject_id)s, %(through)s)
@@ -31,7 +31,7 @@ FROM neurigraph.erasures AS e
 WHERE e.erasure_id = %(erasure_id)s;
 
 -- name: erasures
--- Of one user or of all, newest first.
+-- Receipts of one user or of all, newest first.
 SELECT e.*
 FROM neurigraph.erasures AS e
 WHERE %(user_id)s::uuid IS NULL OR e.user_id = %(user_id)s
@@ -53,8 +53,8 @@ UPDATE neurigraph.erasures AS e SET
     )
 WHERE e.erasure_id = %(erasure_id)s;
 
--- name: rows_are_erased
--- What was kept for something that was then forgotten too is not kept any more.
+-- name: set_rows_erased
+-- Ids that were kept for something that was then erased too are removed from the receipt.
 UPDATE neurigraph.erasures AS e SET
     rows_erased_at = coalesce(e.rows_erased_at, clock_timestamp()),
     kept = jsonb_build_object(
@@ -69,8 +69,8 @@ UPDATE neurigraph.erasures AS e SET
     )
 WHERE e.erasure_id = %(erasure_id)s;
 
--- name: finish
--- Not before every object is gone.
+-- name: set_finished
+-- Only after every object is removed.
 UPDATE neurigraph.erasures AS e SET finished_at = coalesce(e.finished_at, clock_timestamp())
 WHERE e.erasure_id = %(erasure_id)s AND e.rows_erased_at IS NOT NULL
     AND NOT EXISTS (
@@ -101,7 +101,7 @@ UPDATE neurigraph.erased_objects SET object_key = NULL
 WHERE erasure_id = %(erasure_id)s AND number = ANY(%(numbers)s);
 
 -- name: objects
--- Those that were on record.
+-- The objects that have rows.
 SELECT
     encode(o.sha256, 'hex') AS sha256,
     o.size_bytes,
@@ -116,7 +116,7 @@ FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s;
 
 -- name: node_of_record
--- Runs as whoever asks, too: no row for the absent and for what belongs to others.
+-- Runs as the caller, too: no row for an absent or invisible record.
 SELECT
     r.node_id,
     g.schema_name
@@ -125,7 +125,7 @@ INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
 WHERE r.record_id = %(record_id)s AND r.user_id = %(user_id)s;
 
 -- name: nodes_below
--- A node and all below it; all of the user's where none is named. Children before their parents.
+-- A node and all nodes below it, or all nodes of the user if none is named; children before parents.
 SELECT
     g.node_id,
     g.schema_name,
@@ -153,7 +153,7 @@ WHERE %(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s
 ORDER BY f.file_id;
 
 -- name: parts_of_sources
--- Which messages of which sources the records hold.
+-- The messages of sources that the records contain.
 SELECT
     r.record_id,
     r.source_id,
@@ -163,8 +163,8 @@ SELECT
 FROM {schema}.metadata_records AS r
 WHERE %(record_id)s::uuid IS NULL OR r.record_id = %(record_id)s;
 
--- name: heir
--- Another record of the same source, the earliest stored.
+-- name: successor_of_records
+-- Another record of the same source: the earliest stored.
 SELECT
     r.record_id,
     r.node_id,
@@ -187,7 +187,7 @@ WHERE u.source_id = %(source_id)s;
 SELECT neurigraph_private.hand_over_file(%(file_id)s, %(record_id)s) AS storage_path;
 
 -- name: words_of_record
--- All that was ever said of it, besides its passages.
+-- All texts about the record besides its passages.
 SELECT concat_ws(
     ' ', r.title, r.summary, array_to_string(r.kw_entities || r.kw_topics || r.kw_dates || r.kw_relationships, ' '),
     (
@@ -208,7 +208,7 @@ CROSS JOIN LATERAL unnest(p.lexemes) AS l (lexeme)
 WHERE p.record_id = %(record_id)s;
 
 -- name: words_of_nodes
--- Of their shells.
+-- Texts of the nodes' own rows.
 SELECT concat_ws(
     ' ', g.node_name, g.node_summary, array_to_string(g.aliases || g.node_keywords, ' ')
 ) AS said
@@ -225,8 +225,8 @@ SELECT DISTINCT n.lexeme
 FROM neurigraph.node_lexemes AS n
 WHERE n.user_id = %(user_id)s AND n.node_id = ANY(%(node_ids)s);
 
--- name: vanished
--- Which of these words nothing that remains says.
+-- name: lexemes_without_passages
+-- Those words that no remaining passage contains.
 SELECT w.lexeme
 FROM unnest(%(lexemes)s::text []) AS w (lexeme)
 WHERE NOT EXISTS (
@@ -269,11 +269,11 @@ DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
 DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
 
 -- name: erase_record
--- Its registrations, deltas and log entries go with it.
+-- Registrations, deltas and log entries are deleted with it.
 DELETE FROM {schema}.metadata_records WHERE record_id = %(record_id)s;
 
 -- name: superseded_records
--- Records that one of these took the place of, if they lie where they may be written to.
+-- Records that one of these supersedes, if the caller may write to their nodes.
 SELECT DISTINCT
     i.record_id,
     i.node_id,
@@ -286,16 +286,16 @@ WHERE d.delta_payload ->> 'operation' = 'supersede' AND d.user_id = %(user_id)s
     AND d.record_id <> ALL(%(record_ids)s)
 ORDER BY i.node_id, i.record_id;
 
--- name: stand_for_itself
+-- name: clear_supersession
 UPDATE {schema}.metadata_records SET superseded_by = NULL
 WHERE record_id = %(record_id)s AND superseded_by = ANY(%(superseding)s);
 
 -- name: erase_nodes
--- All that the shared tables hold of them and of their records goes with them.
+-- All rows of shared tables that belong to the nodes and their records are deleted with them.
 DELETE FROM neurigraph.graph_index WHERE node_id = ANY(%(node_ids)s) AND user_id = %(user_id)s;
 
 -- name: erase_persona_rights
--- Keys of personas and what was granted to them, where their node is one of these.
+-- Keys of personas and grants to them, if their node is one of these.
 WITH keys AS (
     DELETE FROM neurigraph.api_keys
     WHERE user_id = %(user_id)s AND role = 'persona' AND subject_id = ANY(%(node_ids)s::text [])
@@ -322,7 +322,7 @@ USING unnest(%(source_ids)s::uuid [], %(first_messages)s::integer [], %(last_mes
 WHERE m.source_id = r.source_id AND m.seq BETWEEN r.first_message AND r.last_message AND m.user_id = %(user_id)s;
 
 -- name: finished_sources
--- Of these, those of which nothing is left: no record, nothing that waits, and nothing more to come.
+-- Those sources of which nothing is left: no record, nothing that waits, and nothing more to come.
 SELECT
     s.source_id,
     u.staging_key,
@@ -342,8 +342,8 @@ FOR UPDATE OF s;
 -- name: erase_sources
 DELETE FROM neurigraph.sources WHERE source_id = ANY(%(source_ids)s) AND user_id = %(user_id)s;
 
--- name: untitle_sources
--- A conversation that goes on begins anew, without the title of what was said before.
+-- name: clear_titles
+-- A conversation that goes on starts again without the title of the erased messages.
 UPDATE neurigraph.sources AS s SET title = NULL
 WHERE s.source_id = ANY(%(source_ids)s) AND s.user_id = %(user_id)s AND s.title IS NOT NULL
     AND s.ended_at IS NULL AND s.stored_through = s.last_message
@@ -402,7 +402,7 @@ FROM neurigraph.uploads AS u
 WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL;
 
 -- name: erase_inbox
--- Messages, segments, uploads and failures go with their sources.
+-- Messages, segments, uploads and failures are deleted with their sources.
 WITH keys AS (
     DELETE FROM neurigraph.api_keys WHERE user_id = %(user_id)s
     RETURNING key_id
@@ -430,7 +430,7 @@ SELECT
     (SELECT count(*) FROM sources) AS sources;
 
 -- name: erase_statistics
--- All at once: node by node each would be taken from the whole.
+-- In one statement: node by node, each would be subtracted from the totals.
 WITH of_nodes AS (
     DELETE FROM neurigraph.node_lexemes WHERE user_id = %(user_id)s
     RETURNING lexeme
@@ -444,7 +444,7 @@ of_user AS (
 SELECT (SELECT count(*) FROM of_nodes) + (SELECT count(*) FROM of_user) AS statistics;
 
 -- name: lock_user
--- Whoever adds something of theirs waits, and then finds nobody.
+-- Writers of this user's data wait, and then do not find the user.
 SELECT u.user_id
 FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s
@@ -454,7 +454,7 @@ FOR UPDATE;
 DELETE FROM neurigraph.users WHERE user_id = %(user_id)s;
 
 -- name: preview
--- What a record or some nodes have in the shared tables. Runs as whoever asks.
+-- The rows of a record or of nodes in the shared tables. Runs as the caller.
 WITH records AS MATERIALIZED (
     SELECT
         r.record_id,

@@ -1,7 +1,7 @@
--- What needs a person: segments and uploads whose last attempt failed, and putting them back into the queue.
+-- Failures: segments and uploads whose last attempt failed, and their replay.
 
 -- name: list_failures
--- Newest first. Whoever asks sees what their role may see; a user can be named on top.
+-- Newest first. The caller sees what its role permits; a user can be named in addition.
 SELECT
     f.failure_id,
     f.user_id,

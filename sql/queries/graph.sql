@@ -25,14 +25,14 @@ INNER JOIN neurigraph.graph_index AS g ON u.user_id = g.user_id AND g.layer_dept
 ORDER BY u.slug;
 
 -- name: schema_name_taken
--- And whether the names of this user's schemas are to say nothing.
+-- Also returns whether the schema names of this user are opaque.
 SELECT
     EXISTS (SELECT FROM neurigraph.graph_index AS g WHERE g.schema_name = %(schema_name)s) AS taken,
     EXISTS (SELECT FROM neurigraph.users AS u WHERE u.slug = %(user_slug)s AND u.opaque_schema_names) AS opaque;
 
 -- name: insert_node
--- Waits for a concurrent provisioning of the same name, and then does nothing: one name, one node. No index is named,
--- because the same name also means the same schema, and either may be met first.
+-- Waits for a concurrent provisioning of the same name, and then does nothing: one name is one node. No index is named,
+-- because the same name also means the same schema, and either may conflict first.
 INSERT INTO neurigraph.graph_index (
     node_id, user_id, node_name, name_key, node_type, concept_kind, layer_depth, parent_node_id, schema_name,
     node_keywords, aliases, node_summary, node_ddl_version
@@ -55,7 +55,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.parent_node_id = %(parent_node_id)s AND g.name_key = %(name_key)s;
 
 -- name: child_by_alias
--- Of a name that a node had before, or has beside its own.
+-- By a name that a node had before, or has besides its own.
 SELECT
     g.node_id,
     g.node_name,
@@ -78,7 +78,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
 
 -- name: node_by_id
--- Its records are those that whoever asks may know of.
+-- Records are those that the caller may see.
 SELECT
     g.*,
     n.names,
@@ -117,7 +117,7 @@ FROM walk AS w
 WHERE w.depth = cardinality(%(name_keys)s::text []);
 
 -- name: node_by_shown_path
--- One node by its lower-case names in one text, with or without that of the root.
+-- One node by its lower-case names in one text, with or without the name of the root.
 SELECT g.node_id
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
@@ -240,7 +240,7 @@ ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
     last_seen_at = now();
 
 -- name: lock_shell
--- Commits to one node take turns from here to their end, a few milliseconds.
+-- Serialises commits to one node, from here to their end: a few milliseconds.
 SELECT
     g.node_id,
     g.node_name,
@@ -258,7 +258,7 @@ WHERE g.node_id = %(node_id)s
 FOR NO KEY UPDATE;
 
 -- name: update_shell
--- The files of a record begin active, and with them the node that gains it.
+-- A record's files start as active, and so does the node that gets it.
 UPDATE neurigraph.graph_index AS g SET
     compression_state = CASE
         WHEN g.compression_state = 'dormant' AND g.record_count < %(record_count)s THEN 'active'
@@ -286,7 +286,7 @@ UPDATE neurigraph.graph_index SET
 WHERE node_id = %(node_id)s;
 
 -- name: content_of_shell
--- The centroid is the mean of the vectors that searches of its user compare, wherever a record has them meanwhile.
+-- The centroid is the mean of the vectors that the user's searches compare, of all records that have them by now.
 SELECT
     count(r.record_id) AS record_count,
     count(r.record_id) FILTER (
@@ -319,7 +319,7 @@ LIMIT %(limit)s;
 UPDATE neurigraph.graph_index SET embedded_count = %(embedded_count)s, centroid = %(centroid)s
 WHERE node_id = %(node_id)s;
 
--- name: name_borne_elsewhere
+-- name: name_is_used
 SELECT EXISTS (
     SELECT FROM neurigraph.graph_index AS g
     WHERE g.user_id = %(user_id)s AND g.node_id <> %(node_id)s
@@ -327,7 +327,7 @@ SELECT EXISTS (
 ) AS borne;
 
 -- name: span_of_records
--- Of those that the node may tell of.
+-- Of those that the caller may see.
 SELECT
     count(*) AS records,
     min(r.occurred_at) AS first,
@@ -337,7 +337,7 @@ LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
 WHERE s.privacy IS DISTINCT FROM 'private';
 
 -- name: relationships_of_records
--- What the newest records of a node state about people, once for each record.
+-- Statements of the node's newest records about people, once a record.
 SELECT k.relationship
 FROM (
     SELECT r.kw_relationships
@@ -350,7 +350,7 @@ FROM (
 CROSS JOIN LATERAL unnest(newest.kw_relationships) AS k (relationship);
 
 -- name: edges_to_person
--- What others say that somebody is, most often stated first.
+-- Statements of other nodes about what somebody is, the most frequent first.
 SELECT
     e.relation,
     e.evidence_count,
@@ -398,7 +398,7 @@ SELECT current_user::text AS name;
 SET LOCAL ROLE {role};
 
 -- name: totals
--- What a user has, for a person who asks.
+-- Totals of a user, for a person to read.
 SELECT
     (SELECT count(*) FROM neurigraph.graph_index AS g WHERE g.user_id = %(user_id)s) AS nodes,
     (SELECT count(*) FROM neurigraph.node_edges AS e WHERE e.user_id = %(user_id)s) AS edges,

@@ -1,19 +1,20 @@
--- What changes where nodes and records lie.
+-- Changes of the positions of nodes and records.
 
 -- name: lock_graph_shared
--- The graph of a user stays as it is until the transaction ends; many may hold it.
+-- The user's graph does not change until the transaction ends; many transactions may hold this lock.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.graph:' || %(user_id)s::text, 0));
 
 -- name: lock_graph_exclusive
--- Nobody else holds or changes the graph of a user until the transaction ends.
+-- No other transaction holds or changes the user's graph until this one ends.
 SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.graph:' || %(user_id)s::text, 0));
 
 -- name: lock_locations
--- Whoever moves records keeps their objects from being taken for orphans while the registry and the nodes disagree.
+-- While records move, the registry and the nodes disagree: the lock keeps the audit from treating their objects as
+-- orphans.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.places', 0));
 
 -- name: lock_user
--- The models of a user stay as they are: a centroid is a mean of vectors of the one in use.
+-- The user's models do not change: a centroid is a mean of vectors of the model in use.
 SELECT u.slug
 FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s
@@ -53,16 +54,16 @@ WHERE g.node_id = ANY(%(node_ids)s)
 ORDER BY g.node_id
 FOR UPDATE;
 
--- name: cool_nodes
+-- name: delete_warm_nodes
 DELETE FROM neurigraph.warm_nodes AS w
 WHERE w.node_id = ANY(%(node_ids)s);
 
--- name: sees_node
+-- name: node_is_visible
 SELECT neurigraph.may_write_node(g.node_id) AS may_write
 FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s;
 
--- name: sees_records
+-- name: records_are_visible
 SELECT
     i.record_id,
     neurigraph.may_write_node(i.node_id) AS may_write
@@ -70,7 +71,7 @@ FROM neurigraph.record_index AS i
 WHERE i.record_id = ANY(%(record_ids)s);
 
 -- name: node_and_below
--- A node of a user with all that lies below it, shallowest first, and their names from the root down.
+-- A node of a user and all nodes below it, shallowest first, with their names from the root down.
 SELECT
     g.node_id,
     g.parent_node_id,
@@ -117,7 +118,7 @@ WHERE (%(record_ids)s::uuid [] IS NULL OR r.record_id = ANY(%(record_ids)s::uuid
 SELECT neurigraph_private.move_records(%(record_ids)s, %(from_node)s, %(to_node)s);
 
 -- name: append_moves
--- The delta of each record that moved; the row of a record does not show where it lies.
+-- The delta of each record that moved: the row of a record does not contain its node.
 SELECT
     neurigraph.append_delta(
         r.record_id,
@@ -133,17 +134,17 @@ UPDATE neurigraph.graph_index SET
     node_name = %(node_name)s, name_key = %(name_key)s, aliases = %(aliases)s, node_summary = %(node_summary)s
 WHERE node_id = %(node_id)s;
 
--- name: place_below
+-- name: set_parent
 UPDATE neurigraph.graph_index SET parent_node_id = %(parent_node_id)s, layer_depth = %(layer_depth)s
 WHERE node_id = %(node_id)s;
 
--- name: yield_names
--- A node that is going leaves its name to the children that take its place.
+-- name: release_names
+-- A node that is about to be deleted gives up its name to a child that takes its place.
 UPDATE neurigraph.graph_index SET name_key = node_id::text
 WHERE node_id = ANY(%(node_ids)s);
 
--- name: lead_edges_to
--- Edges of nodes that are going lead to and from those that take their place; what both had is one edge.
+-- name: redirect_edges
+-- Edges of nodes that are about to be deleted are moved to their successors; an edge that both have becomes one.
 WITH successors AS (
     SELECT
         s.node_id,

@@ -1,4 +1,4 @@
--- Deltas: appending them, and reading what was.
+-- Deltas: appending them, and reading past states.
 
 -- name: append_delta
 SELECT
@@ -15,7 +15,7 @@ SELECT set_config('neurigraph.author', %(author)s, true);
 SELECT neurigraph.record_at(%(record_id)s, coalesce(%(at)s::timestamptz, 'infinity')) AS found;
 
 -- name: history
--- Newest first. No row at all where the record is not there for whoever asks.
+-- Newest first; no row if the caller cannot see the record.
 SELECT
     d.delta_id,
     d.previous_delta_id,
@@ -38,7 +38,7 @@ SELECT
 FROM unnest(%(record_ids)s::uuid []) AS r (record_id);
 
 -- name: superseded_of
--- By the last delta that says something of it.
+-- By the last delta that changes the field.
 SELECT DISTINCT ON (d.record_id)
     d.record_id,
     d.delta_payload -> 'after' ->> 'superseded_by' IS NOT NULL AS superseded
@@ -48,7 +48,7 @@ WHERE d.record_id = ANY(%(record_ids)s) AND d.delta_payload -> 'after' ? 'supers
 ORDER BY d.record_id ASC, d.w_coordinate DESC;
 
 -- name: writable
--- Whether a record may be changed by whoever asks; no row where it is not there for them.
+-- Whether the caller may change a record; no row if the caller cannot see it.
 SELECT
     i.user_id,
     neurigraph.may_write_node(i.node_id) AS writable
@@ -63,7 +63,7 @@ ORDER BY d.w_coordinate DESC
 LIMIT 1;
 
 -- name: newest_words
--- By record, the delta that gave it the words it bears.
+-- The delta that wrote each record's current words.
 SELECT DISTINCT ON (d.record_id)
     d.record_id,
     d.delta_id,

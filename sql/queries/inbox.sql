@@ -1,4 +1,4 @@
--- Conversations and messages on their way in.
+-- Conversations and messages that arrive.
 
 -- name: insert_source
 INSERT INTO neurigraph.sources (user_id, kind, event_kind, external_id, title, started_at, privacy)
@@ -9,14 +9,14 @@ ON CONFLICT (user_id, kind, external_id, persona_id) DO NOTHING
 RETURNING source_id;
 
 -- name: find_source
--- Of the owner or of one persona: each has ids of their own.
+-- Of the owner or of one persona: each has its own ids.
 SELECT s.source_id
 FROM neurigraph.sources AS s
 WHERE s.user_id = %(user_id)s AND s.kind = %(kind)s AND s.external_id = %(external_id)s
     AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona());
 
 -- name: set_privacy
--- Of one kind, or whatever it is; no row for what is somebody else's, and what it was before.
+-- Of one kind, or of any; no row for another caller's source, and the value before.
 UPDATE neurigraph.sources AS s SET privacy = %(privacy)s
 FROM (
     SELECT
@@ -41,7 +41,7 @@ INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
 WHERE i.user_id = %(user_id)s AND i.source = %(source)s
 ORDER BY i.node_id;
 
--- name: sources_called
+-- name: sources_by_external_id
 SELECT
     s.source_id,
     s.kind
@@ -49,7 +49,7 @@ FROM neurigraph.sources AS s
 WHERE s.user_id = %(user_id)s AND (s.external_id = %(name)s OR s.source_id::text = %(name)s);
 
 -- name: lock_source
--- Appends to one source take turns, so numbers have no gaps.
+-- Serialises appends to one source, so that numbers have no gaps.
 SELECT
     s.source_id,
     s.user_id,
@@ -100,7 +100,7 @@ FROM unnest(
 ) AS m (seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id, complete);
 
 -- name: replace_message
--- More of a message that streams in, or all of it.
+-- More of a message that is streaming in, or all of it.
 UPDATE neurigraph.messages SET
     role = %(role)s::neurigraph.message_role,
     author = %(author)s,
@@ -120,7 +120,7 @@ UPDATE neurigraph.sources SET
 WHERE source_id = %(source_id)s;
 
 -- name: end_source
--- Ending twice keeps the first end.
+-- A second end keeps the first time.
 UPDATE neurigraph.sources SET ended_at = coalesce(ended_at, %(ended_at)s, now())
 WHERE source_id = %(source_id)s AND kind = %(kind)s
 RETURNING
@@ -130,7 +130,8 @@ RETURNING
     last_message;
 
 -- name: purge_bodies
--- Bodies of segments stored long enough ago leave; numbers, hashes and counts stay. A segment is looked at once.
+-- Deletes the content of segments that were stored long enough ago; numbers, hashes and counts stay. Each segment is
+-- looked at once.
 WITH old AS (
     UPDATE neurigraph.storage_triggers AS t SET bodies_kept = false
     WHERE t.trigger_id IN (

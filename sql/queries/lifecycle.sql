@@ -1,8 +1,8 @@
--- The life of a file: its clocks, its states, and what sweeps and audits look at. Every change of state is made here;
--- the triggers of the manifest let no impossible one pass, and write the log.
+-- File states: access times, transitions, sweeps and audits. Every transition is made here; triggers of the manifest
+-- refuse impossible ones and write the log.
 
 -- name: set_cause
--- Who is going to change states, for the rest of the transaction; the log asks for it.
+-- The cause of state changes, for the rest of the transaction; the log requires it.
 SELECT set_config('neurigraph.compression_cause', %(cause)s, true);
 
 -- name: locate_file
@@ -19,15 +19,15 @@ SELECT f.*
 FROM {schema}.file_manifest AS f
 WHERE f.file_id = %(file_id)s;
 
--- name: forget_on_crash
--- For transactions that only set clocks: nobody waits for the disk, and a crash may lose the last of them.
+-- name: disable_synchronous_commit
+-- For transactions that only set access times: they do not wait for the disk, and a crash may lose the latest.
 SET LOCAL synchronous_commit = off;
 
 -- name: touch_file
 SELECT neurigraph.touch_file(%(file_id)s, %(node_id)s, %(schema_name)s, %(ttl_seconds)s);
 
--- name: claim
--- Also what somebody claimed and gave no sign of life for: its lease is over, or lies ahead of a clock set back.
+-- name: lease_file
+-- Also takes over a lease that expired, or that starts in the future because the clock was set back.
 UPDATE {schema}.file_manifest AS f SET
     compression_state = 'rehydrating',
     lease = tstzrange(clock_timestamp(), clock_timestamp() + make_interval(secs => %(lease_seconds)s)),
@@ -39,7 +39,7 @@ WHERE f.file_id = %(file_id)s
     )
 RETURNING f.*;
 
--- name: renew
+-- name: renew_lease
 UPDATE {schema}.file_manifest SET
     lease = tstzrange(clock_timestamp(), clock_timestamp() + make_interval(secs => %(lease_seconds)s))
 WHERE file_id = %(file_id)s AND lease_holder = %(holder)s;
@@ -52,7 +52,7 @@ UPDATE {schema}.file_manifest AS f SET
 WHERE f.file_id = %(file_id)s AND f.lease_holder = %(holder)s
 RETURNING f.*;
 
--- name: give_up
+-- name: fail_rehydration
 UPDATE {schema}.file_manifest SET
     compression_state = 'dormant',
     last_failure = %(reason)s
@@ -73,7 +73,7 @@ UPDATE {schema}.file_manifest SET compression_state = 'dormant'
 WHERE file_id = ANY(%(file_ids)s) AND compression_state = 'active';
 
 -- name: dormancy_nodes
--- A time of access that lies ahead is that of a clock which was wrong.
+-- A time of access in the future comes from a clock that was wrong.
 SELECT
     g.node_id,
     g.schema_name
@@ -95,7 +95,7 @@ LIMIT %(limit)s
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: expiry_nodes
--- Due too is what would stay awake for longer than any file is opened for: the clock was set back.
+-- Also due is a file that would stay active for longer than any lifetime: the clock was set back.
 SELECT
     g.node_id,
     g.schema_name
@@ -144,7 +144,7 @@ WHERE g.compression_state = 'rehydrating' AND (%(user_id)s::uuid IS NULL OR g.us
 ORDER BY g.node_id;
 
 -- name: stuck_files
--- All are locked before the first is given up, which locks the node: the order that everybody keeps to.
+-- Locks all files before the first one fails, which locks the node: every transaction uses this order.
 SELECT
     f.file_id,
     f.file_name,
@@ -157,7 +157,7 @@ LIMIT %(limit)s
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: history
--- What befell a file, newest first.
+-- The state history of a file, newest first.
 SELECT
     l.event_type,
     l.triggered_by,
@@ -179,7 +179,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.node_id = %(node_id)s;
 
 -- name: totals_arm
--- What the files of one node occupy, by state. A working copy stands beside a compressed object while it is active.
+-- The bytes of one node's files, by state. While a file is active, a working copy exists beside its compressed object.
 SELECT
     {node_id}::uuid AS node_id,
     f.compression_state,
@@ -240,11 +240,11 @@ WHERE f.record_id = ANY(%(record_ids)s)
 FOR NO KEY UPDATE;
 
 -- name: guard_objects
--- Whoever names a record's objects holds them until the transaction is over; whoever removes one waits for that.
+-- Transactions that name a record's objects hold this lock, and a transaction that removes an object waits for it.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
 
 -- name: lock_objects
--- Nor does a record move meanwhile: its objects would be named in neither node.
+-- No record moves meanwhile: its objects would be named in neither node.
 SELECT
     pg_advisory_xact_lock(hashtextextended('neurigraph.places', 0)),
     pg_advisory_xact_lock(hashtextextended('neurigraph.objects:' || %(record_id)s::text, 0));
@@ -262,7 +262,7 @@ WHERE (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
 ORDER BY g.node_id;
 
 -- name: verify_shell
--- What the shell of a node says, and what its tables hold, seen at one moment.
+-- A node's row and its tables, read in one snapshot.
 SELECT
     g.record_count,
     g.embedded_count,
@@ -285,7 +285,7 @@ CROSS JOIN LATERAL (
 WHERE g.node_id = %(node_id)s;
 
 -- name: verify_registries
--- Records and files that are in a node and not at the root, or the other way round, and records that point nowhere.
+-- Records and files that only the node or only the registry has, and records without their file.
 SELECT
     m.record_id AS id,
     'the record is not in record_index' AS fault
@@ -324,8 +324,8 @@ LEFT JOIN {schema}.file_manifest AS f ON m.record_id = f.record_id AND m.file_po
 WHERE f.file_id IS NULL;
 
 -- name: verify_log
--- Files whose last entries do not lead to the state they are in. After a rehydration that failed a file sleeps, and of
--- one that is being woken another failure may be told.
+-- Files whose last log entries do not lead to their state. After a failed rehydration a file is dormant, and while it
+-- is rehydrated another failure may be logged.
 SELECT
     f.file_id AS id,
     'the file is ' || f.compression_state || ', and the log ends with ' || coalesce(l.event::text, 'nothing') AS fault

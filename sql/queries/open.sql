@@ -1,4 +1,4 @@
--- Phase two: where single messages lie in a transcript.
+-- Phase two: byte ranges of single messages in a transcript.
 
 -- name: open_messages
 SELECT o.*

@@ -1,13 +1,12 @@
--- Taking all of a user out, and putting it into another database. Tables are read from the catalog, so that what they
--- gain comes along by itself.
+-- Export and restore of a user. Tables are read from the catalog, so that new ones are included.
 
 -- name: snapshot
--- One moment for all that an export says.
+-- One snapshot for the whole export.
 SET LOCAL transaction_isolation TO 'repeatable read';
 
 -- name: tables
--- What a schema holds: each table with the columns that are written (neither generated nor numbered by the database),
--- whether it says whose its rows are, and the order in which its rows were made, or can be told apart.
+-- The tables of a schema: the columns that are written (neither generated nor numbered by the database), whether rows
+-- have a user, and an order of rows by creation or by key.
 SELECT
     c.relname AS name,
     array_agg(a.attname ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.attidentity = '') AS columns,
@@ -32,7 +31,7 @@ GROUP BY c.oid, c.relname
 ORDER BY c.relname;
 
 -- name: references
--- Which tables of a schema point at which, and by what.
+-- The foreign keys of a schema, with their columns.
 SELECT
     f.relname AS child,
     t.relname AS parent,
@@ -115,18 +114,18 @@ WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL
 ORDER BY u.staging_key;
 
 -- name: user_is_there
--- Or is still being forgotten: objects that are written under a key of the journal would be removed.
+-- Also whether the user is still being erased: objects under a key of the erasure journal would be removed.
 SELECT
     EXISTS (SELECT FROM neurigraph.users AS u WHERE u.user_id = %(user_id)s OR u.slug = %(slug)s) AS present,
     EXISTS (
         SELECT FROM neurigraph.erased_objects AS o WHERE o.user_id = %(user_id)s AND o.object_key IS NOT NULL
     ) AS being_erased;
 
--- name: make_room
--- Rows on their way in: one statement then writes all of a table, so that they may point at each other.
+-- name: create_staging_table
+-- Rows to restore: one statement then writes all rows of a table, so that they may reference each other.
 CREATE TEMPORARY TABLE incoming (number bigint GENERATED ALWAYS AS IDENTITY, line json NOT NULL) ON COMMIT DROP;
 
--- name: take_in
+-- name: copy_rows
 COPY pg_temp.incoming (line) FROM STDIN;
 
 -- name: write_rows
@@ -136,20 +135,20 @@ FROM pg_temp.incoming AS i
 CROSS JOIN LATERAL json_populate_record(NULL::{table}, i.line) AS r
 ORDER BY i.number;
 
--- name: clear_room
+-- name: clear_staging_table
 TRUNCATE pg_temp.incoming;
 
--- name: rest_triggers
--- What they would do is in the export, or is counted once all rows are there.
+-- name: disable_triggers
+-- The export contains the results of these triggers, or they are counted once all rows are there.
 ALTER TABLE {table} DISABLE TRIGGER USER;
 
--- name: wake_triggers
+-- name: enable_triggers
 ALTER TABLE {table} ENABLE TRIGGER USER;
 
 -- name: recount_node
 SELECT neurigraph_private.recount_node(%(node_id)s);
 
--- name: points_at_others
+-- name: references_other_user
 SELECT EXISTS (
     SELECT FROM {child} AS c
     INNER JOIN {parent} AS p ON {condition}

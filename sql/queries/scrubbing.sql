@@ -1,7 +1,7 @@
--- What erased rows leave in the files of the database.
+-- Traces of erased rows in the files of the database.
 
 -- name: limit_waits
--- Whoever waits for a table keeps all others waiting for it.
+-- A wait for a table lock makes all later users of the table wait, too.
 SET lock_timeout = '2s';
 
 -- name: tables
@@ -17,11 +17,11 @@ WHERE c.relkind = 'r'
 ORDER BY n.nspname <> 'neurigraph', n.nspname, c.relname;
 
 -- name: rewrite
--- The indexes are made anew with it, and samples are taken of what there is.
+-- Builds the indexes again, and samples the remaining rows.
 VACUUM (FULL, ANALYZE) {table};
 
--- name: knows_no_rows
--- Of a table without rows no samples are taken, so the old ones stay; Postgres can forget them from version 18 on.
+-- name: has_stale_samples
+-- An empty table is not sampled, so old samples stay; Postgres 18 and newer can delete them.
 SELECT
     c.reltuples <= 0 AND current_setting('server_version_num')::integer >= 180000 AND EXISTS (
         SELECT FROM pg_catalog.pg_stats AS s

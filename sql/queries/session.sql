@@ -1,9 +1,9 @@
--- What opens a transaction, and a new server.
+-- The start of a transaction, and new servers.
 
 -- name: become_owner
 SET LOCAL ROLE neurigraph_owner;
 
--- name: remain_owner
+-- name: set_session_owner
 SET ROLE neurigraph_owner;
 
 -- name: set_claims
@@ -18,5 +18,5 @@ SELECT EXISTS (SELECT FROM pg_catalog.pg_database AS d WHERE d.datname = %(name)
 CREATE DATABASE {name};
 
 -- name: data_folder
--- Whose server answers: another may have taken the port.
+-- The folder of the server that answers: another server may have taken the port.
 SELECT current_setting('data_directory') AS folder;

@@ -1,8 +1,8 @@
--- Segments: found, claimed, given back, finished.
+-- Segments: detection, leases, returns, and completion.
 
 -- name: trigger_ended
--- One segment for each source that ended with something no trigger covers yet, unless that is to be cut first. A source
--- that is being appended to is locked and waits for the next look.
+-- A segment for each source that ended with messages that no trigger covers, unless it is to be cut first. A source
+-- that is being appended to is locked and waits for the next tick.
 WITH ended AS (
     SELECT
         s.source_id,
@@ -38,8 +38,8 @@ FROM noted AS n
 WHERE s.source_id = n.source_id;
 
 -- name: lock_open_tail
--- The longest unstored tail of a conversation that goes on in which a break has not been sought since it changed. One
--- that is being appended to is locked and waits for the next look.
+-- The longest unstored tail of an open conversation that changed since segmentation last looked at it. A conversation
+-- that is being appended to is locked and waits for the next tick.
 SELECT
     s.source_id,
     s.user_id,
@@ -53,7 +53,7 @@ LIMIT 1
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: lock_ended_tail
--- The same of a conversation that ended with more than one segment should hold.
+-- The same for a conversation that ended with more than one segment's worth of text.
 SELECT
     s.source_id,
     s.user_id,
@@ -68,7 +68,7 @@ LIMIT 1
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: tail
--- What decides about breaks, without the text. A call that carries its result with it awaits no other.
+-- The data that decides about breaks, without the text. A tool call with its result waits for no other message.
 SELECT
     m.seq,
     m.role,
@@ -96,18 +96,18 @@ FROM unnest(
     %(token_counts)s::bigint []
 ) AS t (trigger_type, first_message, last_message, token_count);
 
--- name: settle_tail
--- A break has been sought, and what lies before the last one found has its triggers.
+-- name: set_triggered
+-- Segmentation has looked at the tail, and the part before the last break has its triggers.
 UPDATE neurigraph.sources SET
     triggered_through = %(triggered_through)s,
     untriggered_tokens = %(untriggered_tokens)s,
     tail_changed = false
 WHERE source_id = %(source_id)s;
 
--- name: expire_claims
--- A claim without a sign of life goes back. Whoever held several segments may have died of any of them: none of these
--- loses its attempt, and each goes alone from now on. One that was alone has had its attempt, and waits for a person
--- after the last one.
+-- name: expire_leases
+-- Segments whose lease expired return to the queue. If a worker held several, any of them may have killed it: none
+-- loses its attempt, and each runs alone from now on. A segment that ran alone has used its attempt, and after the last
+-- one it waits for a person.
 WITH silent AS (
     SELECT
         t.trigger_id,
@@ -160,7 +160,7 @@ SELECT count(*) AS expired
 FROM expired;
 
 -- name: open_batches
--- What is claimed for somebody right now: the sensor asks for these runs again, and its run keys make that harmless.
+-- Current leases: the sensor requests these runs again, and their run keys make that harmless.
 SELECT
     t.batch_id,
     count(*) AS segments,
@@ -170,8 +170,8 @@ WHERE t.state = 'claimed' AND t.claimed_by = %(claimed_by)s
 GROUP BY t.batch_id
 ORDER BY min(t.created_at), t.batch_id;
 
--- name: claim
--- Due segments, oldest first, bounded by number and tokens. A segment larger than the bound goes alone, and so does one
+-- name: lease_due
+-- Due segments, oldest first, limited by number and tokens. A segment larger than the limit runs alone, and so does one
 -- whose process died.
 WITH candidates AS (
     SELECT
@@ -217,12 +217,12 @@ WHERE t.trigger_id = c.trigger_id AND (
 )
 RETURNING t.trigger_id;
 
--- name: renew
+-- name: renew_leases
 UPDATE neurigraph.storage_triggers SET claimed_until = now() + make_interval(secs => %(lease_seconds)s)
 WHERE batch_id = %(batch_id)s AND state = 'claimed';
 
--- name: release
--- The run was cut off before its end: its attempt does not count, and proves nothing either.
+-- name: return_unfinished
+-- The run was cut off before its end: its attempt does not count, and it proves nothing.
 UPDATE neurigraph.storage_triggers SET
     state = 'pending', attempts = attempts - 1, batch_id = NULL, claimed_by = NULL, claimed_until = NULL
 WHERE batch_id = %(batch_id)s AND state = 'claimed';
@@ -250,7 +250,7 @@ WHERE t.batch_id = %(batch_id)s AND t.state = 'claimed'
 ORDER BY s.ended_at, t.first_message, t.trigger_id;
 
 -- name: segment_of_record
--- The segment that a stored record is a part of, and the file that holds that part.
+-- The segment that a stored record is part of, and the file of that part.
 SELECT
     t.trigger_id,
     t.user_id,
@@ -291,8 +291,8 @@ FROM neurigraph.messages AS m
 WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last_message)s
 ORDER BY m.seq;
 
--- name: give_back
--- An item failed: again later, or, after the last attempt or a fault that no attempt can mend, to a person.
+-- name: return_segment
+-- A segment failed: retry it later, or, after the last attempt or a permanent fault, leave it to a person.
 WITH given_back AS (
     UPDATE neurigraph.storage_triggers AS t SET
         state = CASE
@@ -324,8 +324,8 @@ given_up AS (
 SELECT g.state
 FROM given_back AS g;
 
--- name: lock_claim
--- The first statement of every commit: whoever does not hold the segment any more stores nothing.
+-- name: lock_lease
+-- The first statement of every commit: without the lease, nothing is stored.
 SELECT t.trigger_id
 FROM neurigraph.storage_triggers AS t
 WHERE t.trigger_id = %(trigger_id)s AND t.batch_id = %(batch_id)s AND t.state = 'claimed'
@@ -356,7 +356,7 @@ UPDATE neurigraph.messages SET content = NULL, tool_calls = NULL
 WHERE source_id = %(source_id)s AND seq BETWEEN %(first_message)s AND %(last_message)s;
 
 -- name: queue
--- How much waits, how much runs and how much needs a person.
+-- The numbers of segments that wait, run and need a person.
 SELECT
     count(*) FILTER (WHERE t.state = 'pending') AS pending,
     count(*) FILTER (WHERE t.state = 'pending' AND t.next_attempt_at <= now()) AS due,
@@ -367,8 +367,8 @@ SELECT
 FROM neurigraph.storage_triggers AS t
 WHERE %(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid;
 
--- name: undetected
--- Sources that ended with something unstored that no trigger covers yet.
+-- name: count_undetected
+-- Sources that ended with unstored messages that no trigger covers yet.
 SELECT count(*) AS sources
 FROM neurigraph.sources AS s
 WHERE s.ended_at IS NOT NULL AND s.triggered_through < s.last_message;

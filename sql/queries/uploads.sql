@@ -1,4 +1,4 @@
--- Uploaded files on their way to being memories.
+-- Uploaded files, until they are stored.
 
 -- name: find_by_content
 -- The upload of the same bytes by the same user.
@@ -17,7 +17,7 @@ ON CONFLICT (user_id, sha256) DO NOTHING
 RETURNING source_id;
 
 -- name: try_again
--- What failed is replayed when it is sent again.
+-- A failed upload is replayed when it is sent again.
 SELECT r.failure_id
 FROM neurigraph.replay_own_failures(ARRAY(
     SELECT f.failure_id FROM neurigraph.pipeline_failures AS f
@@ -25,7 +25,7 @@ FROM neurigraph.replay_own_failures(ARRAY(
 )) AS r;
 
 -- name: status
--- An upload is stored once its original is a file of a record and all of its text is.
+-- An upload is stored once a record has its original and all of its text.
 SELECT
     u.source_id AS upload_id,
     s.external_id,
@@ -47,8 +47,8 @@ WHERE (%(source_id)s::uuid IS NULL OR u.source_id = %(source_id)s) AND u.user_id
 ORDER BY u.received_at DESC, u.source_id
 LIMIT %(limit)s OFFSET %(offset)s;
 
--- name: claim
--- The oldest upload that is due. Until the lease has run out nobody else gets it.
+-- name: lease_upload
+-- Leases the oldest upload that is due.
 UPDATE neurigraph.uploads AS u SET
     attempts = u.attempts + 1,
     next_attempt_at = now() + make_interval(secs => %(lease_seconds)s)
@@ -62,8 +62,8 @@ WHERE u.source_id = (
 )
 RETURNING u.source_id, u.user_id, u.file_name, u.size_bytes, u.staging_key, u.attempts;
 
--- name: give_up
--- Those whose last attempt ended without a word.
+-- name: fail_silent_uploads
+-- Uploads whose last attempt ended without an error.
 WITH given_up AS (
     UPDATE neurigraph.uploads SET state = 'failed', error = coalesce(error, 'the process that read it died')
     WHERE state = 'received' AND next_attempt_at <= now() AND attempts >= %(max_attempts)s
@@ -84,7 +84,7 @@ UPDATE neurigraph.uploads SET state = 'extracted', error = NULL
 WHERE source_id = %(source_id)s AND state = 'received';
 
 -- name: failed
--- Again later, or, after the last attempt or a fault that no attempt can mend, to a person.
+-- Retry it later, or, after the last attempt or a permanent fault, leave it to a person.
 WITH failed AS (
     UPDATE neurigraph.uploads SET
         state = CASE
@@ -108,14 +108,14 @@ FROM failed AS f
 WHERE f.state = 'failed';
 
 -- name: due
--- What a sensor launches a run for: to be read, or to be cleared away.
+-- Uploads for which a sensor requests a run: to be read, or to be cleared.
 SELECT count(*) AS uploads
 FROM neurigraph.uploads AS u
 WHERE (u.state = 'received' AND u.next_attempt_at <= now()) OR (u.file_id IS NOT NULL AND u.staging_key IS NOT NULL);
 
 -- name: trigger_extracted
--- The segments of documents that were read: all of it, or runs of about the target where it is long. Parts of a file
--- are short, so no run is much longer.
+-- Segments of documents that were read: the whole text, or runs of about the target size. Parts of a file are short, so
+-- no run is much longer.
 WITH ended AS (
     SELECT
         s.source_id,
@@ -167,7 +167,7 @@ SELECT count(*) AS segments
 FROM noted;
 
 -- name: original
--- The bytes of an upload that no record holds yet.
+-- The bytes of an upload that no record has yet.
 SELECT
     u.source_id,
     u.file_name,
@@ -177,7 +177,7 @@ SELECT
 FROM neurigraph.uploads AS u
 WHERE u.source_id = %(source_id)s AND u.file_id IS NULL AND u.staging_key IS NOT NULL;
 
--- name: keep_original
+-- name: set_original
 UPDATE neurigraph.uploads SET file_id = %(file_id)s
 WHERE source_id = %(source_id)s;
 
@@ -194,13 +194,13 @@ UPDATE neurigraph.uploads SET staging_key = NULL
 WHERE source_id = %(source_id)s;
 
 -- name: staged
--- Which of these keys belong to an upload.
+-- Those keys that belong to an upload.
 SELECT u.staging_key
 FROM neurigraph.uploads AS u
 WHERE u.staging_key = ANY(%(keys)s);
 
 -- name: new_dropped
--- Which of these files of a drop place are of a user that exists and were not seen in this version before.
+-- Those files of a drop folder that belong to an existing user and were not read in this version before.
 SELECT
     u.user_id,
     d.place

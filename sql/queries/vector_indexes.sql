@@ -1,4 +1,4 @@
--- Vector indexes of the nodes that are too big to be searched exactly. Runs as the owner, outside of transactions.
+-- Vector indexes of nodes that are too big for exact search. Runs as the owner, outside of transactions.
 
 -- name: due
 SELECT
@@ -11,7 +11,7 @@ WHERE s.passages >= %(passages)s AND s.vector_index IS DISTINCT FROM %(method)s
 ORDER BY s.passages DESC, s.node_id
 LIMIT %(limit)s;
 
--- name: outlived
+-- name: undersized
 SELECT
     s.node_id,
     g.schema_name,

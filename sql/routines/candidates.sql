@@ -1,10 +1,7 @@
--- What a node whose vectors have an index contributes to one question: nothing is kept of it, and no more is read than
--- may be found.
+-- The candidates of a node with vector indexes for one question: they are not cached, and no more is read than may be
+-- found.
 
-DROP FUNCTION IF EXISTS neurigraph_private.record_filter(jsonb);
-DROP FUNCTION IF EXISTS neurigraph_private.record_filter(jsonb, integer);
-
--- The conditions on a record that the question states, as text: what they leave out has no part in the ranking at all.
+-- The question's conditions on records, as text: records that they exclude take no part in the ranking.
 CREATE OR REPLACE FUNCTION neurigraph_private.record_filter(question jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT concat_ws(
@@ -22,15 +19,15 @@ LANGUAGE sql IMMUTABLE AS $$
     )
 $$;
 
--- Of a node whose vectors have an index: the passages that are nearest by either vector, and those in whose windows the
--- rare lexemes of the question count most, with their neighbours, for what their windows say.
+-- The passages that are nearest by either vector, and those in whose windows the rare lexemes of the question weigh
+-- most, with the neighbours that their windows contain.
 CREATE OR REPLACE FUNCTION neurigraph_private.candidates_of(
     schema_name text, shown text, question jsonb, rare text [], weights double precision [], embedding halfvec,
     OUT records uuid [], OUT seqs integer [], OUT are_eligible boolean []
 )
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    -- Asking for k gives k, whatever the filters leave out (pgvector 0.8 and newer).
+    -- A limit of k returns k rows, whatever the filters exclude (pgvector 0.8 and newer).
     PERFORM set_config('hnsw.ef_search', least((question ->> 'candidates')::integer, 1000)::text, true);
     IF current_setting('hnsw.iterative_scan', true) IS NOT NULL THEN
         PERFORM

@@ -1,4 +1,4 @@
-"""Uploaded files: received, read, stored, found and opened, by every interface, hostile ones included."""
+"""Uploaded files: received, read, stored, found and opened, hostile ones included."""
 
 from __future__ import annotations
 
@@ -8,75 +8,30 @@ import os
 import resource
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-import dagster as dg
-import httpx
 import pytest
 
-from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.defs.sensors import upload_sensor
-from neurigraph_pipelines.defs.upload_job import upload_job
-from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, StorageError, TransientError
-from neurigraph_pipelines.graph.provisioning import create_user
-from neurigraph_pipelines.ingestion import drop_intake as drops
+from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError, TransientError
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file, open_message
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
-from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.retrieval.open import open_file, open_message
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from resources.storage.drop_folder import DropFolder
-from resources.storage.drop_s3 import DropS3
-from tests.conftest import ADMIN_KEY
-from tests.support.api_server import serving
-from tests.support.command_line import PROGRAM, describe, environment, run_cli
+from tests.support.command_line import PROGRAM, environment, run_cli
 from tests.support.documents import docx_of, pdf_of, png_of
-from tests.support.s3_servers import moto_server, new_bucket, opened_bucket, s3_client
+from tests.support.uploads import FERRY, found, opened, staged, store, upload, user
 from tests.support.waiting import wait_for_process, wait_until
 
-FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
 MEGABYTE = 1 << 20
 
 
 @pytest.fixture
 def bob(installation: Installation) -> Claims:
     return user(installation, "bob")
-
-
-def user(installation: Installation, slug: str) -> Claims:
-    return Claims.of_user(create_user(installation.database, slug)[0].user_id)
-
-
-def upload(installation: Installation, claims: Claims, name: str, content: bytes, **values: Any) -> UUID:
-    return installation.uploads.receive(claims, name, [content], **values).upload_id
-
-
-def store(installation: Installation) -> list[str]:
-    """Read and store all waiting uploads; return the titles of the records."""
-    installation.uploads.read_due(installation.text_extractor)
-    results = list(run_due(installation.context, "tests"))
-    assert [returned for result in results for returned in result.returned] == []
-    installation.uploads.clear()
-    return [record.title for result in results for record in result.stored]
-
-
-def found(installation: Installation, claims: Claims, query: str) -> Any:
-    return phase_one(installation.acting_for(claims), Question(query))
-
-
-def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
-    file_id = file_of_record(installation.database, claims, record_id)
-    return open_file(installation.acting_for(claims), file_id, **how)
-
-
-def staged(installation: Installation) -> list[str]:
-    return list(installation.objects.keys("staging/"))
 
 
 def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims) -> None:
@@ -393,198 +348,3 @@ def test_abandoned_uploads_are_swept(installation: Installation, bob: Claims) ->
     installation.objects.put(aged, installation.objects.get(waiting["staging_key"]))
     assert installation.uploads.clear() == 1
     assert sorted(staged(installation)) == sorted([aged, waiting["staging_key"], young])
-
-
-# The HTTP face
-
-
-@pytest.fixture
-def client(installation: Installation) -> Iterator[httpx.Client]:
-    with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
-        yield made
-
-
-def key_of(client: httpx.Client, slug: str) -> dict[str, str]:
-    made = client.post("/v1/users", json={"slug": slug}, headers={"Authorization": f"Bearer {ADMIN_KEY}"})
-    return {"Authorization": f"Bearer {made.json()['api_key']}"}
-
-
-def test_upload_over_http(client: httpx.Client, installation: Installation) -> None:
-    bob = key_of(client, "bob")
-    fields = {"title": "Ferry", "external_id": "f1", "occurred_at": "2024-05-01T10:00:00Z"}
-    sent = client.post("/v1/files", files={"file": ("ferry.pdf", FERRY)}, data=fields, headers=bob)
-    assert sent.status_code == 202, sent.text
-    place = sent.headers["location"]
-    assert place == f"/v1/uploads/{sent.json()['upload_id']}"
-    status = client.get(place, headers=bob).json()
-    assert (status["state"], status["title"], status["external_id"]) == ("received", "Ferry", "f1")
-    store(installation)
-    status = client.get(place, headers=bob).json()
-    assert status["state"] == "stored"
-    hit = client.post("/v1/search", json={"query": "When does the ferry leave?"}, headers=bob).json()["hits"][0]
-    assert hit["source"] == {"kind": "upload", "id": status["upload_id"], "external_id": "f1"}
-    assert hit["occurred_at"].startswith("2024-05-01")
-    assert hit["file"]["file_id"] == status["file_id"]
-    file = client.post(f"/v1/files/{status['file_id']}/open", headers=bob)
-    assert file.content == FERRY
-    assert file.headers["content-type"] == "application/pdf"
-    assert file.headers["content-length"] == str(len(FERRY))
-    assert 'filename="ferry.pdf"' in file.headers["content-disposition"]
-    text = client.post(f"/v1/files/{status['file_id']}/open", params={"text": True}, headers=bob)
-    assert text.headers["content-type"] == "application/jsonl"
-    assert len(text.content.splitlines()) == 3
-    again = client.post("/v1/files", files={"file": ("other.pdf", FERRY)}, headers=bob)
-    assert (again.status_code, again.json()) == (200, sent.json())
-    assert client.get(place, headers=key_of(client, "ann")).status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("sent", "status", "detail"),
-    [
-        ({"data": {"title": "no file"}, "files": {"other": b"x"}}, 422, "no file in a field called `file`"),
-        ({"data": {"file": "words"}}, 422, "no file in a field called `file`"),
-        ({"files": {"file": ("a.txt", b"")}}, 422, "the file is empty"),
-        ({"files": {"file": b"x"}, "data": {"occurred_at": "soon"}}, 422, "occurred_at"),
-        ({"files": {"file": b"x"}, "data": {"colour": "red"}}, 422, "colour"),
-        ({"files": {"file": b"x"}, "data": {"title": "t" * 501}}, 422, "at most 500 characters"),
-        ({"files": [("file", b"x"), ("file", b"y")]}, 400, "Too many files"),
-        ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "boundary"),
-    ],
-)
-def test_invalid_forms(
-    client: httpx.Client, installation: Installation, sent: dict[str, Any], status: int, detail: str
-) -> None:
-    headers = {**key_of(client, "bob"), **sent.pop("headers", {})}
-    answer = client.post("/v1/files", headers=headers, **sent)
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert detail in answer.json()["detail"]
-    assert staged(installation) == []
-
-
-def test_upload_needs_a_key(client: httpx.Client, installation: Installation) -> None:
-    assert client.post("/v1/files", files={"file": FERRY}).status_code == 401
-    assert staged(installation) == []
-
-
-def test_upload_size_limit(settings: Settings, installation: Installation) -> None:
-    installation.settings = settings.changed(max_upload_bytes=100_000)
-    with serving(installation) as address, httpx.Client(base_url=address, timeout=60.0) as client:
-        bob = key_of(client, "bob")
-        answer = client.post("/v1/files", files={"file": b"x" * 100_001}, headers=bob)
-        assert answer.status_code == 422
-        assert "more than 100,000 bytes" in answer.json()["detail"]
-        answer = client.post("/v1/files", files={"file": b"x" * 2_000_000}, headers=bob)
-        assert answer.status_code == 413
-
-
-# Drop places
-
-
-def test_drop_folder_is_read_unchanged(tmp_path: Path, installation: Installation, bob: Claims) -> None:
-    folder = tmp_path / "drop"
-    (folder / "bob" / "2024").mkdir(parents=True)
-    (folder / "nobody").mkdir()
-    (folder / "bob" / "2024" / "ferry.pdf").write_bytes(FERRY)
-    (folder / "bob" / "empty.txt").write_bytes(b"")
-    (folder / "bob" / ".ferry.pdf.part").write_bytes(b"unfinished")
-    (folder / "nobody" / "x.txt").write_bytes(b"of no user")
-    (folder / "bob" / "link.txt").symlink_to("/etc/hostname")
-    before = sorted(str(path) for path in folder.rglob("*"))
-    place = DropFolder(folder, settle_seconds=0)
-    assert drops.waiting(installation.database, place, installation.uploads) == 2
-
-    taken = {one.file.name: one for one in drops.ingest_drops(installation.database, place, installation.uploads)}
-    assert set(taken) == {"2024/ferry.pdf", "empty.txt"}
-    assert taken["empty.txt"].error == "the file is empty"
-    assert taken["2024/ferry.pdf"].upload_id is not None
-    assert drops.ingest_drops(installation.database, place, installation.uploads) == []
-    assert sorted(str(path) for path in folder.rglob("*")) == before
-    assert len(store(installation)) == 1
-    assert installation.uploads.list_uploads(bob)[0]["file_name"] == "ferry.pdf"
-    (folder / "bob" / "2024" / "ferry.pdf").write_bytes(pdf_of("The ferry does not run any more."))
-    assert len(drops.ingest_drops(installation.database, place, installation.uploads)) == 1
-    assert len(store(installation)) == 1
-
-
-def test_unfinished_file_is_skipped(tmp_path: Path) -> None:
-    (tmp_path / "bob").mkdir()
-    path = tmp_path / "bob" / "a.txt"
-    path.write_bytes(b"half")
-    place = DropFolder(tmp_path, settle_seconds=60)
-    assert list(place.files()) == []
-    os.utime(path, (0, time.time() - 61))
-    assert [file.name for file in place.files()] == ["a.txt"]
-    with pytest.raises(StorageError, match="cannot be read"):
-        list(DropFolder(tmp_path / "absent", 0).files())
-
-
-def test_bucket_prefix_is_watched(installation: Installation, bob: Claims) -> None:
-    with moto_server() as address:
-        bucket = new_bucket(address)
-        with s3_client(address) as client, opened_bucket(address, f"s3://{bucket}/in/") as watched:
-            client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=FERRY)
-            client.put_object(Bucket=bucket, Key="in/nobody/x.txt", Body=b"of no user")
-            client.put_object(Bucket=bucket, Key="elsewhere/bob/y.txt", Body=b"not watched")
-            client.put_object(Bucket=bucket, Key="in/bob/", Body=b"")
-            place = DropS3(watched)
-            (taken,) = drops.ingest_drops(installation.database, place, installation.uploads)
-            assert taken.file.name == "ferry times.pdf"
-            assert drops.ingest_drops(installation.database, place, installation.uploads) == []
-            assert len(store(installation)) == 1
-            (hit,) = found(installation, bob, "When does the ferry leave?").hits
-            assert opened(installation, bob, hit["record_id"]).content == FERRY
-            (listed,) = [file for file in place.files() if file.user_slug == "bob"]
-            client.put_object(Bucket=bucket, Key="in/bob/ferry times.pdf", Body=b"another version")
-            with pytest.raises(StorageError, match="was replaced"):
-                place.read(listed)
-        with (
-            opened_bucket(address, "s3://no-such-bucket-here/in") as absent,
-            pytest.raises(StorageError, match="NoSuch"),
-        ):
-            list(DropS3(absent).files())
-    with (
-        opened_bucket(address, f"s3://{bucket}/in", attempts=1) as gone,
-        pytest.raises(TransientError, match="cannot be reached"),
-    ):
-        list(DropS3(gone).files())
-
-
-# Dagster
-
-
-# Dagster asks Pydantic for a name that it has given up.
-@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20")
-def test_sensor_requests_upload_run(
-    tmp_path: Path, settings: Settings, installation: Installation, bob: Claims, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "drop" / "bob"
-    folder.mkdir(parents=True)
-    drop = {"NEURIGRAPH_DROP_URL": str(folder.parent), "NEURIGRAPH_DROP_SETTLE_SECONDS": "0"}
-    describe(settings, monkeypatch, **drop)
-    resources = {"installation": InstallationResource()}
-    with dg.DagsterInstance.ephemeral() as instance:
-
-        def tick() -> Any:
-            with dg.build_sensor_context(instance=instance, resources=resources) as context:
-                return upload_sensor(context)
-
-        assert isinstance(tick(), dg.SkipReason)
-        (folder / "ferry.pdf").write_bytes(FERRY)
-        upload_id = upload(installation, bob, "notes.txt", b"The pub of Bryher opens at five.")
-        assert isinstance(tick(), dg.RunRequest)
-        run = upload_job.execute_in_process(instance=instance, resources=resources)
-        assert run.success
-        assert installation.uploads.status(bob, upload_id)["state"] == "extracted"
-        assert len(installation.uploads.list_uploads(bob)) == 2
-        assert isinstance(tick(), dg.SkipReason)
-        assert len(next(run_due(installation.context, "tests")).stored) == 2
-        assert isinstance(tick(), dg.RunRequest)  # staged bytes can be cleared away
-        assert upload_job.execute_in_process(instance=instance, resources=resources).success
-        assert staged(installation) == []
-        assert isinstance(tick(), dg.SkipReason)
-        instance.create_run_for_job(upload_job, status=dg.DagsterRunStatus.STARTED)
-        (folder / "another.txt").write_bytes(b"The shop of Bryher opens at six.")
-        skipped = tick()
-        assert isinstance(skipped, dg.SkipReason)
-        assert "already taking in files" in (skipped.skip_message or "")

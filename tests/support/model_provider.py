@@ -1,6 +1,7 @@
 """A model provider on loopback: OpenAI's protocol, reranking as of Cohere and Voyage, and faults on command.
 
-Belongs here: the protocol, faults, and counting. The rules that its answers follow are in ``model_rules``.
+Belongs here: HTTP, faults, and counting. The bodies of its answers are in ``model_responses``, and the rules that
+these follow in ``model_rules``.
 Start it in a test with ``ModelProvider()`` as a context manager, or by itself with ``python -m
 tests.support.model_provider --port N``.
 """
@@ -8,7 +9,6 @@ tests.support.model_provider --port N``.
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import select
 import socket
@@ -23,7 +23,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal
 
-from tests.support.model_rules import answer_chat, embed_text
+from tests.support.model_responses import (
+    chat_answer,
+    embedding_answer,
+    error_answer,
+    openai_complaint,
+    rerank_answer,
+    rerank_complaint,
+    voyage_complaint,
+)
 
 FaultKind = Literal[
     "status", "half_body", "invalid_json", "wrong_shape", "refusal", "no_choices", "cut_short", "stall", "reset"
@@ -260,7 +268,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: dict[str, Any], fault: Fault | None) -> None:
         """Send a valid response, or the fault."""
         if fault is not None and fault.kind == "status":
-            self._send(fault.status, _error("scripted fault", fault.code), fault.retry_after)
+            self._send(fault.status, error_answer("scripted fault", fault.code), fault.retry_after)
             return
         status, good = self._good_answer(body)
         if fault is None or status != 200:
@@ -283,19 +291,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _good_answer(self, body: dict[str, Any]) -> tuple[int, Any]:
         """Return the response of the service."""
         if self.path == "/v1/chat/completions":
-            return 200, _chat_answer(body)
+            return 200, chat_answer(body)
         if self.path == "/v1/embeddings":
             voyage = "input_type" in body
-            complaint = _voyage_complaint(body) if voyage else _openai_complaint(body)
+            complaint = voyage_complaint(body) if voyage else openai_complaint(body)
             if complaint:
-                return 400, {"detail": complaint} if voyage else _error(complaint, None)
-            return 200, _embedding_answer(body, voyage)
+                return 400, {"detail": complaint} if voyage else error_answer(complaint, None)
+            return 200, embedding_answer(body, voyage)
         if self.path in ("/v1/rerank", "/v2/rerank"):
-            complaint = _rerank_complaint(body)
+            complaint = rerank_complaint(body)
             if complaint:
                 return 400, {"detail": complaint} if "top_k" in body else {"message": complaint}
-            return 200, _rerank_answer(body)
-        return 404, _error(f"no such path: {self.path}", None)
+            return 200, rerank_answer(body)
+        return 404, error_answer(f"no such path: {self.path}", None)
 
     def _send(self, status: int, answer: Any, retry_after: str | None = None) -> None:
         self._send_bytes(status, json.dumps(answer).encode(), retry_after)
@@ -314,94 +322,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
         """Log nothing; tests read ``requests``."""
-
-
-def _chat_answer(body: dict[str, Any]) -> dict[str, Any]:
-    """A chat completion that conforms to the schema that was sent."""
-    wanted = body["response_format"]["json_schema"]
-    content = answer_chat(wanted["name"], body["messages"][-1]["content"])
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": body["model"],
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": json.dumps(content), "refusal": None},
-            }
-        ],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-    }
-
-
-def _embedding_answer(body: dict[str, Any], voyage: bool) -> dict[str, Any]:
-    """Vectors for the input, last one first: a client must go by ``index``."""
-    texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-    width = body.get("output_dimension" if voyage else "dimensions") or (1024 if voyage else 1536)
-    data = []
-    for index, text in enumerate(texts):
-        vector = embed_text(text, width)
-        packed = base64.b64encode(struct.pack(f"<{width}f", *vector)).decode()
-        embedding = packed if body.get("encoding_format") == "base64" else vector
-        data.append({"object": "embedding", "index": index, "embedding": embedding})
-    usage = {"total_tokens": 1} if voyage else {"prompt_tokens": 1, "total_tokens": 1}
-    return {"object": "list", "data": data[::-1], "model": body["model"], "usage": usage}
-
-
-def _rerank_answer(body: dict[str, Any]) -> dict[str, Any]:
-    """Scores of the texts, best first: a client must go by ``index``."""
-    asked = embed_text(body["query"], 512)
-    scored = [
-        {"index": index, "relevance_score": sum(a * b for a, b in zip(asked, embed_text(text, 512), strict=True))}
-        for index, text in enumerate(body["documents"])
-    ]
-    scored.sort(key=lambda item: -item["relevance_score"])
-    if "top_k" in body:
-        return {"object": "list", "data": scored[: body["top_k"]], "model": body["model"], "usage": {"total_tokens": 1}}
-    return {"id": "rerank-1", "results": scored[: body["top_n"]], "meta": {"api_version": {"version": "2"}}}
-
-
-def _rerank_complaint(body: dict[str, Any]) -> str | None:
-    """Return why Cohere or Voyage would respond 400, or None."""
-    allowed = {"model", "query", "documents", "top_n", "max_tokens_per_doc", "top_k", "truncation", "return_documents"}
-    if unknown := set(body) - allowed:
-        return f"unknown field: {min(unknown)}"
-    if not body["query"].strip():
-        return "query must not be empty"
-    if not body["documents"] or "" in body["documents"]:
-        return "documents must not be empty"
-    return "too many documents" if len(body["documents"]) > 1000 else None
-
-
-def _openai_complaint(body: dict[str, Any]) -> str | None:
-    """Return why OpenAI would respond 400, or None."""
-    if not body["input"] or "" in body["input"]:
-        return "input cannot be an empty string"
-    if len(body["input"]) > 2048:
-        return "input array may not be longer than 2048"
-    if "dimensions" in body and not body["model"].startswith("text-embedding-3"):
-        return "This model does not support specifying dimensions."
-    return None
-
-
-def _voyage_complaint(body: dict[str, Any]) -> str | None:
-    """Return why Voyage would respond 400, or None."""
-    allowed = {"input", "model", "input_type", "truncation", "output_dimension", "output_dtype", "encoding_format"}
-    if unknown := set(body) - allowed:
-        return f"Argument '{min(unknown)}' is not supported by our API"
-    if body.get("encoding_format") not in (None, "base64"):
-        return f"Value '{body['encoding_format']}' supplied for argument 'encoding_format' is not valid"
-    if len(body["input"]) > 1000:
-        return "The batch size limit is 1000."
-    if "" in body["input"]:
-        return "Input cannot contain empty strings or empty lists"
-    return None
-
-
-def _error(message: str, code: str | None) -> dict[str, Any]:
-    return {"error": {"message": message, "type": "error", "param": None, "code": code}}
 
 
 def _broken(good: dict[str, Any], fault: Fault) -> Any:

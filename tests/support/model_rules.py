@@ -1,7 +1,7 @@
 """The deterministic rules by which the provider on loopback answers.
 
 Belongs here: bag-of-words vectors, and summaries, keywords, placements and answers made from a transcript's own lines.
-Not here: the protocol (``model_provider``).
+Not here: the protocol (``model_provider``, ``model_responses``).
 """
 
 from __future__ import annotations

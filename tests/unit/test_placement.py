@@ -1,27 +1,20 @@
-"""The placement rules, against models with fixed answers."""
+"""The placement rules for one segment, against models with fixed answers."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import ProviderError, TransientError
 from neurigraph_pipelines.graph.entities import with_filings
-from neurigraph_pipelines.ingestion.assign import assign_batch, file_segment
+from neurigraph_pipelines.ingestion.assign import file_segment
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
     Alias,
     ConceptKind,
     Filing,
-    ItemFailure,
-    Message,
     NodeCandidate,
     NodeProposal,
     Outline,
@@ -30,62 +23,8 @@ from neurigraph_pipelines.model import (
     PlannedAlias,
     PlannedEdge,
     Relation,
-    Role,
-    Segment,
-    SegmentRef,
-    SourceKind,
-    TriggerType,
 )
-from resources.offline.language_model import OfflineLanguageModel
-
-USER = UUID(int=1)
-START = datetime(2024, 5, 1, tzinfo=UTC)
-
-
-def segment_of(authors: Sequence[str | None], *, at: datetime = START, first: int = 1, user: UUID = USER) -> Segment:
-    messages = tuple(
-        Message(first + i, Role.USER, f"message {i}", 2, at + timedelta(minutes=i), author=author)
-        for i, author in enumerate(authors)
-    )
-    last = first + len(messages) - 1
-    return Segment(
-        SegmentRef(
-            trigger_id=uuid4(),
-            user_id=user,
-            user_slug="bob",
-            source_kind=SourceKind.CONVERSATION,
-            source_id=uuid4(),
-            source_external_id=None,
-            title=None,
-            trigger_type=TriggerType.CONVERSATION_END,
-            first_message=first,
-            last_message=last,
-            token_count=1,
-            attempts=0,
-        ),
-        messages,
-    )
-
-
-def topic(
-    name: str, confidence: float = 0.9, keywords: tuple[str, ...] = (), aliases: tuple[str, ...] = ()
-) -> NodeProposal:
-    return NodeProposal(name, ConceptKind.TOPIC, confidence, keywords=keywords, aliases=aliases)
-
-
-def person(
-    name: str, confidence: float = 0.9, keywords: tuple[str, ...] = (), aliases: tuple[str, ...] = ()
-) -> NodeProposal:
-    return NodeProposal(name, ConceptKind.PERSON, confidence, keywords=keywords, aliases=aliases)
-
-
-def placed(*steps: NodeProposal, first: int = 1, last: int = 4, relations: tuple[Relation, ...] = ()) -> Placement:
-    return Placement(steps, first, last, relations)
-
-
-def outline(*paths: str, kinds: dict[str, ConceptKind] | None = None) -> Outline:
-    kinds = kinds or {}
-    return Outline(tuple(OutlineNode(tuple(p.split("/")), kinds.get(p, ConceptKind.TOPIC)) for p in paths))
+from tests.support.proposals import MARTA, outline, person, placed, segment_of, topic
 
 
 def one(placement: Placement, nodes: Outline | None = None, threshold: float = 0.75) -> Filing:
@@ -260,118 +199,6 @@ def test_placements_tile_segment(proposed: list[Placement], length: int, first: 
         assert all(edge.from_path != edge.to_path for edge in filing.edges)
 
 
-class Scripted(OfflineLanguageModel):
-    """Places by the time of the segment as written down, and keeps which outlines it was shown."""
-
-    def __init__(self, answers: dict[datetime, list[Placement] | Exception], concurrency: int = 1) -> None:
-        super().__init__(None)
-        self.concurrency = concurrency
-        self.seen: dict[datetime, Outline] = {}
-        self.threads: set[str] = set()
-        self._answers = answers
-
-    def place(self, segment: Segment, outline: Outline) -> list[Placement]:
-        self.seen[segment.occurred_at] = outline
-        self.threads.add(threading.current_thread().name)
-        answer = self._answers[segment.occurred_at]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-def days(*answers: list[Placement] | Exception) -> tuple[list[Segment], dict[datetime, list[Placement] | Exception]]:
-    times = [START + timedelta(days=n) for n in range(len(answers))]
-    return [segment_of([None] * 4, at=at) for at in times], dict(zip(times, answers, strict=True))
-
-
-def test_batch_is_ordered_and_sees_own_plans() -> None:
-    segments, answers = days([placed(topic("Business"), person("Dave"))], [placed(topic("Hobbies"), person("Dave"))])
-    model = Scripted(answers)
-    done: list[UUID] = []
-    later, earlier = assign_batch(segments[::-1], {}, model, 0.75, lambda ref: done.append(ref.trigger_id))
-    assert isinstance(earlier, list)
-    assert isinstance(later, list)
-    assert earlier[0].path == ("Business", "Dave")
-    assert later[0].path == ("Hobbies",)
-    assert later[0].edges[0].to_path == ("Business", "Dave")
-    assert ("Business", "Dave") in {node.path for node in model.seen[segments[1].occurred_at].nodes}
-    assert done == [segment.ref.trigger_id for segment in segments]
-
-
-def test_placement_uses_nodes_planned_by_neighbour() -> None:
-    segments, answers = days([placed(topic("Business"))], [placed(topic("Business", 0.0), topic("Products"))])
-    _, second = assign_batch(segments, {}, Scripted(answers), 0.75)
-    assert isinstance(second, list)
-    assert [node.path for node in second[0].new_nodes] == [("Business",), ("Business", "Products")]
-
-
-@pytest.mark.parametrize("concurrency", [1, 3])
-def test_failure_is_isolated(concurrency: int) -> None:
-    segments, answers = days(
-        [placed(topic("Business"))],
-        TransientError("Asked to wait.", retry_after=7.0),
-        ProviderError("Refused."),
-        KeyError("surprise"),
-        [placed(topic("Business", 0.1))],
-    )
-    first, wait, refused, surprise, last = assign_batch(segments, {}, Scripted(answers, concurrency), 0.75)
-    assert isinstance(first, list)
-    assert isinstance(last, list)
-    assert last[0].path == ("Business",)
-    assert isinstance(wait, ItemFailure)
-    assert (wait.step, wait.transient, wait.retry_after) == ("assign_nodes", True, 7.0)
-    assert isinstance(refused, ItemFailure)
-    assert (refused.transient, refused.error) == (False, "Refused.")
-    assert isinstance(surprise, ItemFailure)
-    assert surprise.transient
-    assert surprise.error.startswith("KeyError")
-    assert wait.trigger_id == segments[1].ref.trigger_id
-
-
-def test_concurrent_calls_agree_on_one_person() -> None:
-    both = [placed(topic("Business"), person("Dave"))], [placed(topic("Hobbies"), person("Dave"))]
-    segments, answers = days(*both)
-    model = Scripted(answers, concurrency=4)
-    first, second = assign_batch(segments, {USER: outline("Home")}, model, 0.75)
-    assert all(len(seen.nodes) == 1 for seen in model.seen.values())
-    assert not any(name.startswith("MainThread") for name in model.threads)
-    assert isinstance(first, list)
-    assert isinstance(second, list)
-    assert second[0].path == ("Hobbies",)
-    assert first[0].path == ("Business", "Dave")
-
-
-def test_users_are_isolated() -> None:
-    segments, answers = days([placed(topic("Business"))], [placed(topic("Business", 0.1))])
-    stranger = segment_of([None] * 4, at=segments[1].occurred_at, user=UUID(int=2))
-    first, second = assign_batch([segments[0], stranger], {}, Scripted(answers), 0.75)
-    assert isinstance(first, list)
-    assert isinstance(second, list)
-    assert first[0].path == ("Business",)
-    assert second[0].path == ()
-
-
-def test_batch_equals_one_by_one() -> None:
-    segments, answers = days(
-        [placed(topic("Business"), person("Dave"))],
-        [placed(topic("Hobbies"), person("Dave"))],
-        [placed(topic("Business", 0.2), topic("Products"))],
-    )
-    together = assign_batch(segments, {}, Scripted(answers), 0.75)
-    nodes: list[OutlineNode] = []
-    for segment, expected in zip(segments, together, strict=True):
-        (alone,) = assign_batch([segment], {USER: Outline(tuple(nodes))}, Scripted(answers), 0.75)
-        assert isinstance(alone, list)
-        assert isinstance(expected, list)
-        assert [(f.path, f.edges, f.notes) for f in alone] == [(f.path, f.edges, f.notes) for f in expected]
-        nodes += [OutlineNode(n.path, n.kind, n.summary, n.keywords, n.aliases) for f in alone for n in f.new_nodes]
-
-
-# Evidence that adds up, other names, people beside the path
-
-MARTA = Relation("Marta", "coworker", 0.8, of_user=True, kind=ConceptKind.PERSON)
-
-
 def remembered(
     name: str, *confidences: float, parent: str = "Business", kind: ConceptKind = ConceptKind.PERSON
 ) -> Outline:
@@ -508,22 +335,3 @@ def test_first_name_alone_is_no_match(known: str, met: str, label: str) -> None:
     filing = one(placed(topic("Business"), person(met), relations=(relation,)), with_role(known, "coworker"))
     assert filing.path == ("Business", met)
     assert filing.aliases == ()
-
-
-def test_later_segments_know_earlier_ones() -> None:
-    named = replace(placed(topic("Business"), person("Dave"), relations=(MARTA,)), aliases=(Alias("Dave", "Davy"),))
-    segments, answers = days(
-        [named],
-        [placed(topic("Business"), person("Davy", 0.1), relations=(MARTA,))],
-        [placed(topic("Hobbies"), relations=(MARTA,))],
-        [placed(topic("Hobbies"), person("Marta"))],
-    )
-    first, second, third, fourth = assign_batch(segments, {}, Scripted(answers), 0.75)
-    assert isinstance(first, list)
-    assert isinstance(second, list)
-    assert isinstance(third, list)
-    assert isinstance(fourth, list)
-    assert second[0].path == ("Business", "Dave")
-    assert [node.path for node in third[0].beside] == [("Business", "Marta")]
-    assert fourth[0].path == ("Hobbies",)
-    assert fourth[0].edges[0].to_path == ("Business", "Marta")

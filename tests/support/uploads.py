@@ -1,0 +1,47 @@
+"""Uploads: receive a file, store its records, find and open them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.retrieval.open import OpenedFile, file_of_record, open_file
+from neurigraph_pipelines.retrieval.query.phase_one import phase_one
+from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.wiring import Installation
+from tests.support.documents import pdf_of
+
+FERRY = pdf_of("The ferry to Tresco leaves at nine.", "The ferry returns at dusk, if the captain is sober.")
+
+
+def user(installation: Installation, slug: str) -> Claims:
+    return Claims.of_user(create_user(installation.database, slug)[0].user_id)
+
+
+def upload(installation: Installation, claims: Claims, name: str, content: bytes, **values: Any) -> UUID:
+    return installation.uploads.receive(claims, name, [content], **values).upload_id
+
+
+def store(installation: Installation) -> list[str]:
+    """Read and store all waiting uploads; return the titles of the records."""
+    installation.uploads.read_due(installation.text_extractor)
+    results = list(run_due(installation.context, "tests"))
+    assert [returned for result in results for returned in result.returned] == []
+    installation.uploads.clear()
+    return [record.title for result in results for record in result.stored]
+
+
+def found(installation: Installation, claims: Claims, query: str) -> Any:
+    return phase_one(installation.acting_for(claims), Question(query))
+
+
+def opened(installation: Installation, claims: Claims, record_id: UUID, **how: Any) -> OpenedFile:
+    file_id = file_of_record(installation.database, claims, record_id)
+    return open_file(installation.acting_for(claims), file_id, **how)
+
+
+def staged(installation: Installation) -> list[str]:
+    return list(installation.objects.keys("staging/"))
