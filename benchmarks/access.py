@@ -39,9 +39,9 @@ CREATE OR REPLACE FUNCTION neurigraph.claims() RETURNS jsonb LANGUAGE sql STABLE
 CREATE OR REPLACE FUNCTION neurigraph.visible_nodes(asking jsonb) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g WHERE g.user_id = (asking ->> 'user_id')::uuid $$;
-CREATE OR REPLACE FUNCTION neurigraph_private.told_nodes(asking jsonb) RETURNS uuid []
+CREATE OR REPLACE FUNCTION neurigraph_private.visible_node_ids(asking jsonb) RETURNS uuid []
 LANGUAGE sql STABLE AS $$ SELECT NULL::uuid [] $$;
-CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_told(asking jsonb) RETURNS boolean
+CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_visible(asking jsonb) RETURNS boolean
 LANGUAGE sql STABLE AS $$ SELECT true $$;
 CREATE OR REPLACE FUNCTION neurigraph_private.hidden_sources(asking jsonb) RETURNS uuid []
 LANGUAGE sql STABLE AS $$ SELECT '{}'::uuid [] $$;

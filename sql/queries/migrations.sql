@@ -71,7 +71,14 @@ DROP FUNCTION
 neurigraph_private.cosine(vector, vector),
 neurigraph_private.cosine(halfvec, halfvec),
 neurigraph_private.routing_vector(vector),
-neurigraph_private.window_weights();
+neurigraph_private.window_weights(),
+neurigraph_private.told_nodes(jsonb),
+neurigraph_private.counts_are_told(jsonb),
+neurigraph_private.nodes_of(uuid, uuid []),
+neurigraph_private.edges_of(uuid, uuid []),
+neurigraph_private.corpus(jsonb, uuid []),
+neurigraph_private.occurrences(jsonb, uuid [], text []),
+neurigraph_private.vector_in_use(text, text, integer);
 
 -- name: become_owner
 SET LOCAL ROLE neurigraph_owner;

@@ -89,7 +89,7 @@ $$;
 
 -- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if a hidden
 -- source is counted in them. Then all words are equally rare.
-CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_told(asking jsonb) RETURNS boolean
+CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_visible(asking jsonb) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN asking ->> 'role' = 'user' OR NOT EXISTS (
@@ -160,7 +160,7 @@ $$;
 
 -- The nodes that an answer may depend on, computed once a question: null means all nodes, for the owner. Other callers
 -- learn nothing of other nodes, not even through a score. Pass only the result of claims().
-CREATE OR REPLACE FUNCTION neurigraph_private.told_nodes(asking jsonb) RETURNS uuid []
+CREATE OR REPLACE FUNCTION neurigraph_private.visible_node_ids(asking jsonb) RETURNS uuid []
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF asking ->> 'role' = 'user' THEN
@@ -170,19 +170,19 @@ BEGIN
 END
 $$;
 
--- Nodes of a graph, limited to those that told_nodes() gave.
-CREATE OR REPLACE FUNCTION neurigraph_private.nodes_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.graph_index
+-- Nodes of a graph, limited to those that visible_node_ids() gave.
+CREATE OR REPLACE FUNCTION neurigraph_private.nodes_of(owner uuid, visible uuid []) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g
     -- The planner estimates half of the nodes for a CASE, and almost none for an OR.
-    WHERE g.user_id = owner AND CASE WHEN told IS NULL THEN true ELSE g.node_id = ANY(told) END
+    WHERE g.user_id = owner AND CASE WHEN visible IS NULL THEN true ELSE g.node_id = ANY(visible) END
 $$;
 
 -- Edges of a graph with both ends among those nodes.
-CREATE OR REPLACE FUNCTION neurigraph_private.edges_of(owner uuid, told uuid []) RETURNS SETOF neurigraph.node_edges
+CREATE OR REPLACE FUNCTION neurigraph_private.edges_of(owner uuid, visible uuid []) RETURNS SETOF neurigraph.node_edges
 LANGUAGE sql STABLE AS $$
     SELECT e.* FROM neurigraph.node_edges AS e
-    WHERE e.user_id = owner AND (told IS NULL OR (e.from_node_id = ANY(told) AND e.to_node_id = ANY(told)))
+    WHERE e.user_id = owner AND (visible IS NULL OR (e.from_node_id = ANY(visible) AND e.to_node_id = ANY(visible)))
 $$;
 
 -- The holder of an API key; no row if the key is unknown, expired or revoked. Updates last_used_at at most once an

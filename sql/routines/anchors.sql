@@ -1,22 +1,12 @@
--- Evidence for which nodes to search. It runs with the owner's rights behind one function that checks the claims, only
--- on nodes that told_nodes() allows: only so do operators that are not leakproof use their indexes. The policies of the
--- tables stay in force as a second barrier.
-
-DROP FUNCTION IF EXISTS neurigraph.anchors(jsonb, halfvec);
-DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, jsonb, vector);
-DROP FUNCTION IF EXISTS neurigraph_private.anchors_of(jsonb, uuid [], jsonb, halfvec);
-DROP FUNCTION IF EXISTS neurigraph_private.rarities(uuid, text []);
-DROP FUNCTION IF EXISTS neurigraph_private.rarities(jsonb, uuid [], jsonb);
-DROP FUNCTION IF EXISTS neurigraph_private.rare_lexemes(jsonb, uuid [], jsonb);
-DROP FUNCTION IF EXISTS neurigraph_private.is_rare(bigint, numeric);
-DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, text, text []);
-DROP FUNCTION IF EXISTS neurigraph_private.named_nodes(uuid, uuid [], text, text []);
+-- Evidence for which nodes to search. It runs with the owner's rights behind one function that checks the claims, and
+-- only on nodes of visible_node_ids(): only so do operators that are not leakproof use their indexes. The policies of
+-- the tables stay in force as a second barrier.
 
 -- The shells of all nodes that the caller may see, in the order of their ids, with the edges between them, packed for a
 -- process that caches them. Centroids are cut to so many dimensions.
 DROP FUNCTION IF EXISTS neurigraph_private.shells(jsonb, uuid [], integer);
 CREATE FUNCTION neurigraph_private.shells(
-    asking jsonb, told uuid [], dimensions integer,
+    asking jsonb, visible uuid [], dimensions integer,
     OUT node_ids bytea, OUT parents bytea, OUT node_names text [], OUT aliases text [], OUT counts bytea,
     OUT versions text [], OUT centroids bytea, OUT edges bytea
 )
@@ -26,7 +16,7 @@ DECLARE
     -- While a user moves to another model, an index holds vectors of both models.
     is_moving boolean := (SELECT u.embedding_next_model IS NOT NULL FROM neurigraph.users AS u WHERE u.user_id = owner);
     can_be_kept boolean := neurigraph_private.hidden_sources(asking) = '{}';
-    are_told boolean := neurigraph_private.counts_are_told(asking);
+    are_visible boolean := neurigraph_private.counts_are_visible(asking);
     width integer := least(dimensions, 512);
     none bytea := decode(repeat('00', 4 + 2 * width), 'hex');
 BEGIN
@@ -38,7 +28,7 @@ BEGIN
         string_agg(int4send(s.record_count) || int4send(s.passages) || int4send(s.is_indexed::integer), ''),
         array_agg(CASE WHEN can_be_kept AND NOT s.is_indexed THEN s.version END),
         -- A mean reveals something of what it is the mean of.
-        string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_told)
+        string_agg(coalesce(neurigraph_private.bytes_of(s.routing_centroid, width), none), '') FILTER (WHERE are_visible)
     INTO node_ids, parents, node_names, aliases, counts, versions, centroids
     FROM (
         SELECT
@@ -53,19 +43,19 @@ BEGIN
             coalesce(c.version, '') AS version,
             -- The nearest visible node above it; a root is its own parent.
             coalesce(
-                CASE WHEN told IS NULL THEN g.parent_node_id ELSE (
+                CASE WHEN visible IS NULL THEN g.parent_node_id ELSE (
                     SELECT a.node_id FROM unnest(g.path) WITH ORDINALITY AS a (node_id, depth)
-                    WHERE a.node_id = ANY(told) AND a.node_id <> g.node_id
+                    WHERE a.node_id = ANY(visible) AND a.node_id <> g.node_id
                     ORDER BY a.depth DESC LIMIT 1
                 ) END, g.node_id
             ) AS parent_id
-        FROM neurigraph_private.nodes_of(owner, told) AS g
+        FROM neurigraph_private.nodes_of(owner, visible) AS g
         LEFT JOIN neurigraph.node_statistics AS t ON g.node_id = t.node_id
         LEFT JOIN neurigraph_private.node_versions(owner) AS c ON g.node_id = c.node_id
         ORDER BY g.node_id
     ) AS s;
     SELECT string_agg(uuid_send(e.from_node_id) || uuid_send(e.to_node_id), '') INTO edges
-    FROM neurigraph_private.edges_of(owner, told) AS e;
+    FROM neurigraph_private.edges_of(owner, visible) AS e;
 END
 $$;
 
@@ -73,8 +63,6 @@ $$;
 -- how many passages, `words` the share of the question's words in the shells of nodes, and `occurrences` the number of
 -- passages that hold each word. The shells are returned too, unless the caller knows the version in force. No row if
 -- the claims allow nothing.
-DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb);
-DROP FUNCTION IF EXISTS neurigraph.evidence(jsonb, text);
 DROP FUNCTION IF EXISTS neurigraph.evidence(text [], text [], text, integer, text);
 CREATE FUNCTION neurigraph.evidence(
     lexemes text [], stems text [], speaker text, dimensions integer, known_version text
@@ -91,10 +79,10 @@ SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     owner uuid := asking ->> 'user_id';
-    told uuid [] := neurigraph_private.told_nodes(asking);
-    are_told boolean := told IS NULL OR neurigraph_private.counts_are_told(asking);
+    visible uuid [] := neurigraph_private.visible_node_ids(asking);
+    are_visible boolean := visible IS NULL OR neurigraph_private.counts_are_visible(asking);
 BEGIN
-    IF asking IS NULL OR told = '{}' THEN
+    IF asking IS NULL OR visible = '{}' THEN
         RETURN;
     END IF;
     said_by := lower(speaker);
@@ -103,10 +91,10 @@ BEGIN
         FROM unnest(lexemes) WITH ORDINALITY AS l (lexeme, place)
         LEFT JOIN LATERAL (
             SELECT u.passages FROM neurigraph.user_lexemes AS u
-            WHERE told IS NULL AND u.user_id = owner AND u.lexeme = l.lexeme
+            WHERE visible IS NULL AND u.user_id = owner AND u.lexeme = l.lexeme
             UNION ALL
-            SELECT c.passages FROM neurigraph_private.occurrences(asking, told, lexemes) AS c
-            WHERE told IS NOT NULL AND c.lexeme = l.lexeme
+            SELECT c.passages FROM neurigraph_private.occurrences(asking, visible, lexemes) AS c
+            WHERE visible IS NOT NULL AND c.lexeme = l.lexeme
         ) AS o ON true
     ),
 
@@ -126,7 +114,7 @@ BEGIN
                 OFFSET 0
             ) AS n
             -- A word that is almost everywhere is evidence for no node, and its nodes are many.
-            WHERE r.till < 4000 AND are_told AND (told IS NULL OR n.node_id = ANY(told))
+            WHERE r.till < 4000 AND are_visible AND (visible IS NULL OR n.node_id = ANY(visible))
         )
     INTO occurrences, content;
 
@@ -140,18 +128,18 @@ BEGIN
             WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner
             OFFSET 0
         ) AS g
-        WHERE told IS NULL OR g.node_id = ANY(told)
+        WHERE visible IS NULL OR g.node_id = ANY(visible)
         GROUP BY g.node_id
     ) AS s;
 
-    data_version := CASE WHEN told IS NULL THEN neurigraph_private.data_version(owner) END;
+    data_version := CASE WHEN visible IS NULL THEN neurigraph_private.data_version(owner) END;
     IF data_version IS NULL OR data_version IS DISTINCT FROM known_version THEN
         SELECT u.embedding_model INTO model FROM neurigraph.users AS u WHERE u.user_id = owner;
         SELECT c.passages, c.lexemes INTO corpus_passages, corpus_lexemes
-        FROM neurigraph_private.corpus(asking, told) AS c;
+        FROM neurigraph_private.corpus(asking, visible) AS c;
         speakers := neurigraph_private.speakers(asking);
         SELECT h.* INTO node_ids, parents, node_names, aliases, counts, versions, centroids, edges
-        FROM neurigraph_private.shells(asking, told, dimensions) AS h;
+        FROM neurigraph_private.shells(asking, visible, dimensions) AS h;
     END IF;
     RETURN NEXT;
 END

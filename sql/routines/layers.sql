@@ -1,18 +1,6 @@
 -- Reads metadata layers for a process that ranks in memory. Each node is read by its own statement: its schema name is
 -- quoted, the caller may see its id, and compared values are bound, never part of the text.
 
-DROP FUNCTION IF EXISTS neurigraph_private.records_in(neurigraph_private.anchor [], jsonb, vector, uuid []);
-DROP FUNCTION IF EXISTS neurigraph_private.passages_in(
-    neurigraph_private.anchor [], jsonb, text [], halfvec, integer [], uuid [], integer [], boolean []
-);
-DROP FUNCTION IF EXISTS neurigraph_private.candidates_in(neurigraph_private.anchor [], jsonb, text [], halfvec);
-DROP FUNCTION IF EXISTS neurigraph_private.details_of(neurigraph_private.anchor [], integer [], uuid []);
-DROP FUNCTION IF EXISTS neurigraph_private.likeness(text, boolean, integer);
-DROP FUNCTION IF EXISTS neurigraph_private.shown_filter(jsonb, integer);
-DROP FUNCTION IF EXISTS neurigraph.prefetch(integer);
-DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(vector);
-DROP FUNCTION IF EXISTS neurigraph_private.bytes_of(halfvec);
-
 -- The first `width` numbers of a vector in binary form: a header of four bytes, then the numbers in network order.
 -- Simple enough to be inlined.
 DO $$
@@ -91,7 +79,6 @@ $$;
 -- Only a layer that holds the whole node has a version: one that is read for a single question is not cached. A caller
 -- that has a cached layer passes its `horizon` (transactions from there on may have been running when it was read);
 -- then `present` lists the records that the node has, and only changed records are returned.
-DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], halfvec);
 DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], bigint [], halfvec);
 CREATE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
@@ -127,8 +114,7 @@ DECLARE
 BEGIN
     FOR node IN
         SELECT
-            g.node_id AS id, g.schema_name AS home, g.node_ddl_version AS ddl, u.embedding_model AS model,
-            w.is_indexed,
+            g.node_id AS id, g.schema_name AS home, u.embedding_model AS model, w.is_indexed,
             -- Where sources are hidden from the caller, the layer is not the whole node.
             hidden = '{}' AND NOT w.is_indexed AS is_whole,
             CASE WHEN hidden = '{}' AND NOT w.is_indexed AND now_running - a.horizon BETWEEN 0 AND 1000000000
@@ -196,24 +182,22 @@ BEGIN
                 array_agg(r.summary) AS summaries,
                 array_agg(r.source_kind::text) AS source_kinds,
                 array_agg(f.compression_state::text) AS file_states,
-                array_agg(%3$s) AS superseded,
+                array_agg(
+                    CASE WHEN r.superseded <> '{}' THEN neurigraph_private.seconds_of(r.superseded) END
+                ) AS superseded,
                 array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')) AS lexemes,
-                string_agg(coalesce(%5$I.vector_send(%5$I.subvector(%4$s, 1, $4)), $5), '') AS summary_vectors,
+                string_agg(coalesce(%4$I.vector_send(%4$I.subvector(%3$s, 1, $4)), $5), '') AS summary_vectors,
                 array_agg(r.record_id) AS ids,
                 array_agg(r.source_id) AS sources,
                 array_agg(r.embedding_model) AS models,
-                array_agg(%6$s) AS next_models
+                array_agg(r.embedding_next_model) AS next_models
             FROM %1$I.metadata_records AS r
             LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
             %2$s$records$,
             node.home,
             filter,
-            CASE WHEN node.ddl >= 6
-                THEN 'CASE WHEN r.superseded <> ''{}'' THEN neurigraph_private.seconds_of(r.superseded) END'
-            ELSE 'NULL::text' END,
-            neurigraph_private.vector_in_use('embedding', 'r', node.ddl),
-            vectors_home,
-            CASE WHEN node.ddl >= 2 THEN 'r.embedding_next_model' ELSE 'NULL::text' END
+            neurigraph_private.vector_in_use('embedding', 'r'),
+            vectors_home
         ) INTO found
         USING
             candidates.records, words, node.model, least(node.width, 1536),
@@ -236,16 +220,16 @@ BEGIN
             $passages$SELECT
                 string_agg(
                     uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
-                    || float4send(coalesce(%3$s, $11 * p.lexeme_count)::real)
-                    || int4send(CASE %4$s WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END)
-                    || int4send(cardinality(p.lexemes)) || int4send(%5$s), ''
+                    || float4send(coalesce(p.window_length, $11 * p.lexeme_count)::real)
+                    || int4send(CASE p.role WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END)
+                    || int4send(cardinality(p.lexemes)) || int4send(%3$s), ''
                 ),
                 array_agg(lower(p.author)),
                 array_agg(m.external_id),
                 string_agg(
-                    coalesce(%8$I.halfvec_send(%8$I.subvector(%6$s, 1, $8)), $9)
-                    || coalesce(%8$I.halfvec_send(%8$I.subvector(%7$s, 1, $8)), $9), ''
-                ) FILTER (WHERE %9$s),
+                    coalesce(%6$I.halfvec_send(%6$I.subvector(%4$s, 1, $8)), $9)
+                    || coalesce(%6$I.halfvec_send(%6$I.subvector(%5$s, 1, $8)), $9), ''
+                ) FILTER (WHERE %7$s),
                 string_agg(array_to_string(p.lexemes, ' '), ' '),
                 string_agg(array_to_string(p.frequencies, ' '), ' ')
             FROM %1$I.passages AS p
@@ -257,11 +241,9 @@ BEGIN
             CASE WHEN node.is_indexed THEN
                 'INNER JOIN unnest($6, $7, $10) AS k (record_id, seq, is_eligible)'
                 ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
-            CASE WHEN node.ddl >= 4 THEN 'p.window_length' ELSE 'NULL' END,
-            CASE WHEN node.ddl >= 4 THEN 'p.role' ELSE 'NULL::neurigraph.message_role' END,
             CASE WHEN node.is_indexed THEN 'k.is_eligible::integer' ELSE '1' END,
-            neurigraph_private.vector_in_use('embedding', 'p', node.ddl),
-            neurigraph_private.vector_in_use('window_embedding', 'p', node.ddl),
+            neurigraph_private.vector_in_use('embedding', 'p'),
+            neurigraph_private.vector_in_use('window_embedding', 'p'),
             vectors_home,
             CASE WHEN node.is_indexed THEN 'k.is_eligible' ELSE 'true' END
         ) INTO passages, authors, external_ids, vectors, lexemes, frequencies
@@ -277,13 +259,12 @@ $$;
 
 -- SQL text for the vector of the model in use (bound to $3): it is in the column itself, or in the `_next` column while
 -- the user moves from one model to another.
-CREATE OR REPLACE FUNCTION neurigraph_private.vector_in_use(column_name text, place text, ddl_version integer)
-RETURNS text
+CREATE OR REPLACE FUNCTION neurigraph_private.vector_in_use(column_name text, place text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT format('CASE WHEN r.embedding_model = $3 THEN %2$s.%1$s', column_name, place)
-        || CASE WHEN ddl_version >= 2
-            THEN format(' WHEN r.embedding_next_model = $3 THEN %2$s.%1$s_next', column_name, place) ELSE '' END
-        || ' END'
+    SELECT format(
+        'CASE WHEN r.embedding_model = $3 THEN %2$s.%1$s WHEN r.embedding_next_model = $3 THEN %2$s.%1$s_next END',
+        column_name, place
+    )
 $$;
 
 -- The staged nodes that the caller may see and cache, last staged first, with their versions.

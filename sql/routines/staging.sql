@@ -9,7 +9,7 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan'
 DECLARE
     asking jsonb := neurigraph.claims();
     owner uuid := asking ->> 'user_id';
-    told uuid [] := neurigraph_private.told_nodes(asking);
+    visible uuid [] := neurigraph_private.visible_node_ids(asking);
 BEGIN
     -- These rows may be lost in a crash of the server.
     PERFORM set_config('synchronous_commit', 'off', true);
@@ -18,7 +18,7 @@ BEGIN
     FROM (
         SELECT i.node_id FROM neurigraph.graph_index AS i
         WHERE i.node_id IN (
-            SELECT v.node_id FROM neurigraph_private.nodes_of(owner, told) AS v WHERE v.node_id = ANY(targets)
+            SELECT v.node_id FROM neurigraph_private.nodes_of(owner, visible) AS v WHERE v.node_id = ANY(targets)
         )
             AND i.last_accessed_at < now() - interval '1 minute'
         FOR NO KEY UPDATE SKIP LOCKED
@@ -33,17 +33,17 @@ BEGIN
             FROM near AS n
             CROSS JOIN LATERAL (
                 SELECT e.to_node_id AS node_id
-                FROM neurigraph_private.edges_of(owner, told) AS e WHERE e.from_node_id = n.node_id
+                FROM neurigraph_private.edges_of(owner, visible) AS e WHERE e.from_node_id = n.node_id
                 UNION ALL
                 SELECT e.from_node_id
-                FROM neurigraph_private.edges_of(owner, told) AS e WHERE e.to_node_id = n.node_id
+                FROM neurigraph_private.edges_of(owner, visible) AS e WHERE e.to_node_id = n.node_id
             ) AS p
             WHERE n.steps < 2
         ),
 
         found AS MATERIALIZED (
             SELECT DISTINCT g.user_id, g.node_id
-            FROM near AS n INNER JOIN neurigraph_private.nodes_of(owner, told) AS g ON n.node_id = g.node_id
+            FROM near AS n INNER JOIN neurigraph_private.nodes_of(owner, visible) AS g ON n.node_id = g.node_id
         ),
 
         staged AS (

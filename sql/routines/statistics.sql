@@ -161,16 +161,16 @@ REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION neurigraph.
 
 -- The size of the corpus that the caller may search.
 CREATE OR REPLACE FUNCTION neurigraph_private.corpus(
-    asking jsonb, told uuid [], OUT passages bigint, OUT lexemes bigint
+    asking jsonb, visible uuid [], OUT passages bigint, OUT lexemes bigint
 )
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF told IS NULL THEN
+    IF visible IS NULL THEN
         SELECT s.passages, s.lexemes INTO passages, lexemes
         FROM neurigraph.user_statistics AS s WHERE s.user_id = (asking ->> 'user_id')::uuid;
-    ELSIF neurigraph_private.counts_are_told(asking) THEN
+    ELSIF neurigraph_private.counts_are_visible(asking) THEN
         SELECT sum(t.passages), sum(t.lexemes) INTO passages, lexemes
-        FROM neurigraph.node_statistics AS t WHERE t.node_id = ANY(told);
+        FROM neurigraph.node_statistics AS t WHERE t.node_id = ANY(visible);
     ELSE
         -- The figures of a usual graph.
         passages := 1000;
@@ -182,16 +182,16 @@ END
 $$;
 
 -- In how many passages of that corpus each lexeme occurs; no row for a lexeme that occurs in none.
-CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(asking jsonb, told uuid [], words text [])
+CREATE OR REPLACE FUNCTION neurigraph_private.occurrences(asking jsonb, visible uuid [], words text [])
 RETURNS TABLE (lexeme text, passages bigint)
 LANGUAGE plpgsql STABLE ROWS 8 AS $$
 BEGIN
-    IF told IS NULL THEN
+    IF visible IS NULL THEN
         RETURN QUERY SELECT u.lexeme, u.passages FROM neurigraph.user_lexemes AS u
         WHERE u.user_id = (asking ->> 'user_id')::uuid AND u.lexeme = ANY(words);
-    ELSIF neurigraph_private.counts_are_told(asking) THEN
+    ELSIF neurigraph_private.counts_are_visible(asking) THEN
         RETURN QUERY SELECT n.lexeme, sum(n.passages)::bigint FROM neurigraph.node_lexemes AS n
-        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme = ANY(words) AND n.node_id = ANY(told)
+        WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme = ANY(words) AND n.node_id = ANY(visible)
         GROUP BY n.lexeme;
     ELSE
         RETURN QUERY SELECT w.word, 1::bigint FROM unnest(words) AS w (word);
@@ -213,7 +213,7 @@ BEGIN
         SELECT DISTINCT substr(n.lexeme, 2) FROM neurigraph.node_lexemes AS n
         WHERE n.user_id = (asking ->> 'user_id')::uuid AND n.lexeme >= '@' AND n.lexeme < 'A'
             AND n.node_id IN (SELECT v.node_id FROM neurigraph.visible_nodes(asking) AS v)
-            AND (SELECT neurigraph_private.counts_are_told(asking))
+            AND (SELECT neurigraph_private.counts_are_visible(asking))
     );
 END
 $$;
