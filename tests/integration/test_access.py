@@ -177,7 +177,7 @@ def test_owner_cost_is_independent_of_grants(graph: SharedGraph) -> None:
             assert all(node["Actual Loops"] == 0 for node in asked_of_others), table
 
 
-# What an answer tells
+# What an answer reveals
 
 
 def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:

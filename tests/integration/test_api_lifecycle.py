@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -18,6 +17,7 @@ from neurigraph_pipelines.wiring import Installation
 from tests.support.api_calls import assert_problem
 from tests.support.api_server import serving
 from tests.support.files import StoredFile, store_file
+from tests.support.transitions import start_rehydration
 
 CLIENTS = 50
 
@@ -42,12 +42,6 @@ def client(base: str, file: StoredFile) -> Iterator[httpx.Client]:
         base_url=f"{base}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60.0, limits=limits
     ) as made:
         yield made
-
-
-def claim(file: StoredFile) -> None:
-    """Lease the file as a slow or dying worker does."""
-    with file.here.database.pipeline() as tx:
-        assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
 
 
 def test_file_states_over_http(client: httpx.Client, file: StoredFile) -> None:
@@ -76,7 +70,7 @@ def test_file_states_over_http(client: httpx.Client, file: StoredFile) -> None:
 def test_caller_without_wait_gets_retry_after(client: httpx.Client, file: StoredFile) -> None:
     path = f"/files/{file.file_id}"
     client.post(f"{path}/compress")
-    claim(file)
+    start_rehydration(file)
     for wait in ("", "?wait=0.3"):
         answer = client.post(f"{path}/open{wait}")
         assert (answer.status_code, answer.json()) == (202, {"file_id": str(file.file_id), "state": "rehydrating"})
@@ -108,7 +102,7 @@ def test_concurrent_opens_decompress_once(client: httpx.Client, file: StoredFile
 
 def test_waiting_clients_block_nobody(client: httpx.Client, file: StoredFile) -> None:
     client.post(f"/files/{file.file_id}/compress")
-    claim(file)
+    start_rehydration(file)
     with ThreadPoolExecutor(CLIENTS - 1) as clients:
         waiting = [clients.submit(client.post, f"/files/{file.file_id}/open?wait=30") for _ in range(CLIENTS - 1)]
         time.sleep(1)  # until more calls wait than the server has threads, which shows nowhere

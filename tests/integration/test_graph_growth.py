@@ -51,10 +51,10 @@ class Placing(OfflineLanguageModel):
     def __init__(self, place: Callable[[Segment], list[Placement]], concurrency: int = 1) -> None:
         super().__init__(None)
         self.concurrency = concurrency
-        self._told = place
+        self._place = place
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
-        return self._told(segment)
+        return self._place(segment)
 
 
 def links(installation: Installation, claims: Claims) -> set[str]:

@@ -159,7 +159,7 @@ def test_absent_and_foreign_are_not_found(memory: Memory) -> None:
     assert memory.operations == ["create"]
 
 
-# Nobody passes the one way
+# All changes go through one path
 
 
 def test_delta_log_is_written_by_function_only(memory: Memory) -> None:
@@ -260,7 +260,7 @@ def test_w_grows_despite_clock(memory: Memory, jump: timedelta) -> None:
     assert memory.at(third.w)["title"] == "three"
 
 
-# What the row does not show
+# Changes that the row does not show
 
 
 def test_other_changes_are_appended(memory: Memory) -> None:

@@ -18,7 +18,7 @@ from neurigraph_pipelines.retrieval.open import open_message
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
 from tests.support.memories import new_user, node_rows, rows
-from tests.support.transitions import claim, compress
+from tests.support.transitions import compress, start_rehydration
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def sweep_ttl(file: StoredFile, *, dry_run: bool = False) -> int:
     return sweep_expired(here.context, user_id=user_id, dry_run=dry_run).files
 
 
-# The way round
+# The cycle of states
 
 
 def test_file_compress_and_rehydrate(file: StoredFile) -> None:
@@ -134,7 +134,7 @@ def test_node_state_follows_files(shared_installation: Installation) -> None:
     assert first.node["compression_state"] == "active"
     compress(second)
     assert first.node["compression_state"] == "dormant"
-    claim(first)
+    start_rehydration(first)
     assert first.node["compression_state"] == "rehydrating"
     second.open()
     assert first.node["compression_state"] == "rehydrating"
@@ -166,7 +166,7 @@ def bring(file: StoredFile, state: str) -> None:
     if state != "active":
         compress(file)
     if state == "rehydrating":
-        claim(file)
+        start_rehydration(file)
 
 
 @pytest.mark.parametrize(("left", "entered"), list(itertools.permutations(STATES, 2)))
@@ -321,7 +321,7 @@ def test_last_copy_is_not_dropped(file: StoredFile, way: str) -> None:
     assert file.open().content == text
 
 
-# By hand
+# Manual compression and touch
 
 
 def test_compress_is_idempotent(file: StoredFile) -> None:

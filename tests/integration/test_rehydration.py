@@ -13,7 +13,7 @@ from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
-from tests.support.transitions import claim, compress
+from tests.support.transitions import compress, start_rehydration
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def lapse(file: StoredFile, into: str = "past") -> None:
 def test_abandoned_rehydration_is_reverted(file: StoredFile, into: str) -> None:
     text = file.open().content
     compress(file)
-    claim(file)
+    start_rehydration(file)
     here, user_id = file.here, file.user.user_id
     assert revert_stuck(here.database, user_id=user_id) == []
     lapse(file, into)
@@ -99,7 +99,7 @@ def test_abandoned_rehydration_is_reverted(file: StoredFile, into: str) -> None:
 def test_opening_resumes_abandoned_rehydration(file: StoredFile, into: str) -> None:
     text = file.open().content
     compress(file)
-    claim(file)
+    start_rehydration(file)
     lapse(file, into)
     assert file.open().content == text
     assert file.events[-2:] == ["rehydrating", "decompressed"]

@@ -13,7 +13,7 @@ def compress(file: StoredFile) -> None:
     control.compress(file.here.acting_for(file.claims), file.file_id)
 
 
-def claim(file: StoredFile) -> None:
+def start_rehydration(file: StoredFile) -> None:
     """Lease the file as a worker that dies right after."""
     with file.here.database.pipeline() as tx:
         assert transitions.begin_rehydration(tx, file.here.settings, file.place, uuid4(), CompressionCause.RETRIEVAL)
