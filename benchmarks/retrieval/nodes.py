@@ -23,7 +23,7 @@ from neurigraph_pipelines.wiring import Installation
 
 SIZES = (1_000, 5_000, 10_000, 20_000, 50_000)
 ASKED = 200
-READ_ANEW = 20
+READ_AGAIN = 20
 """Number of questions asked without a cache, and number asked after a write."""
 
 LIMIT = 10
@@ -33,9 +33,10 @@ Message = tuple[str, int]
 """A message by its record and its number in it."""
 
 _METHOD = f"""One node has many passages (384 dimensions in columns of 512, twenty messages a record). {ASKED} questions
-go through search with everything cached; {READ_ANEW} of them each after a record got another title; as many without any
-cache; and all after `vector_indexes` has built HNSW indexes over both vectors. Recall is the share of the first {LIMIT}
-messages of a search that compares all vectors. From {EXACT_PASSAGES:,} passages on, only the vectors that an estimate
+go through search with everything cached; {READ_AGAIN} of them each after a record got another title; as many without
+any cache; and all after `vector_indexes` has built HNSW indexes over both vectors. Recall is the share of the first
+{LIMIT} messages of a search that compares all vectors. From {EXACT_PASSAGES:,} passages on, only the vectors that an
+estimate
 puts first are compared; the vectors here are noise around one topic, which is the hardest case for that. Below: a
 question about one of {COLD_NODES} nodes, each asked once over a new connection without any cache, and once over a new
 connection after the staged nodes were loaded (warming); answers are not cached."""
@@ -64,8 +65,8 @@ def _exact_and_indexed(installation: Installation, size: int) -> list[str]:
     )
     kept, kept_ms = _ask_all(installation, settings, graph)
     exact = _compare_all(installation, graph)
-    changed_ms = _ask_all(installation, settings, graph, READ_ANEW, partial(_write, installation, graph))[1]
-    read_ms = _ask_all(installation, settings.changed(layer_cache_mb=0), graph, READ_ANEW)[1]
+    changed_ms = _ask_all(installation, settings, graph, READ_AGAIN, partial(_write, installation, graph))[1]
+    read_ms = _ask_all(installation, settings.changed(layer_cache_mb=0), graph, READ_AGAIN)[1]
     started = time.perf_counter()
     build_vector_indexes(installation.context.using(settings=settings))
     building = time.perf_counter() - started

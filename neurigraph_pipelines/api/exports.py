@@ -32,7 +32,7 @@ _SLOTS = threading.BoundedSemaphore(EXPORTS_AT_ONCE)
 def export(caller: Owner, installation: InstallationDep) -> StreamingResponse:
     """Download all data of the user as a zip file.
 
-    The zip file is written while it is downloaded. A download that breaks off leaves a file that cannot be opened. Only
+    The zip file is written while it is downloaded. An interrupted download leaves a file that cannot be opened. Only
     the owner of the graph may export it. The file contains no API keys. `neurigraph import` restores it.
     """
     if not _SLOTS.acquire(blocking=False):

@@ -125,7 +125,7 @@ class LifecycleSettings(BaseModel):
     rehydration_lease_seconds: float = Field(
         default=60.0,
         gt=0,
-        description="Seconds without a sign of life after which the lease on a file being decompressed expires.",
+        description="Seconds without renewal after which the lease on a file being decompressed expires.",
     )
     orphan_grace_hours: float = Field(
         default=24.0, ge=0, description="Hours for which an object that no record names is left alone."

@@ -152,7 +152,7 @@ class S3Bucket:
             length: At least 1.
 
         Raises:
-            TransientError: As ``call``; an answer that breaks off is requested again.
+            TransientError: As ``call``; a truncated response is requested again.
             StorageError: As ``call``; ``EndsBeforeError`` if the object has no byte ``offset``.
         """
         return self._retry(partial(self._read, key, offset, length), key)

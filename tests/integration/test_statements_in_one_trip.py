@@ -223,9 +223,7 @@ def test_a_statement_that_takes_too_long_ends_as_the_server_says(database: Postg
         ask(database, "SELECT pg_sleep(30)")
 
 
-def test_whoever_waits_leaves_others_the_interpreter(
-    shared_installation: Installation, database: PostgresDatabase
-) -> None:
+def test_waiting_releases_the_interpreter(shared_installation: Installation, database: PostgresDatabase) -> None:
     with psycopg.connect(shared_installation.administrator_url, autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(78)")
         waiting = threading.Thread(target=ask, args=(database, "SELECT pg_advisory_xact_lock(78)"))
