@@ -113,7 +113,9 @@ class Settings(BaseSettings):
     def _grouped(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Move each value that is given by the name of its variable into its group."""
         known, nested = _settings_by_name(), dict[str, Any]()
-        for name, value in values.items():  # later values come from sources of higher priority
+        # Later values come from sources of higher priority, and a single setting wins over its group.
+        single = {name for name in values if name.islower() and name not in cls.model_fields}
+        for name, value in sorted(values.items(), key=lambda item: item[0] in single):
             if isinstance(value, BaseModel | dict):
                 for field, one in dict(value).items():
                     setting = known.get(f"{name}.{field}")

@@ -125,7 +125,7 @@ def test_streaming_response_is_replaced(client: httpx.Client, installation: Inst
     client.post(f"{path}/end", headers=bob)
     late = {"role": "assistant", "content": "And", "complete": False}
     problem = assert_problem(client.post(f"{path}/messages", json={"messages": [late]}, headers=bob), 409)
-    assert "send the complete message" in problem["detail"]
+    assert "send the message once it is complete" in problem["detail"]
     assert store(installation) == 1
     (hit,) = client.post("/v1/search", json={"query": "copper gutters"}, headers=bob).json()["hits"]
     text = client.post(f"/v1/files/{hit['file']['file_id']}/open", params={"message": 1}, headers=bob).json()["text"]

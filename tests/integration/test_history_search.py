@@ -131,7 +131,7 @@ def test_stale_vectors_are_not_written(here: Installation, context: Context, mem
     moving = context.using(embedder=embedder)
     until = datetime.now(UTC) + timedelta(days=1)
     done = reembed(moving, None, until, memory.claims.user_id)
-    assert [(record_id, "revised during" in reason) for record_id, reason in done.failed] == [(memory.record_id, True)]
+    assert [(record_id, "revised while" in reason) for record_id, reason in done.failed] == [(memory.record_id, True)]
     assert memory.row()["embedding_model"] == "words"
     reembed(moving, None, until, memory.claims.user_id)
     assert memory.row()["embedding_model"] == "another"

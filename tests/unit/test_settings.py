@@ -75,3 +75,9 @@ def test_changed_replaces_values_of_several_groups() -> None:
     assert settings == Settings()
     with pytest.raises(KeyError):
         settings.changed(no_such_setting=1)
+
+
+def test_single_setting_wins_over_its_group() -> None:
+    base = Settings.model_validate({"objects_url": "/one", "s3_region": "us-east-1"})
+    both = Settings.model_validate({**base.model_dump(), "objects_url": "/two"})
+    assert (both.objects.url, both.s3.region) == ("/two", "us-east-1")
