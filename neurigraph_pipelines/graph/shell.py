@@ -283,7 +283,9 @@ def _definition(tx: Transaction, node_id: UUID, schema: sql.Identifier, shell: M
         return before[:MAX_DEFINITION]
     stated = [row["relationship"] for row in tx.execute(_QUERIES["relationships_of_records"].format(schema=schema))]
     counts = Counter(label for label, _ in _labels(stated, _names(shell)))
-    for edge in tx.execute(_QUERIES["edges_to_person"], {"node_id": node_id, "untelling": list(UNINFORMATIVE_LABELS)}):
+    for edge in tx.execute(
+        _QUERIES["edges_to_person"], {"node_id": node_id, "uninformative": list(UNINFORMATIVE_LABELS)}
+    ):
         of_person = edge["concept_kind"] == ConceptKind.PERSON
         counts[f"{edge['node_name']}'s {edge['relation']}" if of_person else edge["relation"]] += edge["evidence_count"]
     labels = [label for label, _ in counts.most_common(LABELS_SHOWN)]

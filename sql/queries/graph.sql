@@ -358,7 +358,7 @@ SELECT
     o.concept_kind
 FROM neurigraph.node_edges AS e
 INNER JOIN neurigraph.graph_index AS o ON e.from_node_id = o.node_id
-WHERE e.to_node_id = %(node_id)s AND e.relation <> ALL(%(untelling)s)
+WHERE e.to_node_id = %(node_id)s AND e.relation <> ALL(%(uninformative)s)
 ORDER BY e.evidence_count DESC, e.relation, o.node_name
 LIMIT 32;
 
