@@ -18,7 +18,8 @@ from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.stack.processes import PROJECT_ROOT, LocalStack, StackError
+from neurigraph_pipelines.stack.processes import PROJECT_ROOT, LocalStack
+from neurigraph_pipelines.stack.supervisor import StackError
 from neurigraph_pipelines.wiring import Installation
 
 USER = "bob"
