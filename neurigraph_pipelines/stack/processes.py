@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -23,10 +22,9 @@ from types import TracebackType
 from typing import IO, Self
 
 from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError
-from neurigraph_pipelines.statements import SQL_ROOT
+from neurigraph_pipelines.stack.dagster_home import dagster_home
 from neurigraph_pipelines.wiring import Installation
 
-PROJECT_ROOT = SQL_ROOT.parent
 START_SECONDS = 120.0
 _LOAD_ERRORS = """{ workspaceOrError { ... on Workspace { locationEntries {
     name locationOrLoadError { ... on PythonError { message } }
@@ -71,6 +69,7 @@ class LocalStack:
         self._installation = installation
         self._logs = installation.home / "logs"
         self._children: list[_Child] = []
+        self.dagster = dagster_home(installation)
         self.ui = _free_address(settings.ui.host, settings.ui.port)
         self.api = _free_address(settings.api.host, settings.api.port) if with_api else None
 
@@ -86,6 +85,11 @@ class LocalStack:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    @property
+    def ui_url(self) -> str:
+        """The link that opens Dagster's UI, with its token."""
+        return self.dagster.ui_url(self.ui.url)
 
     def check(self) -> None:
         """Check that all processes run.
@@ -111,38 +115,22 @@ class LocalStack:
         self._children.clear()
 
     def _start(self) -> None:
-        dagster_home = self._installation.home / "dagster"
-        dagster_home.mkdir(exist_ok=True, mode=0o700)
         self._logs.mkdir(exist_ok=True, mode=0o700)
-        shutil.copyfile(PROJECT_ROOT / "dagster_home" / "dagster.yaml", dagster_home / "dagster.yaml")
-        workspace = PROJECT_ROOT / "workspace.yaml"
-        if not workspace.is_file():
-            raise ConfigurationError(f"{workspace} is missing: install the project completely")
-        environment = {
-            **os.environ,
-            "DAGSTER_HOME": str(dagster_home),
-            "DAGSTER_DISABLE_TELEMETRY": "1",
-            "NEURIGRAPH_HOME": str(self._installation.home),
-            "NEURIGRAPH_DAGSTER_DATABASE_URL": self._installation.dagster_url,
-        }
         # The webserver first: it makes Dagster's tables, and two processes at once would fail.
-        ui = ["dagster-webserver", "-w", str(workspace), "-h", self.ui.host, "-p", str(self.ui.port)]
-        self._spawn("dagster-webserver", ui, environment)
-        self._wait_for("dagster-webserver", f"{self.ui.url}/server_info")
+        ui = self.dagster.ui_command(self.ui.host, self.ui.port)
+        self._spawn("dagster-webserver", ui, self.dagster.environment)
+        self._wait_for("dagster-webserver", self._ui_request("/server_info"))
         self._check_definitions()
-        self._spawn("dagster-daemon", ["dagster-daemon", "run", "-w", str(workspace)], environment)
+        self._spawn("dagster-daemon", self.dagster.daemon_command(), self.dagster.environment)
         if self.api is not None:
-            serve = ["neurigraph", "serve", "--host", self.api.host, "--port", str(self.api.port)]
-            self._spawn("neurigraph-api", serve, environment)
+            program = str(Path(sys.executable).parent / "neurigraph")
+            serve = [program, "serve", "--host", self.api.host, "--port", str(self.api.port)]
+            self._spawn("neurigraph-api", serve, {**os.environ, "NEURIGRAPH_HOME": str(self._installation.home)})
             self._wait_for("neurigraph-api", f"{self.api.url}/healthz")
 
     def _check_definitions(self) -> None:
         """Raise if the webserver, although it answers, could not load the definitions."""
-        request = urllib.request.Request(  # noqa: S310 - our own loopback address
-            f"{self.ui.url}/graphql",
-            data=json.dumps({"query": _LOAD_ERRORS}).encode(),
-            headers={"Content-Type": "application/json"},
-        )
+        request = self._ui_request("/graphql", json.dumps({"query": _LOAD_ERRORS}).encode())
         with urllib.request.urlopen(request, timeout=START_SECONDS) as response:  # noqa: S310
             entries = json.load(response)["data"]["workspaceOrError"]["locationEntries"]
         for entry in entries:
@@ -150,25 +138,28 @@ class LocalStack:
             if message:
                 raise StackError(f"Dagster could not load {entry['name']}: {message}")
 
+    def _ui_request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
+        headers = {"Authorization": f"Bearer {self.dagster.token}", "Content-Type": "application/json"}
+        return urllib.request.Request(f"{self.ui.url}{path}", body, headers)  # noqa: S310 - our own loopback address
+
     def _spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        program = Path(sys.executable).parent / command[0]
-        if not program.is_file():
-            raise ConfigurationError(f"{program} is missing: install the project with its dependencies")
+        if not Path(command[0]).is_file():
+            raise ConfigurationError(f"{command[0]} is missing: install the project with its dependencies")
         log = self._logs / f"{name}.log"
         with log.open("wb") as output:
-            process = _popen([str(program), *command[1:]], environment, output)
+            process = _popen(command, environment, output)
         self._children.append(_Child(name, process, log))
 
-    def _wait_for(self, name: str, url: str) -> None:
+    def _wait_for(self, name: str, request: str | urllib.request.Request) -> None:
         deadline = time.monotonic() + START_SECONDS
         while True:
             self.check()
             try:
-                with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own loopback address
+                with urllib.request.urlopen(request, timeout=5):  # noqa: S310 - our own loopback address
                     return
             except (urllib.error.URLError, OSError):
                 if time.monotonic() > deadline:
-                    raise StackError(f"{name} does not answer at {url} after {START_SECONDS:.0f} s") from None
+                    raise StackError(f"{name} does not answer after {START_SECONDS:.0f} s") from None
                 time.sleep(0.2)
 
 
