@@ -6,12 +6,11 @@ adapter is made on first use, so a command that only searches loads no language 
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import quote, urlencode
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -34,8 +33,10 @@ from neurigraph_pipelines.ports import (
 )
 from neurigraph_pipelines.settings import Settings
 from resources.files import kept_secret
+from resources.postgres.addresses import as_sqlalchemy_url
 from resources.postgres.database import PostgresDatabase, ensure_database, url_for_role
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
+from resources.postgres.watch import kept_running
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +114,10 @@ class Installation:
             return None
         return self._open.enter_context(EmbeddedPostgres(self.home).lease())
 
+    def kept_server(self, report: Callable[[str], None]) -> AbstractContextManager[None]:
+        """Start the embedded server again whenever it dies within the block; do nothing without one."""
+        return kept_running(self.home, report) if self.server is not None else nullcontext()
+
     @cached_property
     def administrator_url(self) -> str:
         """Connection string of a role that may create roles; for ``migrate`` only."""
@@ -145,7 +150,7 @@ class Installation:
     def dagster_url(self) -> str:
         """Connection string of Dagster's storage: the same database, with a role and a schema of its own."""
         url = url_for_role(self.administrator_url, "neurigraph_dagster", self.secret)
-        return _as_sqlalchemy_url(url)
+        return as_sqlalchemy_url(url)
 
     def migrate(self, on_applied: Callable[[str], None] | None = None) -> MigrationReport:
         """Bring the shared schema up to date."""
@@ -372,15 +377,6 @@ class Installation:
         return Context(self, claims)
 
 
-def _as_sqlalchemy_url(url: str) -> str:
-    """Return a psycopg connection string as a SQLAlchemy URL that names the driver of Dagster's storage."""
-    parts = conninfo_to_dict(url)
-    credentials = f"{quote(str(parts.pop('user')), safe='')}:{quote(str(parts.pop('password')), safe='')}"
-    host, port, database = (parts.pop(name, None) for name in ("host", "port", "dbname"))
-    options = {name: str(value) for name, value in parts.items()}
-    address = str(host or "localhost")
-    if address.startswith("/"):
-        options["host"], address = address, ""
-    return f"postgresql+psycopg2://{credentials}@{address}:{port or 5432}/{quote(str(database), safe='')}" + (
-        f"?{urlencode(options)}" if options else ""
-    )
+def stop_unused_server(home: Path) -> None:
+    """Stop the embedded server of a home folder if it runs and no process holds a lease on it."""
+    EmbeddedPostgres(home).stop_unused()

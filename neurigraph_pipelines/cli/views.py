@@ -37,6 +37,11 @@ def lines(*texts: str) -> Group:
     return Group(*map(plain, texts))
 
 
+def unbroken(text: str) -> Text:
+    """Return a line that is not wrapped, so that an address in it can be copied."""
+    return Text(printable(text), no_wrap=True, overflow="ignore")
+
+
 def tree(root: TreeNode) -> Tree:
     """Return the graph as a tree, with the kind, number of records and links of every node."""
     drawn = Tree(_label(root))

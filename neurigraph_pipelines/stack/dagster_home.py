@@ -67,15 +67,15 @@ class DagsterHome:
         """Return the link that opens a page of the UI, which runs at an address such as ``http://localhost:3000``."""
         return f"{address}{path}?token={self.token}"
 
-    def ui_command(self, host: str, port: int) -> list[str]:
+    def ui_command(self, host: str, port: int, workspace: Path = WORKSPACE) -> list[str]:
         """Return the command of the UI's process."""
         hosts = [f"--allow-host={name}" for name in (*self.allowed_hosts, host) if name not in ("0.0.0.0", "::")]  # noqa: S104
-        files = [f"--workspace={WORKSPACE}", f"--token-file={self.token_file}"]
+        files = [f"--workspace={workspace}", f"--token-file={self.token_file}"]
         return [sys.executable, "-m", "neurigraph_pipelines.ui", f"--host={host}", f"--port={port}", *files, *hosts]
 
-    def daemon_command(self) -> list[str]:
+    def daemon_command(self, workspace: Path = WORKSPACE) -> list[str]:
         """Return the command of the daemon's process."""
-        return [str(Path(sys.executable).parent / "dagster-daemon"), "run", "-w", str(WORKSPACE)]
+        return [str(Path(sys.executable).parent / "dagster-daemon"), "run", "-w", str(workspace)]
 
     def become(self, command: Sequence[str]) -> None:
         """Replace this process by one of Dagster's; does not return."""

@@ -19,7 +19,8 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
 from neurigraph_pipelines.stack.dagster_home import PROJECT_ROOT
-from neurigraph_pipelines.stack.processes import LocalStack, StackError
+from neurigraph_pipelines.stack.processes import LocalStack
+from neurigraph_pipelines.stack.supervisor import StackError
 from neurigraph_pipelines.wiring import Installation
 
 USER = "bob"

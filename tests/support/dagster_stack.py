@@ -1,7 +1,4 @@
-"""A running Dagster: GraphQL queries, its processes, and a second daemon.
-
-Processes are found in ``/proc``, so this is for Linux.
-"""
+"""A running Dagster: GraphQL queries, its run workers, and a second daemon."""
 
 from __future__ import annotations
 
@@ -72,17 +69,6 @@ def worker_of(stack: LocalStack, run_key: str) -> int:
     return next(int(entry["text"]) for entry in entries if entry["label"] == "pid")
 
 
-def daemon_of(parent: int) -> int:
-    """Return the process id of the daemon that a process started."""
-    (found,) = (pid for pid, command in _children(parent) if "dagster-daemon" in command)
-    return found
-
-
-def code_servers_of(daemon: int) -> list[int]:
-    """Return the code servers of a daemon: one, or more while an old one finishes its runs."""
-    return [pid for pid, command in _children(daemon) if " api grpc " in command]
-
-
 @contextmanager
 def another_daemon(stack: LocalStack, log: Path, folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """Run another daemon on the instance of a stack, or on the one in a folder; end it with all its children."""
@@ -109,15 +95,3 @@ def another_daemon(stack: LocalStack, log: Path, folder: Path | None = None) -> 
 def await_true(condition: Callable[[], object], what: str) -> None:
     """Wait for something that Dagster's processes do; the interval leaves them the processor."""
     wait_until(condition, what, PATIENCE_SECONDS, interval=0.1)
-
-
-def _children(parent: int) -> Iterator[tuple[int, str]]:
-    """Yield the children of a process with their command lines."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            parent_of = int((process / "stat").read_text().rpartition(")")[2].split()[1])
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it ended meanwhile
-            continue
-        if parent_of == parent:
-            yield int(process.name), command
