@@ -40,7 +40,7 @@ def up(as_json: Json = False) -> None:
                     f"Logs:          {urls['logs']}",
                     "What dies is started again. Ctrl-C stops everything.",
                 )
-                return views.Group(*map(views.unbroken, texts))
+                return views.unbroken(*texts)
 
             output.result(urls, view)
             while True:

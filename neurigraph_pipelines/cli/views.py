@@ -37,9 +37,9 @@ def lines(*texts: str) -> Group:
     return Group(*map(plain, texts))
 
 
-def unbroken(text: str) -> Text:
-    """Return a line that is not wrapped, so that an address in it can be copied."""
-    return Text(printable(text), no_wrap=True, overflow="ignore")
+def unbroken(*texts: str) -> Group:
+    """Return one line per text that is not wrapped, so that an address in it can be copied."""
+    return Group(*(Text(printable(text), no_wrap=True, overflow="ignore") for text in texts))
 
 
 def tree(root: TreeNode) -> Tree:
