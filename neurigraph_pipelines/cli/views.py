@@ -37,6 +37,11 @@ def lines(*texts: str) -> Group:
     return Group(*map(plain, texts))
 
 
+def unbroken(*texts: str) -> Group:
+    """Return one line per text that is not wrapped, so that an address in it can be copied."""
+    return Group(*(Text(printable(text), no_wrap=True, overflow="ignore") for text in texts))
+
+
 def tree(root: TreeNode) -> Tree:
     """Return the graph as a tree, with the kind, number of records and links of every node."""
     drawn = Tree(_label(root))
