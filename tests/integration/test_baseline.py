@@ -98,7 +98,7 @@ def test_database_before_the_baseline_becomes_the_baseline(older: str, database_
     with pytest.raises(ConfigurationError, match="29 of the schema before the baseline: run `neurigraph migrate`"):
         require_current(before)
     report = migrate(older, Secret(SECRET))
-    later = tuple(m.name for m in numbered("shared") if m.number > NEWEST_OF_BASELINE)
+    later = tuple(f"{m.number:04d}_{m.name}" for m in numbered("shared") if m.number > NEWEST_OF_BASELINE)
     assert (report.applied, report.version) == (later, newest("shared"))
     assert report.routines == tuple(routine.name for routine in routines())
     assert journal(older) == [(m.number, m.checksum) for m in numbered("shared")]
