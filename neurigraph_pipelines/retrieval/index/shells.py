@@ -112,6 +112,10 @@ class Shells:
             )
         return found
 
+    def name(self, number: int) -> str:
+        """Return the name of a node."""
+        return self._names[number]
+
     def below(self, number: int) -> NDArray[np.bool_]:
         """Return a mask of this node and all nodes below it."""
         reached: NDArray[np.bool_] = np.arange(len(self)) == number

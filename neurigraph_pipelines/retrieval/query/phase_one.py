@@ -68,14 +68,14 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     if loaded is None:
         return Found(), None
     evidence, nodes = loaded
-    view = evidence.view
+    view, is_owner = evidence.view, context.claims.role == "user"
     records, messages = rank(
         [node.layer for node in nodes], [node.anchor.boost for node in nodes], ranking_query(parsed, evidence)
     )
-    hits = as_of_moment(context, parsed, found_records(nodes, records))
+    hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, is_owner=is_owner))
     found = Found(
         tuple(hits),
-        tuple(found_messages(nodes, messages)),
+        tuple(found_messages(nodes, messages, view.shells)),
         tuple(node.anchor for node in nodes),
         stage(context, view.shells, list(dict.fromkeys(one.node for one in hits))[:NODES_WARMED]),
         tuple(_notes(context.embedder.model, evidence)),
