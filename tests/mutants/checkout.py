@@ -44,7 +44,7 @@ class Checkout:
         """
         report = self.folder / ".outcome.xml"
         report.unlink(missing_ok=True)
-        command = [self.python, "-m", "pytest", *PYTEST, f"--junitxml={report}", *tests]
+        command = [str(self.python), "-m", "pytest", *PYTEST, f"--junitxml={report}", *tests]
         process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )

@@ -152,12 +152,15 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
     grant, _ = sharing.grant(installation.database, claims, nobody, user.root_node_id)
     return {
         row["path"]: Ids(
-            *(row[name] for name in ("node_id", "record_id", "file_id", "source_id")),
-            event,
-            upload,
-            failure.failure_id,
-            key.key_id,
-            grant.grant_id,
+            node=row["node_id"],
+            record=row["record_id"],
+            file=row["file_id"],
+            conversation=row["source_id"],
+            event=event,
+            upload=upload,
+            failure=failure.failure_id,
+            key=key.key_id,
+            grant=grant.grant_id,
         )
         for row in found
     }
