@@ -6,9 +6,7 @@ adapter is made on first use, so a command that only searches loads no language 
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +32,7 @@ from neurigraph_pipelines.ports import (
     TokenVerifier,
 )
 from neurigraph_pipelines.settings import Settings
+from resources.files import kept_secret
 from resources.postgres.addresses import as_sqlalchemy_url
 from resources.postgres.database import PostgresDatabase, ensure_database, url_for_role
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from resources.webhook import Webhook
 
 _SECRET_FILE = "secret"  # noqa: S105 - the name of a file
+_UI_TOKEN_FILE = "ui_token"  # noqa: S105
 _MINIMUM_SECRET_LENGTH = 32
 _EMBEDDED_DATABASE = "neurigraph"
 
@@ -86,7 +86,14 @@ class Installation:
                     "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` to make one"
                 )
             return Secret(value)
-        return Secret(_secret_of_file(self.home / _SECRET_FILE))
+        return Secret(kept_secret(self.home / _SECRET_FILE))
+
+    @property
+    def ui_token_file(self) -> Path:
+        """The file in the home folder with the token of Dagster's UI, made on first use."""
+        path = self.home / _UI_TOKEN_FILE
+        kept_secret(path)
+        return path
 
     @cached_property
     def home(self) -> Path:
@@ -368,23 +375,6 @@ class Installation:
     def acting_for(self, claims: Claims) -> Context:
         """Return the context of domain functions that work for one caller."""
         return Context(self, claims)
-
-
-def _secret_of_file(path: Path) -> str:
-    """Return the secret in a file, making it if absent; of two processes that make it, both read the first one."""
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        pass
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(secrets.token_urlsafe(48) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileExistsError):  # unlike a rename, a link never replaces the file of another process
-        path.hardlink_to(draft)
-    draft.unlink()
-    return path.read_text(encoding="utf-8").strip()
 
 
 def stop_unused_server(home: Path) -> None:

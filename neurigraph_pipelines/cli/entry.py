@@ -10,6 +10,7 @@ import os
 import sys
 from io import TextIOWrapper
 from itertools import takewhile
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -93,11 +94,18 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback does all
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    env_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Read settings from this file too, such as a project's `.env`.")
+    ] = None,
 ) -> None:
-    """Declare the options that precede a command."""
+    """Apply the options that precede a command."""
+    if env_file is not None:
+        from neurigraph_pipelines.settings.sources import ENV_FILE
+
+        os.environ[ENV_FILE] = str(Path(env_file).absolute())
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
-"""Commands that run everything on one machine: ``up``, ``demo`` and ``dagster-url``."""
+"""Commands that run everything on one machine: ``up``, ``demo``, and Dagster's processes."""
 
 from __future__ import annotations
 
 import signal
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,17 +29,18 @@ def up(as_json: Json = False) -> None:
         output.note("Starting. This takes a few seconds.")
         with LocalStack(installation, with_api=True, report=output.note) as stack:
             assert stack.api is not None
-            urls = {"dagster_ui": stack.ui.url, "api": stack.api.url, "logs": str(installation.home / "logs")}
+            urls = {"dagster_ui": stack.ui_url, "api": stack.api.url, "logs": str(installation.home / "logs")}
 
             def view() -> Any:
                 from neurigraph_pipelines.cli import views
 
-                return views.lines(
+                texts = (
                     f"Dagster's UI:  {urls['dagster_ui']}",
                     f"The HTTP API:  {urls['api']} (documentation at {urls['api']}/docs)",
                     f"Logs:          {urls['logs']}",
                     "What dies is started again. Ctrl-C stops everything.",
                 )
+                return views.unbroken(*texts)
 
             output.result(urls, view)
             while True:
@@ -75,15 +76,37 @@ def demo(as_json: Json = False) -> None:
     output.data(shown)
 
 
-@commands.command(name="dagster-url")
-def dagster_url(as_json: Json = False) -> None:
-    """Print the URL of Dagster's database, password included, for running Dagster yourself."""
+@commands.command()
+def ui(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: the setting ui_host.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65_535, help="Port to listen on. Default: the setting ui_port.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Serve Dagster's UI behind its token until interrupted, for running Dagster without `up`."""
+    from neurigraph_pipelines.stack.dagster_home import dagster_home
+
     with opened() as installation:
-        url = installation.dagster_url
+        settings = installation.settings.ui
+        host, port = host or settings.host, port or settings.port
+        dagster = dagster_home(installation)
+    url = dagster.ui_url(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
 
     def view() -> Any:
-        from rich.text import Text
+        from neurigraph_pipelines.cli import views
 
-        return Text(url, no_wrap=True, overflow="ignore")
+        return views.unbroken(f"Dagster's UI: {url}")
 
     Output(as_json).result({"url": url}, view)
+    dagster.become(dagster.ui_command(host, port))
+
+
+@commands.command()
+def daemon() -> None:
+    """Run Dagster's daemon until interrupted, for running Dagster without `up`."""
+    from neurigraph_pipelines.stack.dagster_home import dagster_home
+
+    with opened() as installation:
+        dagster = dagster_home(installation)
+    dagster.become(dagster.daemon_command())

@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import secrets
-import shutil
 import socket
 import sys
 import tempfile
@@ -26,14 +25,13 @@ from typing import Self
 
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.log_files import rotate_all
+from neurigraph_pipelines.stack.dagster_home import dagster_home
 from neurigraph_pipelines.stack.home_lock import HomeLock
 from neurigraph_pipelines.stack.keeper import Keeper
 from neurigraph_pipelines.stack.marks import VARIABLE, kill_marked
 from neurigraph_pipelines.stack.supervisor import START_SECONDS, Part, StackError, Supervisor
-from neurigraph_pipelines.statements import SQL_ROOT
 from neurigraph_pipelines.wiring import Installation
 
-PROJECT_ROOT = SQL_ROOT.parent
 CODE_SERVER, UI, DAEMON, API = "dagster-code-server", "dagster-webserver", "dagster-daemon", "neurigraph-api"
 _LOAD_ERRORS = """{ workspaceOrError { ... on Workspace { locationEntries {
     name locationOrLoadError { ... on PythonError { message } }
@@ -73,8 +71,6 @@ class LocalStack:
     ) -> None:
         self._installation = installation
         self._home = installation.home
-        self._dagster_home = self._home / "dagster"
-        self._workspace = self._dagster_home / "workspace.yaml"
         self._logs = self._home / "logs"
         self._log = logging.Logger("neurigraph.stack", logging.INFO)
         self._report_to = report
@@ -94,6 +90,11 @@ class LocalStack:
     ) -> None:
         self._open.close()
 
+    @property
+    def ui_url(self) -> str:
+        """The link that opens Dagster's UI, with its token."""
+        return self.dagster.ui_url(self.ui.url)
+
     def check(self) -> None:
         """Check that every part stays alive.
 
@@ -111,10 +112,12 @@ class LocalStack:
         opening.callback(lock.release)
         mark = self._mark_of_home + secrets.token_hex(4)
         keeper = opening.enter_context(Keeper(self._home, mark, held=[lock.descriptor]))
-        self._make_folders()
+        self._open_log()
         if left := kill_marked(self._mark_of_home):
             self._report(f"ended {left} processes that an earlier start had left behind")
         opening.enter_context(self._installation.kept_server(self._report))
+        self.dagster = dagster_home(self._installation)
+        self._workspace = self.dagster.folder / "workspace.yaml"
         chores = (keeper.ensure, partial(rotate_all, self._logs))
         self._supervisor = opening.enter_context(Supervisor(self._logs, mark, self._report, chores))
         settings = self._installation.settings
@@ -130,10 +133,8 @@ class LocalStack:
         self._report("started: " + ", ".join(f"{name} {place}" for name, place in places.items()))
         self._supervisor.watch()
 
-    def _make_folders(self) -> None:
-        for folder in (self._dagster_home, self._logs):
-            folder.mkdir(exist_ok=True, mode=0o700)
-        shutil.copyfile(PROJECT_ROOT / "dagster_home" / "dagster.yaml", self._dagster_home / "dagster.yaml")
+    def _open_log(self) -> None:
+        self._logs.mkdir(exist_ok=True, mode=0o700)
         handler = logging.FileHandler(self._logs / "neurigraph-up.log")
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
         self._log.addHandler(handler)
@@ -151,7 +152,7 @@ class LocalStack:
 
         One that Dagster starts by itself is never replaced when it dies.
         """
-        place = self._dagster_home / "code.sock"
+        place = self.dagster.folder / "code.sock"
         if len(bytes(place)) > _LONGEST_SOCKET_PATH:
             folder = opening.enter_context(tempfile.TemporaryDirectory(prefix="neurigraph-"))
             place = Path(folder) / "code.sock"
@@ -159,48 +160,39 @@ class LocalStack:
         self._workspace.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")  # JSON is YAML
         options = ["-m", "neurigraph_pipelines.definitions", "--location-name", "neurigraph", "-s", str(place)]
         place.unlink(missing_ok=True)
-        return Part(
-            CODE_SERVER, _program("dagster", "api", "grpc", *options), self._environment(), partial(_listens, place)
-        )
+        command = _program("dagster", "api", "grpc", *options)
+        return Part(CODE_SERVER, command, self.dagster.environment, partial(_listens, place))
 
     def _ui(self) -> Part:
         """Return Dagster's webserver."""
-        command = _program("dagster-webserver", "-w", str(self._workspace), "-h", self.ui.host, "-p", str(self.ui.port))
-        answers = partial(_answers, f"{self.ui.url}/server_info")
-        return Part(UI, command, self._environment(), answers, needs=(CODE_SERVER,))
+        command = self.dagster.ui_command(self.ui.host, self.ui.port, self._workspace)
+        answers = partial(_answers, self._ui_request("/server_info"))
+        return Part(UI, command, self.dagster.environment, answers, needs=(CODE_SERVER,))
 
     def _daemon(self) -> Part:
         """Return Dagster's daemon, which has no address to ask."""
-        command = _program("dagster-daemon", "run", "-w", str(self._workspace))
-        return Part(DAEMON, command, self._environment(), lambda: True, needs=(CODE_SERVER,))
+        command = self.dagster.daemon_command(self._workspace)
+        return Part(DAEMON, command, self.dagster.environment, lambda: True, needs=(CODE_SERVER,))
 
     def _api(self, at: Address) -> Part:
         """Return the HTTP API."""
         command = _program("neurigraph", "serve", "--host", at.host, "--port", str(at.port))
-        return Part(API, command, self._environment(), partial(_answers, f"{at.url}/healthz"))
-
-    def _environment(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "DAGSTER_HOME": str(self._dagster_home),
-            "DAGSTER_DISABLE_TELEMETRY": "1",
-            "NEURIGRAPH_HOME": str(self._home),
-            "NEURIGRAPH_DAGSTER_DATABASE_URL": self._installation.dagster_url,
-        }
+        environment = {**os.environ, "NEURIGRAPH_HOME": str(self._home)}
+        return Part(API, command, environment, partial(_answers, f"{at.url}/healthz"))
 
     def _check_definitions(self) -> None:
         """Raise if the webserver, although it answers, could not load the definitions."""
-        request = urllib.request.Request(  # noqa: S310 - our own loopback address
-            f"{self.ui.url}/graphql",
-            data=json.dumps({"query": _LOAD_ERRORS}).encode(),
-            headers={"Content-Type": "application/json"},
-        )
+        request = self._ui_request("/graphql", json.dumps({"query": _LOAD_ERRORS}).encode())
         with urllib.request.urlopen(request, timeout=START_SECONDS) as response:  # noqa: S310
             entries = json.load(response)["data"]["workspaceOrError"]["locationEntries"]
         for entry in entries:
             message = entry["locationOrLoadError"].get("message")
             if message:
                 raise StackError(f"Dagster could not load {entry['name']}: {message}")
+
+    def _ui_request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
+        headers = {"Authorization": f"Bearer {self.dagster.token}", "Content-Type": "application/json"}
+        return urllib.request.Request(f"{self.ui.url}{path}", body, headers)  # noqa: S310 - our own loopback address
 
 
 def _program(name: str, *arguments: str) -> list[str]:
@@ -211,10 +203,10 @@ def _program(name: str, *arguments: str) -> list[str]:
     return [str(program), *arguments]
 
 
-def _answers(url: str) -> bool:
-    """Return whether a server of ours answers at a URL."""
+def _answers(request: str | urllib.request.Request) -> bool:
+    """Return whether a server of ours answers a request."""
     try:
-        with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own loopback address
+        with urllib.request.urlopen(request, timeout=5):  # noqa: S310 - our own loopback address
             return True
     except (urllib.error.URLError, OSError):
         return False

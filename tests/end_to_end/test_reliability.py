@@ -20,13 +20,13 @@ import pytest
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.stack.dagster_home import PROJECT_ROOT
 from neurigraph_pipelines.stack.processes import CODE_SERVER, DAEMON
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.api_server import serving
 from tests.support.breakable_stack import ALONE, BreakableStack, SmallDisk, breakable_stack, locked, unique, waiters
 from tests.support.command_line import PROGRAM
 from tests.support.dagster_stack import (
-    PROJECT,
     another_daemon,
     await_true,
     launch,
@@ -253,9 +253,11 @@ def test_repeated_requests_store_once(running: BreakableStack) -> None:
 def test_two_daemons(running: BreakableStack, tmp_path: Path) -> None:
     here, user = running.installation, running.user()
     # A memory of its own, in files: it knows nothing of the other daemon's runs.
-    _, storage, config = (PROJECT / "dagster_home" / "dagster.yaml").read_text("utf-8").partition("run_coordinator:")
+    _, storage, config = (
+        (PROJECT_ROOT / "dagster_home" / "dagster.yaml").read_text("utf-8").partition("run_coordinator:")
+    )
     (tmp_path / "dagster.yaml").write_text(storage + config, "utf-8")
-    with another_daemon(tmp_path, {}, tmp_path / "log"):
+    with another_daemon(running.stack, tmp_path / "log", tmp_path):
         running.provider.fail_when("Double", Fault("stall", seconds=600.0), "SummaryAnswer")
         running.say(user, "Double")
         await_true(lambda: running.provider.held("Double") == 2, "a worker of each daemon works on it")

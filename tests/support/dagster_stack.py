@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from neurigraph_pipelines.stack.processes import LocalStack
 from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 180.0
-PROJECT = Path(__file__).parents[2]
 
 _LAUNCH = """mutation($job: String!, $config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
     selector: {jobName: $job, repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {
@@ -34,7 +32,7 @@ def graphql(stack: LocalStack, query: str, **variables: object) -> dict[str, Any
     request = urllib.request.Request(
         f"{stack.ui.url}/graphql",
         data=json.dumps({"query": query, "variables": variables}).encode(),
-        headers={"Content-Type": "application/json"},
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {stack.dagster.token}"},
     )
     with urllib.request.urlopen(request, timeout=30) as response:
         answer: dict[str, Any] = json.load(response)
@@ -43,8 +41,8 @@ def graphql(stack: LocalStack, query: str, **variables: object) -> dict[str, Any
     return data
 
 
-def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> None:
-    """Launch a job as the launchpad does, and wait for its success."""
+def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> str:
+    """Launch a job as the launchpad does, and wait for its success; return the run's id."""
     answer = graphql(stack, _LAUNCH, job=job, config=config)["launchRun"]
     assert answer["__typename"] == "LaunchRunSuccess", answer
 
@@ -54,6 +52,8 @@ def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> None:
         return bool(status == "SUCCESS")
 
     await_true(succeeded, f"the success of {job}")
+    run_id: str = answer["run"]["runId"]
+    return run_id
 
 
 def run_statuses(stack: LocalStack, run_key: str) -> list[str]:
@@ -70,13 +70,12 @@ def worker_of(stack: LocalStack, run_key: str) -> int:
 
 
 @contextmanager
-def another_daemon(dagster_home: Path, environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a daemon on the instance in ``dagster_home``; end it with all its children."""
-    program = str(Path(sys.executable).parent / "dagster-daemon")
+def another_daemon(stack: LocalStack, log: Path, folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """Run another daemon on the instance of a stack, or on the one in a folder; end it with all its children."""
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [program, "run", "-w", str(PROJECT / "workspace.yaml")],
-            env={**os.environ, **environment, "DAGSTER_HOME": str(dagster_home), "DAGSTER_DISABLE_TELEMETRY": "1"},
+            stack.dagster.daemon_command(),
+            env=stack.dagster.environment | ({"DAGSTER_HOME": str(folder)} if folder is not None else {}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -19,7 +19,7 @@ from tests.support.waiting import wait_until
 PATIENCE_SECONDS = 180.0
 COMMANDS = {
     "code server": " api grpc ",
-    "webserver": "dagster-webserver",
+    "webserver": "neurigraph_pipelines.ui",
     "daemon": "dagster-daemon",
     "api": "neurigraph serve",
     "keeper": "stack.keeper",
@@ -52,7 +52,9 @@ class Up:
     def answers(self, path: str, place: str = "api") -> bool:
         """Return whether a part answers 200 at a path."""
         try:
-            with urllib.request.urlopen(f"{self.places[place]}{path}", timeout=10):
+            base, _, token = self.places[place].partition("/?token=")
+            request = urllib.request.Request(base + path, headers={"Authorization": f"Bearer {token}"} if token else {})
+            with urllib.request.urlopen(request, timeout=10):
                 return True
         except (urllib.error.URLError, OSError):
             return False
