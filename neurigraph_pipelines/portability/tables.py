@@ -73,6 +73,11 @@ class Reference:
 
 IMPLIED_REFERENCES = (
     Reference("sources", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("messages", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("quarantines", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("quarantine_changes", "graph_index", ("row_id",), ("node_id",)),
+    Reference("quarantine_changes", "node_edges", ("row_id",), ("edge_id",)),
+    Reference("quarantine_changes", "node_candidates", ("row_id",), ("candidate_id",)),
     Reference("permission_grants", "graph_index", ("subject_id",), ("node_id",)),
     Reference("storage_triggers", "storage_triggers", ("batch_id",), ("batch_id",)),
 )

@@ -90,6 +90,16 @@ def exported_user(here: Installation, folder: Path) -> Source:
             "INSERT INTO neurigraph.dropped_files (user_id, file_name, version, error) VALUES (%s, 'x', '1', 'empty')",
             [user.user_id],
         )
+        tx.execute(
+            "WITH held AS (INSERT INTO neurigraph.quarantines"
+            " (user_id, received_until, reason, requested_by, released_by, released_at)"
+            " VALUES (%(user)s, '2001-01-01', 'a test', 'tests', 'tests', now()) RETURNING quarantine_id),"
+            " records AS (INSERT INTO neurigraph.quarantined_records (quarantine_id, record_id, user_id)"
+            " SELECT h.quarantine_id, %(record)s, %(user)s FROM held AS h)"
+            " INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before)"
+            " SELECT h.quarantine_id, %(user)s, 'graph_index', %(root)s, '{}' FROM held AS h",
+            {"user": user.user_id, "root": user.root_node_id, "record": file.row["record_id"]},
+        )
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
         add_candidates(tx, user.user_id, [candidate])
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
