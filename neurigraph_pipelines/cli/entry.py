@@ -18,6 +18,7 @@ import typer
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
     backfills,
+    backups,
     exporting,
     failures,
     forgetting,
@@ -69,6 +70,7 @@ for subject in (
     storing,
     uploading,
     exporting,
+    backups,
     privacy,
     reading,
     memories,
