@@ -140,11 +140,11 @@ def test_request_by_hand_succeeds(
     body = {
         field: value.format(**ids) if isinstance(value, str) else value for field, value in BODIES.get(name, {}).items()
     }
-    operation = schemathesis.openapi.from_dict(DOCUMENT)[path][method.upper()]
-    case = operation.Case(
+    form: dict[str, Any] = {"body": body, "media_type": _media_type(path, method)} if body else {}
+    case = schemathesis.openapi.from_dict(DOCUMENT)[path][method.upper()].Case(
         path_parameters={name: value for name, value in ids.items() if f"{{{name}}}" in path},
         query=QUERIES.get(name, {}),
-        **({"body": body, "media_type": _media_type(path, method)} if body else {}),
+        **form,
     )
     key = ADMIN_KEY if path == "/v1/users" else caller.key
     answer = case.call(target.address, headers={"Authorization": f"Bearer {key}"}, timeout=30)
