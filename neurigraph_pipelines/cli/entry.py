@@ -29,6 +29,7 @@ from neurigraph_pipelines.cli import (
     reading,
     sharing,
     stack,
+    status,
     storing,
     uploading,
 )
@@ -79,6 +80,7 @@ for subject in (
     failures,
     backfills,
     operating,
+    status,
     stack,
 ):
     app.add_typer(subject.commands)
