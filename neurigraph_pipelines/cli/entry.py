@@ -30,6 +30,7 @@ from neurigraph_pipelines.cli import (
     reading,
     sharing,
     stack,
+    status,
     storing,
     uploading,
 )
@@ -81,6 +82,7 @@ for subject in (
     failures,
     backfills,
     operating,
+    status,
     stack,
 ):
     app.add_typer(subject.commands)

@@ -130,6 +130,11 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.table(rows) if rows else views.lines("There is no user yet: neurigraph import creates one.")
+        if not rows:
+            return views.lines("There is no user yet: neurigraph import creates one.")
+        waiting = f"{queue.due + queue.claimed:,} segments wait to be stored" + (
+            f", the oldest for {queue.age_seconds:,.0f} s." if queue.due + queue.claimed else "."
+        )
+        return views.stacked(views.table(rows), views.lines(waiting))
 
     Output(as_json).result({"users": rows, "queue": asdict(queue)}, view)
