@@ -21,11 +21,14 @@ commands = typer.Typer()
 @commands.command()
 def up(as_json: Json = False) -> None:
     """Run everything until interrupted, and start again what dies: Postgres, Dagster, the HTTP API."""
+    from neurigraph_pipelines.cli import leaving
     from neurigraph_pipelines.cli.signals import one_signal
     from neurigraph_pipelines.stack.processes import LocalStack
 
     output = Output(as_json)
     with one_signal(), opened() as installation:
+        for line in leaving.sentences(leaving.report(installation)):
+            output.note(line)
         output.note("Starting. This takes a few seconds.")
         with LocalStack(installation, with_api=True, report=output.note) as stack:
             assert stack.api is not None

@@ -108,7 +108,9 @@ def dagster_home(installation: Installation) -> DagsterHome:
         "NEURIGRAPH_HOME": str(installation.home),
         ENV_FILE: str(folder / "settings.json"),
     }
-    return DagsterHome(folder, environment, installation.ui_token_file, installation.settings.ui.allowed_hosts)
+    return DagsterHome(
+        folder, environment, installation.secrets.ui_token_file(), installation.settings.ui.allowed_hosts
+    )
 
 
 def _may_pass(name: str, value: str) -> bool:
