@@ -183,7 +183,7 @@ class Installation:
                 cold_storage_class=s3.cold_storage_class,
             )
         if location is not None and "://" in location and not location.startswith("file://"):
-            raise ConfigurationError(f"NEURIGRAPH_OBJECTS_URL is {location!r}: name a folder, or s3://bucket/prefix")
+            raise ConfigurationError("NEURIGRAPH_OBJECTS_URL names neither a folder nor s3://bucket/prefix")
         from resources.storage.local import LocalObjectStore
 
         return LocalObjectStore(Path(location.removeprefix("file://")) if location else self.home / "objects")
@@ -340,7 +340,7 @@ class Installation:
 
             return DropS3(self._bucket(url))
         if "://" in url and not url.startswith("file://"):
-            raise ConfigurationError(f"NEURIGRAPH_DROP_URL is {url!r}: name a folder, or s3://bucket/prefix")
+            raise ConfigurationError("NEURIGRAPH_DROP_URL names neither a folder nor s3://bucket/prefix")
         from resources.storage.drop_folder import DropFolder
 
         return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.uploads.drop_settle_seconds)

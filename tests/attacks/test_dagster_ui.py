@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from socket import create_server
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -22,7 +26,7 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.ui.guard import Guard
 from neurigraph_pipelines.wiring import Installation
-from tests.support.command_line import environment
+from tests.support.command_line import PROGRAM, environment
 from tests.support.dagster_stack import await_true, graphql, launch
 
 pytestmark = pytest.mark.attack
@@ -311,6 +315,35 @@ def stored_in(stack: LocalStack, text: str) -> list[str]:
             if connection.execute(query, [text]).fetchall():
                 found.append(f"dagster.{name}")
     return found
+
+
+def test_ui_started_by_hand(stack: LocalStack) -> None:
+    with create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with stopped_at_the_end([PROGRAM, "ui", "--port", str(port), "--json"]) as process:
+        assert process.stdout is not None
+        address, _, token = json.loads(process.stdout.readline())["url"].partition("/?token=")
+
+        def serves() -> bool:
+            with suppress(httpx.TransportError):
+                return httpx.get(f"{address}/server_info").status_code == 401
+            return False
+
+        await_true(serves, "the UI answers")
+        assert httpx.get(f"{address}/server_info", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        for place in family(process.pid):
+            held = (place / "environ").read_bytes()
+            assert not any(value.encode() in held for value in SECRETS.values() if value != "public")
+
+
+@contextmanager
+def stopped_at_the_end(command: Sequence[str | Path]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with process:
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def test_files_of_secrets_are_private(stack: LocalStack) -> None:
