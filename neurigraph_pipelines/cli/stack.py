@@ -106,10 +106,12 @@ def ui(
 
 
 @commands.command()
-def daemon() -> None:
+def daemon(as_json: Json = False) -> None:
     """Run Dagster's daemon until interrupted, for running Dagster without `up`."""
     from neurigraph_pipelines.stack.dagster_home import dagster_home
 
     with opened() as installation:
         dagster = dagster_home(installation)
+    if as_json:
+        Output(as_json).data({"dagster_home": str(dagster.folder)})
     dagster.become(dagster.daemon_command())
