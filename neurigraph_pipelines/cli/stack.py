@@ -112,6 +112,5 @@ def daemon(as_json: Json = False) -> None:
 
     with opened() as installation:
         dagster = dagster_home(installation)
-    if as_json:
-        Output(as_json).data({"dagster_home": str(dagster.folder)})
+    Output(as_json).data({"dagster_home": str(dagster.folder)})
     dagster.become(dagster.daemon_command())

@@ -79,6 +79,7 @@ class DagsterHome:
 
     def become(self, command: Sequence[str]) -> None:
         """Replace this process by one of Dagster's; does not return."""
+        sys.stdout.flush()
         os.execve(command[0], list(command), self.environment)  # noqa: S606 - our own programs, by their full path
 
 
