@@ -66,7 +66,8 @@ def migrate(
     *,
     on_applied: Callable[[str], None] | None = None,
     up_to: int | None = None,
-    replace_secret: bool = False,
+    replace_claims_key: bool = False,
+    replace_passwords: bool = False,
 ) -> MigrationReport:
     """Apply missing migrations, replace outdated routines, and set role logins and the claims key.
 
@@ -76,7 +77,8 @@ def migrate(
             lock out every running process.
         on_applied: Called with the name of each migration after its commit.
         up_to: Stop after this number; for tests of upgrades.
-        replace_secret: Accept another secret than before.
+        replace_claims_key: Accept another secret of the claims than before.
+        replace_passwords: Accept another secret of the passwords than before.
 
     Raises:
         ConfigurationError: The server is too old, has no pgvector or cannot be reached, the database was migrated by
@@ -90,7 +92,9 @@ def migrate(
         connection.execute(_QUERIES["lock"])
         try:
             _check_server(connection)
-            if not replace_secret:
+            if not replace_passwords:
+                _require_passwords(connection, secret)
+            if not replace_claims_key:
                 _require_same_secret(connection, secret)
             applied = _apply_missing(connection, on_applied, up_to)
             _set_logins(connection, secret)
@@ -147,8 +151,8 @@ def require_secret(database: Database, secret: Secret) -> None:
         _require_claims_key(tx, secret)
 
 
-def _require_same_secret(connection: Connection[dict[str, Any]], secret: Secret) -> None:
-    """Check that the server and the database know no other secret."""
+def _require_passwords(connection: Connection[dict[str, Any]], secret: Secret) -> None:
+    """Check that the passwords of the server's roles follow from no other secret."""
     row = connection.execute(_QUERIES["roles_fingerprint"]).fetchone()
     known = (row["description"] or "").removeprefix(_FINGERPRINT) if row else ""
     if known and known != secret.roles_fingerprint():
@@ -156,6 +160,10 @@ def _require_same_secret(connection: Connection[dict[str, Any]], secret: Secret)
             "the passwords of this server's roles follow from another secret: set NEURIGRAPH_ROLE_SECRET, or the file "
             "role_secret in the home folder, to the one in use, or replace it by `neurigraph rotate-secret`"
         )
+
+
+def _require_same_secret(connection: Connection[dict[str, Any]], secret: Secret) -> None:
+    """Check that the database, which may be new, knows no other secret of the claims."""
     with connection.transaction():
         present = connection.execute(_QUERIES["has_claims_key"]).fetchone()
         if present is not None and present["present"]:

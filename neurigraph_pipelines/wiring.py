@@ -88,7 +88,11 @@ class Installation:
         """Replace the secrets in the database; return the files of the home folder that were made anew for it."""
         for cached in ("secret", "database"):
             self.__dict__.pop(cached, None)
-        return self.secrets.rotate(lambda: migrate(self.administrator_url, self.secret, replace_secret=True))
+
+        def replace() -> None:
+            migrate(self.administrator_url, self.secret, replace_claims_key=True, replace_passwords=True)
+
+        return self.secrets.rotate(replace)
 
     @cached_property
     def home(self) -> Path:

@@ -7,11 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neurigraph_pipelines.cli.output import printable
-
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from neurigraph_pipelines.wiring import Installation
 
 
@@ -43,25 +39,23 @@ def sentences(found: dict[str, Any]) -> list[str]:
         f"  {one['purpose']}: {one['host']}{' (this machine)' if one['is_local'] else ''} gets {one['data']}"
         for one in found["leaves_the_machine"]
     ]
-    lines = ["Data goes to:", *hosts] if hosts else ["Nothing leaves this machine."]
+    told = ["Data goes to:", *hosts] if hosts else ["Nothing leaves this machine."]
     for path, names in found["files"].items():
-        lines.append(f"Settings of {path}: {', '.join(names) or 'none'}")
+        told.append(f"Settings of {path}: {', '.join(names) or 'none'}")
     if found["ignored_file"]:
-        lines.append(f"{found['ignored_file']} has settings and is not read: pass --env-file to read it.")
-    return list(map(printable, lines))
+        told.append(f"{found['ignored_file']} has settings and is not read: pass --env-file to read it.")
+    return told
 
 
-def view(found: dict[str, Any]) -> RenderableType:
-    """Return the report for a terminal."""
-    from neurigraph_pipelines.cli import views
-
-    return views.unbroken(
+def lines(found: dict[str, Any]) -> list[str]:
+    """Return the report as lines of text."""
+    return [
         f"Home folder:  {found['home']}",
         f"Database:     {found['database']}",
         f"Models:       {found['language_model']}, {found['embedder']}, reranker {found['reranker']}",
         f"Environment:  {', '.join(found['environment']) or 'no settings'}",
         *sentences(found),
-    )
+    ]
 
 
 def _ignored() -> str | None:

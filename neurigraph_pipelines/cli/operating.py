@@ -45,16 +45,6 @@ def migrate(as_json: Json = False) -> None:
     output.result({**asdict(report), "nodes": nodes}, view)
 
 
-@commands.command()
-def status(as_json: Json = False) -> None:
-    """Show where settings come from, where data is stored, and what leaves this machine."""
-    from neurigraph_pipelines.cli import leaving
-
-    with installed() as installation:
-        report = leaving.report(installation)
-    Output(as_json).result(report, lambda: leaving.view(report))
-
-
 @commands.command(name="admin-key")
 def admin_key(as_json: Json = False) -> None:
     """Print the key that may create users over HTTP."""
@@ -178,6 +168,11 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.table(rows) if rows else views.lines("There is no user yet: neurigraph import creates one.")
+        if not rows:
+            return views.lines("There is no user yet: neurigraph import creates one.")
+        waiting = f"{queue.due + queue.claimed:,} segments wait to be stored" + (
+            f", the oldest for {queue.age_seconds:,.0f} s." if queue.due + queue.claimed else "."
+        )
+        return views.stacked(views.table(rows), views.lines(waiting))
 
     Output(as_json).result({"users": rows, "queue": asdict(queue)}, view)

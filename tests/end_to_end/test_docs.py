@@ -64,7 +64,7 @@ def await_api(port: int, process: subprocess.Popen[bytes]) -> None:
     def ready() -> bool:
         assert process.poll() is None, "the stack ended by itself"
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30):
                 return True
         except (urllib.error.URLError, OSError):
             return False

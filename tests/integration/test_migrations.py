@@ -224,7 +224,7 @@ def test_databases_of_one_server_share_the_passwords_only(fresh_server: ServerLe
 def test_secrets_are_replaced_when_asked(fresh_server: ServerLease) -> None:
     url, old, new = _new_database(fresh_server, "rotated"), Secret("old", "old roles"), Secret("new", "new roles")
     migrate(url, old)
-    migrate(url, new, replace_secret=True)
+    migrate(url, new, replace_claims_key=True, replace_passwords=True)
     with (
         pytest.raises(ConfigurationError, match="password authentication failed"),
         PostgresDatabase(url, old).pipeline(),
