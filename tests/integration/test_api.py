@@ -184,6 +184,7 @@ def test_admin_key_is_made_at_the_first_start(installation: Installation, settin
     keyless = Installation(settings.changed(admin_key=None))
     with keyless, serving(keyless) as address:
         url, file = f"{address}/v1/users", settings.home / "admin_key"
+        assert httpx.get(f"{address}/healthz").status_code == 200  # it has started
         key = file.read_text().strip()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         for headers in [
