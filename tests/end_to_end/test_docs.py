@@ -86,6 +86,8 @@ def test_page_commands_work(page: str, tmp_path: Path, session_home: Path) -> No
             run_in_one_shell(before, folder, env, port)
         if _UP in shown:
             run_under_the_stack(shown[shown.index(_UP) + 1 :], folder, env, port)
+        for restored in home.parent.glob(f"{home.name}-*"):
+            EmbeddedPostgres(restored).delete()
 
 
 def readers_folder(tmp_path: Path) -> Path:
