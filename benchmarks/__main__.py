@@ -17,6 +17,7 @@ from benchmarks import (
     daemon,
     embedding,
     forget,
+    hidden_ids,
     history,
     importing,
     lifecycle,
@@ -57,6 +58,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "history": history.run,
     "forget": forget.run,
     "access": access.run,
+    "hidden_ids": hidden_ids.run,
     "embedding": measure_embedding,
 }
 
