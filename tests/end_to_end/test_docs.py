@@ -94,7 +94,7 @@ def readers_folder(tmp_path: Path) -> Path:
     """Create a reader's project folder, with exports in it."""
     folder = tmp_path / "neurigraph"
     folder.mkdir()
-    for name in ("samples", "docs", ".venv"):
+    for name in ("samples", "docs", ".venv", ".env.example"):
         (folder / name).symlink_to(ROOT / name)
     export = write(folder / "conversations.json", [chatgpt_dialogue(number) for number in range(3)])
     with zipfile.ZipFile(folder / "export.zip", "w") as archive:

@@ -186,7 +186,7 @@ class _Target:
             listener.on_stage("database")
             load(url, _checked(_counted(folder.read(backup_id, DATABASE), listener), manifest["database"]["sha256"]))
             listener.on_stage("upgrade")
-            migrate(url, self._installation.secret)
+            migrate(url, self._installation.secret, replace_claims_key=True)
             listener.on_stage("working copies")
             self._make_working_copies(url)
             listener.on_stage("exchange")
