@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import (
     access,
+    backup,
     chunk_detection,
     code_location,
     daemon,
@@ -59,6 +60,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "forget": forget.run,
     "access": access.run,
     "hidden_ids": hidden_ids.run,
+    "backup": backup.run,
     "embedding": measure_embedding,
 }
 

@@ -18,6 +18,7 @@ import typer
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
     backfills,
+    backups,
     exporting,
     failures,
     forgetting,
@@ -29,6 +30,7 @@ from neurigraph_pipelines.cli import (
     reading,
     sharing,
     stack,
+    status,
     storing,
     uploading,
 )
@@ -69,6 +71,7 @@ for subject in (
     storing,
     uploading,
     exporting,
+    backups,
     privacy,
     reading,
     memories,
@@ -79,6 +82,7 @@ for subject in (
     failures,
     backfills,
     operating,
+    status,
     stack,
 ):
     app.add_typer(subject.commands)
