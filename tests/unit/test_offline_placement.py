@@ -15,6 +15,8 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.model import ConceptKind, Filing, Outline, OutlineNode, PlannedNode, Segment
 from resources.offline.lexicon import topics
+from resources.offline.names import find_names
+from resources.offline.prose import Prose
 from tests.support.chats import JUNK, MODEL, MONDAY, chat
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -99,6 +101,15 @@ def test_project_by_short_name() -> None:
     filed, nodes = file_all([first, again])
     assert nodes["Business", "Project Atlas"].kind is ConceptKind.PROJECT
     assert [filings[0].path for filings in filed] == [("Business", "Project Atlas")] * 2
+
+
+def test_short_form_that_fits_two_speakers() -> None:
+    """Mel is Melanie as long as nobody else could be meant."""
+    turns = [("Melanie", "I went to the pottery class."), ("Caroline", "How was it, Mel? You looked happy, Mel.")]
+    names = find_names(Prose(chat(*turns)))
+    assert {person.name: person.aliases for person in names.persons}["Melanie"] == ("Mel",)
+    names = find_names(Prose(chat(*turns, ("Melissa", "It was fun."))))
+    assert [person.name for person in names.persons if "Mel" in person.aliases] == []
 
 
 def test_title_names_subject() -> None:
