@@ -20,6 +20,7 @@ from neurigraph_pipelines.errors import NeurigraphError, StorageError
 from neurigraph_pipelines.model import Evidence, Statement
 from neurigraph_pipelines.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.parse import lexer_of, parse
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
@@ -127,7 +128,7 @@ def ask(
     wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
     question = parse(wide, settings.language).question
     moment = asked_at or question.at or datetime.now(UTC)
-    found = search(context.using(reranker=None), question, asked_at=moment)
+    found = search(context.using(reranker=None), question, asked_at=moment, is_noted=False)
     notes = list(found.notes)
     lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
@@ -140,6 +141,7 @@ def ask(
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
     evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, context.tokens)
+    note(context, "ask", (passage.hit["record_id"] for passage in passages[: len(evidence)]), question.query)
     statements = _statements(context.language_model, question.query, moment, evidence, notes)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
