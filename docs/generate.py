@@ -35,7 +35,9 @@ def settings_page() -> str:
         "",
         WRITTEN,
         "",
-        "Read from the environment, and from a file `.env` in the working folder. Names do not depend on case.",
+        "Read from the environment, then from the file that `NEURIGRAPH_ENV_FILE` names, then from `settings.env` in "
+        "the home folder; the first one that has a setting counts. A `.env` of the current folder is read only if "
+        "`NEURIGRAPH_ENV_FILE` or `neurigraph --env-file` names it. Names do not depend on case.",
         "",
         "| variable | default | what it is for |",
         "| --- | --- | --- |",

@@ -30,6 +30,7 @@ from neurigraph_pipelines.api import (
     users,
 )
 from neurigraph_pipelines.api.admission import Admission
+from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.wiring import Installation
@@ -78,6 +79,7 @@ def create_app(installation: Installation) -> FastAPI:
         larger={("POST", "/v1/files"): upload_bytes},
         patience=installation.settings.api.client_seconds,
     )
+    app.add_middleware(Authentication, installation=installation)
     app.add_middleware(
         Admission,
         requests_per_minute=installation.settings.api.requests_per_minute,

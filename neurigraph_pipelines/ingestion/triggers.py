@@ -22,6 +22,7 @@ from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
+    ReceivedThrough,
     Role,
     Segment,
     SegmentRef,
@@ -221,6 +222,10 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
                 author=row["author"],
                 external_id=row["external_id"],
                 tool_calls=tuple(row["tool_calls"] or ()),
+                key_id=row["key_id"],
+                persona_id=row["persona_id"] if row["received_through"] else ref.persona_id,
+                received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
+                received_at=row["received_at"],
             )
             for row in rows
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field, SecretStr, model_validator
+from typing import Annotated
+
+from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import NoDecode
 
 from neurigraph_pipelines.settings.group import group
 
@@ -83,6 +86,16 @@ class UiSettings(BaseModel):
 
     host: str = Field(default="127.0.0.1", description="Address that the Dagster UI listens on.")
     port: int = Field(default=3000, ge=0, le=65535, description="Port of the Dagster UI.")
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Names, with commas between them, under which browsers may reach the Dagster UI, such as "
+        "`dagster.example.com`. Always allowed: `localhost` and loopback addresses.",
+    )
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
 
 class FailureWebhookSettings(BaseModel):

@@ -286,7 +286,11 @@ SELECT
     m.tool_calls,
     m.token_count,
     m.occurred_at,
-    m.external_id
+    m.external_id,
+    m.key_id,
+    m.persona_id,
+    m.received_through,
+    m.received_at
 FROM neurigraph.messages AS m
 WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last_message)s
 ORDER BY m.seq;

@@ -125,7 +125,7 @@ BEGIN
         -- Not planned as one join: it would compare all shells with each word.
         CROSS JOIN LATERAL (
             SELECT i.node_id FROM neurigraph.graph_index AS i
-            WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner
+            WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner AND NOT i.quarantined
             OFFSET 0
         ) AS g
         WHERE visible IS NULL OR g.node_id = ANY(visible)

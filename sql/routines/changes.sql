@@ -94,7 +94,7 @@ $$;
 
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
 node_name, concept_kind, layer_depth, parent_node_id, path, schema_name, compression_state, aliases, node_keywords,
-node_summary, record_count, centroid, language, node_ddl_version ON neurigraph.graph_index
+node_summary, record_count, centroid, language, node_ddl_version, quarantined ON neurigraph.graph_index
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
 from_node_id, to_node_id, relation ON neurigraph.node_edges

@@ -196,9 +196,12 @@ def test_embedded_server_needs_no_admin_key(session_home: Any, server: Any) -> N
 
 
 def test_framework_errors_are_problems(client: httpx.Client) -> None:
-    assert_problem(client.get("/v1/nowhere"), 404)
-    assert_problem(client.get("/v1/tree/"), 404)
-    refused = client.delete("/v1/search")
+    bob = new_user(client, "bob")
+    assert_problem(client.get("/nowhere"), 404)
+    assert_problem(client.get("/v1/nowhere", headers=bob), 404)
+    assert_problem(client.get("/v1/nowhere"), 401)
+    assert_problem(client.get("/v1/tree/", headers=bob), 404)
+    refused = client.delete("/v1/search", headers=bob)
     assert_problem(refused, 405)
     assert refused.headers["allow"] == "POST"
 

@@ -1,4 +1,4 @@
-"""The internal names of Dagster that ``defs.run_launcher`` uses: an upgrade that changes one fails here."""
+"""The internal names of Dagster that ``defs`` and ``ui`` use: an upgrade that changes one fails here."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ import pytest
 
 from neurigraph_pipelines.defs.run_launcher import WatchedRunLauncher
 
-_LOOK_AT = "Dagster changed: see neurigraph_pipelines/defs/run_launcher.py, which uses"
+_LOOK_AT = "Dagster changed: see neurigraph_pipelines/defs/run_launcher.py, defs/storage.py and ui, which use"
 
 INTERNALS = [
     ("dagster._core.launcher", "CheckRunHealthResult"),
     ("dagster._core.launcher", "WorkerStatus"),
     ("dagster._grpc.types", "CanCancelExecutionRequest"),
+    ("dagster._serdes", "ConfigurableClassData"),
+    ("dagster._utils.interrupts", "setup_interrupt_handlers"),
+    ("dagster._core.workspace.load_target", "WorkspaceFileTarget"),
+    ("dagster._core.workspace.context", "WorkspaceProcessContext"),
+    ("dagster_webserver.app", "create_app_from_workspace_process_context"),
 ]
 
 

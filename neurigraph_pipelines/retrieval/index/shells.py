@@ -102,6 +102,10 @@ class Shells:
         """Return the version of a node's layer; None if the layer may not be cached."""
         return self._versions[number]
 
+    def name(self, number: int) -> str:
+        """Return the name of a node."""
+        return self._names[number]
+
     def path(self, number: int) -> str:
         """Return the names from the topmost visible node down to a node."""
         return self._id_and_path(number)[1]

@@ -70,13 +70,13 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     if loaded is None:
         return Found(), None
     evidence, nodes = loaded
-    view = evidence.view
+    view, is_owner = evidence.view, context.claims.role == "user"
     records, messages = rank(
         [node.layer for node in nodes], [node.anchor.boost for node in nodes], ranking_query(parsed, evidence)
     )
     found = Found(
-        tuple(as_of_moment(context, parsed, found_records(nodes, records))),
-        tuple(found_messages(nodes, messages)),
+        tuple(as_of_moment(context, parsed, found_records(nodes, records, view.shells, is_owner=is_owner))),
+        tuple(found_messages(nodes, messages, view.shells)),
         tuple(node.anchor for node in nodes),
         notes=tuple(_notes(context.embedder.model, evidence)),
     )
