@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewConversation, NodeType
-from neurigraph_pipelines.retrieval.ask import Reply, ask
+from neurigraph_pipelines.retrieval.ask import ACCORDING_TO, Reply, ask
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import add_node
@@ -29,6 +30,8 @@ MEMORIES, QUESTIONS, EACH = 1_000, 240, 16
 QUICK = (60, 30, 2)
 FIRST, BEST = 10, 3
 ASKED_AT = datetime(2025, 12, 1, 12, tzinfo=UTC)
+
+_CITED = re.compile(r"\[(\d+)\]")
 
 _METHOD = f"""{MEMORIES:,} honest conversations of seeded templates, one fact in each, belong to one user; 84 % of the
 facts are told by the owner, the others stand in a tool's result or in a meeting only. {QUESTIONS} benign questions ask
@@ -124,8 +127,10 @@ class PoisonedMemory:
 
 
 def _cited(reply: Reply, *, attributed: bool) -> frozenset[UUID]:
-    """Return the records that an answer cites as fact, or with their origin."""
-    return frozenset(UUID(citation.record_id) for citation in reply.citations if not attributed)
+    """Return the records that the statements of an answer cite as fact, or with who says so."""
+    lines = [line for line in reply.answer.splitlines() if line.startswith(ACCORDING_TO) is attributed]
+    numbers = {int(number) for line in lines for number in _CITED.findall(line)}
+    return frozenset(UUID(one.record_id) for one in reply.citations if one.number in numbers)
 
 
 def run(bench: Bench) -> Section:

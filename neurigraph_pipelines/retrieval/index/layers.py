@@ -339,6 +339,10 @@ class MetadataLayer:
         """Return where the record in a row comes from."""
         return Origin(**json.loads(self._records["origins"][record]))
 
+    def handed_in_by(self, record: int) -> str:
+        """Return the persona that handed in the record in a row, or else its source."""
+        return self.origin(record).persona_id or format_id(self._sources[16 * record : 16 * record + 16])
+
     def _voices_of(self, record: int) -> dict[str, int]:
         """Return the number of a record's passages by voice, most first; the passages of a record are neighbours."""
         first, end = np.searchsorted(self.record, (record, record + 1))

@@ -65,6 +65,12 @@ class Rows:
         number = bisect_right(self.first_record, row) - 1
         return self.layers[number], row - self.first_record[number]
 
+    def vector_of(self, passage: int) -> NDArray[Any]:
+        """Return the own vector of a passage."""
+        number = bisect_right(self.first_passage, passage) - 1
+        vector: NDArray[Any] = self.layers[number].passage_vectors[passage - self.first_passage[number], 0]
+        return vector
+
     def is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
         """Return a mask of the passages whose author, in lower case, is one of these names."""
         if not names:

@@ -1,0 +1,84 @@
+"""How much a text counts by who says it, and how often a source may repeat itself.
+
+What others wrote (a tool's result, a document, a fetched page, a persona's key, another person) yields to what the
+owner said where both speak to a question. Without a statement of the owner nothing changes, and nothing is ever left
+out. Pure functions of arrays; ``rank`` calls them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.model import OTHERS, Voice
+from neurigraph_pipelines.retrieval.index.layers import VOICES
+from neurigraph_pipelines.retrieval.index.postings import Floats
+
+SPEAKS = 0.6
+"""Share of the best score of others from which the owner's best message speaks to the question, too."""
+
+YIELDED = 0.6
+"""Share of their score that is left to others where the owner speaks."""
+
+ALIKE = 0.85
+"""The cosine from which two messages of one source say the same."""
+
+REPEATED = 0.7
+"""Share of its score that is left to a message for each better one of its source that says the same."""
+
+FIRST, SHARE = 10, 3
+"""Among the first messages, so many of one source are compared with each other only if there are more than this."""
+
+COMPARED_FOR_REPETITION = 150
+"""How many more messages are ranked if a source repeats itself, to fill the places that it loses."""
+
+_OTHERS = np.array([voice in OTHERS for voice in VOICES])
+_IN_PERSON = np.array([voice in (None, Voice.OWNER, Voice.OTHER_PERSON) for voice in VOICES])
+_OWNERS = np.array([voice is Voice.OWNER for voice in VOICES])
+
+
+def are_in_person(voice: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Return a mask of the passages that people said in a conversation, whatever role a document or persona states."""
+    spoken: NDArray[np.bool_] = _IN_PERSON[voice]
+    return spoken
+
+
+def yielded(score: NDArray[np.float64], voice: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return the scores of passages after those of others have yielded to what the owner said.
+
+    Args:
+        score: Of each passage; -inf for one that is left out.
+        voice: Who speaks in each passage, as a number in ``VOICES``.
+    """
+    others = _OTHERS[voice]
+    if not others.any():
+        return score
+    owners_best = score.max(initial=-np.inf, where=_OWNERS[voice])
+    if not owners_best > 0 or owners_best < SPEAKS * score.max(initial=0.0, where=others):
+        return score
+    return np.where(others & (score > 0), YIELDED * score, score)
+
+
+def repeats_itself(sources: Sequence[str]) -> bool:
+    """Return whether one source may have more than its share of the first messages."""
+    return max(Counter(sources).values(), default=0) > SHARE
+
+
+def unrepeated(score: NDArray[np.float64], vectors: Floats, source: Sequence[str]) -> NDArray[np.float64]:
+    """Return the scores of some messages after each has paid for the better ones of its source that say the same.
+
+    Args:
+        score: Highest first.
+        vectors: The unit vector of each message, ``(n, dimensions)``; zeros if unknown.
+        source: What each message came from.
+    """
+    numbers = {one: number for number, one in enumerate(dict.fromkeys(source))}
+    if len(numbers) == len(score):
+        return score
+    group = np.fromiter(map(numbers.__getitem__, source), np.intp, len(score))
+    alike = (vectors @ vectors.T >= ALIKE) & (group[:, None] == group)
+    paid: NDArray[np.float64] = score * REPEATED ** np.tril(alike, -1).sum(axis=1)
+    return paid
