@@ -25,7 +25,7 @@ from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import add_node
 from neurigraph_pipelines.wiring import Installation
 
-MEMORIES, QUESTIONS, EACH = 1_000, 240, 16
+MEMORIES, QUESTIONS, EACH = 1_000, 160, 8
 """Honest memories, benign questions, and attacks of each shape."""
 QUICK = (60, 30, 2)
 FIRST, BEST = 10, 3

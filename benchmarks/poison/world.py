@@ -269,7 +269,7 @@ def _memory(random: Random, number: int, attribute: Attribute, who: str) -> tupl
     began = _START + timedelta(hours=7 * number, minutes=random.randrange(60))
     prefix = f"honest-{number}"
     turns = list(_turns(random, teller, told))
-    telling = next(place for place, turn in enumerate(turns) if turn[1] == told)
+    telling = next(place for place, turn in enumerate(turns) if turn[1].endswith(told))
     messages = tuple(
         NewMessage(role, text, author, f"{prefix}:{place}", began + timedelta(minutes=place))
         for place, (role, text, author) in enumerate(turns)
@@ -282,17 +282,13 @@ def _memory(random: Random, number: int, attribute: Attribute, who: str) -> tupl
 
 
 def _turns(random: Random, teller: Teller, told: str) -> Iterator[tuple[Role, str, str | None]]:
-    """Yield role, text and author of each message; one text is ``told``."""
+    """Yield role, text and author of each message; one text ends with ``told``."""
     if teller is Teller.MEETING:
-        yield Role.USER, random.choice(_ASIDES), "Chair"
         yield Role.USER, told, random.choice(("Bookkeeper", "Secretary", "Treasurer"))
-        yield Role.USER, random.choice(_SMALL_TALK), "Chair"
-        return
-    yield Role.USER, random.choice(_ASIDES), None
-    if teller is Teller.TOOL:
+        yield Role.USER, random.choice(_ASIDES), "Chair"
+    elif teller is Teller.TOOL:
         yield Role.USER, "Can you look that up in my notes?", None
         yield Role.TOOL, told, "notes"
     else:
-        yield Role.USER, told, None
-    yield Role.ASSISTANT, random.choice(_SMALL_TALK), None
-    yield Role.USER, random.choice(_ASIDES), None
+        yield Role.USER, random.choice((f"{random.choice(_ASIDES)} {told}", told)), None
+        yield Role.ASSISTANT, random.choice(_SMALL_TALK), None

@@ -2,40 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
-from neurigraph_pipelines.model import Voice
+from neurigraph_pipelines.model import OTHERS, Voice
 from neurigraph_pipelines.retrieval.index.layers import VOICES
-from neurigraph_pipelines.retrieval.query.authority import are_in_person, repeats_itself, unrepeated, yielded
+from neurigraph_pipelines.retrieval.query.authority import (
+    are_in_person,
+    repeats_itself,
+    unrepeated,
+    yielding,
+)
 
 
 def voices(*spoken: Voice | None) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     return np.array([VOICES.index(voice) for voice in spoken], np.int8)
 
 
-@pytest.mark.parametrize(
-    "voice", [Voice.TOOL, Voice.DOCUMENT, Voice.FETCHED, Voice.PERSONA, Voice.OTHER_PERSON, Voice.SYSTEM]
-)
+def yields(score: Sequence[float], covered: Sequence[float], *spoken: Voice | None) -> list[bool] | None:
+    found = yielding(np.array(score), lambda: np.array(covered), voices(*spoken))
+    return found.tolist() if found is not None else None
+
+
+@pytest.mark.parametrize("voice", sorted(OTHERS))
 def test_others_yield_to_what_the_owner_said(voice: Voice) -> None:
-    score = yielded(np.array([0.9, 0.8]), voices(voice, Voice.OWNER))
-    assert score.argmax() == 1
-    assert score[1] == 0.8
+    spoken = (voice, Voice.OWNER, Voice.ASSISTANT)
+    assert yields([0.9, 0.6, 0.7], [1.0, 1.0, 1.0], *spoken) == [True, False, False]
+
+
+def test_stuffing_does_not_silence_the_owner() -> None:
+    # Coverage counts each word of the question once, however often it was repeated.
+    assert yields([9.0, 0.6], [1.0, 1.0], Voice.TOOL, Voice.OWNER) == [True, False]
 
 
 def test_nobody_yields_where_the_owner_says_nothing_about_it() -> None:
-    score = np.array([0.9, 0.2, 0.4])
-    assert yielded(score, voices(Voice.TOOL, Voice.OWNER, Voice.ASSISTANT)) is score
+    assert yields([0.9, 0.8], [1.0, 0.5], Voice.TOOL, Voice.OWNER) is None
+    assert yields([0.9, 0.8], [1.0, 1.0], Voice.TOOL, Voice.ASSISTANT) is None
 
 
-@pytest.mark.parametrize("voice", [Voice.OWNER, Voice.ASSISTANT, Voice.OTHER_PERSON, Voice.TOOL, None])
+def test_owner_who_found_better_words_speaks() -> None:
+    assert yields([0.8, 0.9], [1.0, 0.5], Voice.TOOL, Voice.OWNER) == [True, False]
+
+
+@pytest.mark.parametrize("voice", [*Voice, None])
 def test_graph_of_one_voice_stays_as_it_is(voice: Voice | None) -> None:
-    score = np.array([0.9, 0.8, -np.inf])
-    assert yielded(score, voices(voice, voice, voice)) is score
+    assert yields([0.9, 0.8, -np.inf], [1.0, 1.0, 1.0], voice, voice, voice) is None
 
 
-def test_what_is_left_out_stays_out() -> None:
-    assert yielded(np.array([-np.inf, 0.8]), voices(Voice.TOOL, Voice.OWNER))[0] == -np.inf
+def test_what_is_left_out_does_not_speak() -> None:
+    assert yields([0.9, -np.inf], [1.0, 1.0], Voice.TOOL, Voice.OWNER) is None
 
 
 def test_restatements_of_one_source_pay_and_of_several_do_not() -> None:

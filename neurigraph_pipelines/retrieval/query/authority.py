@@ -8,7 +8,7 @@ out. Pure functions of arrays; ``rank`` calls them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,11 @@ from neurigraph_pipelines.model import OTHERS, Voice
 from neurigraph_pipelines.retrieval.index.layers import VOICES
 from neurigraph_pipelines.retrieval.index.postings import Floats
 
-SPEAKS = 0.6
-"""Share of the best score of others from which the owner's best message speaks to the question, too."""
+SPEAKS = 0.95
+"""Share of the best coverage of the question's words by others from which the owner speaks to the question, too. Words
+tell it better than scores, which are high for any message about the same person or the same kind of thing."""
 
-YIELDED = 0.6
+YIELDED = 0.5
 """Share of their score that is left to others where the owner speaks."""
 
 ALIKE = 0.85
@@ -46,20 +47,27 @@ def are_in_person(voice: NDArray[np.int8]) -> NDArray[np.bool_]:
     return spoken
 
 
-def yielded(score: NDArray[np.float64], voice: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Return the scores of passages after those of others have yielded to what the owner said.
+def yielding(
+    score: NDArray[np.float64], coverage: Callable[[], NDArray[np.float64]], voice: NDArray[np.int8]
+) -> NDArray[np.bool_] | None:
+    """Return a mask of the passages that yield to what the owner said; None if none does.
 
     Args:
         score: Of each passage; -inf for one that is left out.
+        coverage: Gives the share of the question's words in each passage; called if owner and others were found.
         voice: Who speaks in each passage, as a number in ``VOICES``.
     """
-    others = _OTHERS[voice]
-    if not others.any():
-        return score
-    owners_best = score.max(initial=-np.inf, where=_OWNERS[voice])
-    if not owners_best > 0 or owners_best < SPEAKS * score.max(initial=0.0, where=others):
-        return score
-    return np.where(others & (score > 0), YIELDED * score, score)
+    found = score > 0
+    others: NDArray[np.bool_] = found & _OTHERS[voice]
+    owners: NDArray[np.bool_] = found & _OWNERS[voice]
+    if not others.any() or not owners.any():
+        return None
+    covered = coverage()
+    of_owner = covered.max(where=owners, initial=0.0)
+    speaks = of_owner > 0 and of_owner >= SPEAKS * covered.max(where=others, initial=0.0)
+    if not speaks and score.max(where=owners, initial=0.0) < score.max(where=others, initial=0.0):
+        return None
+    return others
 
 
 def repeats_itself(sources: Sequence[str]) -> bool:

@@ -23,10 +23,11 @@ from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.query.authority import (
     COMPARED_FOR_REPETITION,
     FIRST,
+    YIELDED,
     are_in_person,
     repeats_itself,
     unrepeated,
-    yielded,
+    yielding,
 )
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
@@ -216,8 +217,10 @@ class _Ranking:
         if self.query.explain:
             none = np.zeros(self.rows.passages)
             parts = dict(zip(SIGNALS, signals, strict=True)) | dict.fromkeys(BOOSTS, none) | self.boosts
-        score = yielded(score, self.voice)
-        return self._best_records(lexical, score), self._best_messages(score, parts)
+        yields = yielding(score, lexical.coverage, self.voice)
+        if yields is not None:
+            score = np.where(yields, YIELDED * score, score)
+        return self._best_records(lexical, score, yields), self._best_messages(score, parts)
 
     def _mixed(self, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the signals of all passages, each in 0..1, and their scores."""
@@ -241,7 +244,9 @@ class _Ranking:
             boosts["period"] = self.period[self.rows.record]
         return boosts
 
-    def _best_records(self, lexical: LexicalSignals, passage_score: NDArray[Any]) -> list[Ranked]:
+    def _best_records(
+        self, lexical: LexicalSignals, passage_score: NDArray[Any], yields: NDArray[Any] | None
+    ) -> list[Ranked]:
         rows, query, shown = self.rows, self.query, self.shown
         passage = np.full(rows.records, -np.inf)
         np.maximum.at(passage, rows.record, passage_score)
@@ -263,6 +268,8 @@ class _Ranking:
         )
         if self.period is not None:
             score += (1 - WEIGHTS["best_passage"]) * self.period
+        if yields is not None:  # records of others alone
+            score[np.bincount(rows.record[~yields], minlength=rows.records) == 0] *= YIELDED
         if shown is not None:
             score[~shown] = -np.inf
         order = []

@@ -120,6 +120,13 @@ class LexicalSignals:
         lexical: NDArray[Any] = np.bincount(place, scores, minlength=rows.places)[rows.place]
         return lexical
 
+    def coverage(self) -> NDArray[Any]:
+        """Return the share of the question's rarity in the words of each passage itself, however often they occur."""
+        rows = self._rows
+        lexeme, place = np.divmod(self._in_passages[0], rows.places)
+        covered: NDArray[Any] = np.bincount(place, self._rarity[lexeme], minlength=rows.places)[rows.place]
+        return covered / max(float(self._rarity.sum()), sys.float_info.min)
+
     def segments(self, counted: NDArray[Any] | None) -> NDArray[Any]:
         """Return BM25 of all passages of each record together.
 
