@@ -3,7 +3,7 @@
 -- Note that the caller retrieved some records: in the log if `is_logged`, and always for canaries. Returns whether the
 -- graph has canaries to watch, with each canary that this call was the first to retrieve.
 DROP FUNCTION IF EXISTS neurigraph.note_retrieval(text, uuid [], text, boolean);
-CREATE FUNCTION neurigraph.note_retrieval(noted_operation text, found uuid [], asked text, is_logged boolean)
+CREATE FUNCTION neurigraph.note_retrieval(noted_operation text, returned uuid [], asked text, is_logged boolean)
 RETURNS TABLE (is_watched boolean, canary uuid)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
@@ -18,7 +18,7 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     IF is_logged THEN
         INSERT INTO neurigraph.retrievals (user_id, operation, role, subject_id, record_ids, question)
-        VALUES (owner, noted_operation, asking ->> 'role', asking ->> 'sub', found, asked);
+        VALUES (owner, noted_operation, asking ->> 'role', asking ->> 'sub', returned, asked);
     END IF;
     is_watched := EXISTS (SELECT FROM neurigraph.canaries AS c WHERE c.user_id = owner AND c.retrieved_at IS NULL);
     IF is_watched THEN
@@ -30,7 +30,7 @@ BEGIN
             operation = noted_operation
         FROM neurigraph.record_index AS r
         WHERE c.user_id = owner AND c.retrieved_at IS NULL
-            AND r.record_id = ANY(found) AND r.user_id = owner AND r.source = 'conversation:' || c.source_id
+            AND r.record_id = ANY(returned) AND r.user_id = owner AND r.source = 'conversation:' || c.source_id
         RETURNING true, c.source_id;
     END IF;
     IF NOT FOUND OR NOT is_watched THEN
