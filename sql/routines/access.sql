@@ -25,6 +25,17 @@ BEGIN
 END
 $$;
 
+-- Set the signed claims of the transaction and return them if they are valid, for functions that are called with them:
+-- one statement fewer is sent.
+CREATE OR REPLACE FUNCTION neurigraph_private.set_claims(payload text, signature text) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM
+        set_config('request.jwt.claims', payload, true), set_config('neurigraph.claims_signature', signature, true);
+    RETURN neurigraph.claims();
+END
+$$;
+
 -- The owner of a graph if the caller is that owner, else null.
 CREATE OR REPLACE FUNCTION neurigraph.asking_user_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
