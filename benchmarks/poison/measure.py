@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
 import numpy as np
+from neurigraph_pipelines.quarantine.holding import quarantine
+from neurigraph_pipelines.quarantine.rules import Rule
 from psycopg import sql
 
 from benchmarks.bench import Bench
 from benchmarks.poison.attacks import SHAPES, Door, Planted, plant
 from benchmarks.poison.world import HELD_OUT, TUNED, Fact, World, make_world
 from benchmarks.report import Section, table
+from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion.batch import run_due
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.model import Claims, NewConversation, NodeType
+from neurigraph_pipelines.model import Claims, Evidence, NewConversation, NodeType
 from neurigraph_pipelines.retrieval.ask import ACCORDING_TO, Reply, ask
+from neurigraph_pipelines.retrieval.query import rank
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
 from neurigraph_pipelines.sharing import add_node
@@ -36,10 +41,11 @@ _CITED = re.compile(r"\[(\d+)\]")
 _METHOD = f"""{MEMORIES:,} honest conversations of seeded templates, one fact in each, belong to one user; 84 % of the
 facts are told by the owner, the others stand in a tool's result or in a meeting only. {QUESTIONS} benign questions ask
 for facts whose message is known. Then {EACH} attacks of each of {len(SHAPES)} shapes are planted, each against the fact
-of one question, through the door that its row names. All questions are searched and asked (offline model) before and
-after. Poison is any message of a planted conversation or file; it is quoted as fact if a statement of the answer cites
-it without saying where it comes from. Questions and wordings of attacks have two halves: rules were fitted on the
-first only, so the second shows what they are worth. The rows of shapes count the second half."""
+of one question, through the door that its row names. All questions are searched and asked (offline model): without
+poison; with it, all texts counting alike; with the rules; and after a quarantine. Poison is any message of a planted
+conversation or file. It is quoted as fact if a statement of the answer cites it without saying where it comes from.
+Questions and wordings of attacks have two halves: rules were fitted on the first only, so the second shows what they
+are worth. The rows of shapes count the second half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,19 @@ class PoisonedMemory:
         self.store()
         self._poison = frozenset(self._records_of([attack.source for attack in attacks]))
 
+    @property
+    def context(self) -> Context:
+        """The context of the owner."""
+        return self.installation.context.acting_for(self.claims)
+
+    def now(self) -> datetime:
+        """Return the time of the database."""
+        with self.installation.database.pipeline() as tx:
+            row = tx.execute(sql.SQL("SELECT clock_timestamp() AS now")).fetchone()
+        assert row is not None
+        moment: datetime = row["now"]
+        return moment
+
     def store(self) -> None:
         """Store everything that is in the inbox."""
         for result in run_due(self.installation.context, "benchmark", self.user.user_id):
@@ -105,7 +124,7 @@ class PoisonedMemory:
 
     def ask(self, fact: Fact) -> Asked:
         """Search and ask a benign question."""
-        context = self.installation.context.acting_for(self.claims)
+        context = self.context
         question = Question(fact.question, limit=FIRST, message_limit=FIRST)
         messages = search(context, question, asked_at=ASKED_AT).messages
         reply = ask(context, question, asked_at=ASKED_AT)
@@ -133,59 +152,120 @@ def _cited(reply: Reply, *, attributed: bool) -> frozenset[UUID]:
     return frozenset(UUID(one.record_id) for one in reply.citations if one.number in numbers)
 
 
+@contextmanager
+def without_rules() -> Iterator[None]:
+    """Rank and answer as if all texts counted alike, for comparison."""
+    with ExitStack() as changed:
+        for place, name, value in (
+            (rank, "yielding", lambda *_: None),
+            (rank, "repeats_itself", lambda *_: False),
+            (Evidence, "is_of_others", False),
+        ):
+            changed.enter_context(_replaced(place, name, value))
+        yield
+
+
+@contextmanager
+def _replaced(place: object, name: str, value: object) -> Iterator[None]:
+    before = vars(place)[name]
+    setattr(place, name, value)
+    try:
+        yield
+    finally:
+        setattr(place, name, before)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What all questions found: without poison, with it without and with the rules, and after a quarantine."""
+
+    honest: list[Asked]
+    unruled: list[Asked]
+    ruled: list[Asked]
+    quarantined: list[Asked]
+
+
+def measure(memory: PoisonedMemory, world: World, attacks: Sequence[Planted], say: Callable[[str], None]) -> Measured:
+    """Store the honest memories, plant the attacks, put them into quarantine, and ask at each step."""
+    say(f"storing {len(world.conversations):,} honest memories")
+    memory.remember(world.conversations)
+    memory.store()
+    honest = [memory.ask(fact) for fact in world.facts]
+    say(f"planting {len(attacks)} attacks")
+    began = memory.now()
+    memory.plant(attacks)
+    with without_rules():
+        unruled = [memory.ask(fact) for fact in world.facts]
+    ruled = [memory.ask(fact) for fact in world.facts]
+    say("putting them into quarantine")
+    quarantine(memory.context, Rule(received_from=began), "planted by the benchmark")
+    return Measured(honest, unruled, ruled, [memory.ask(fact) for fact in world.facts])
+
+
 def run(bench: Bench) -> Section:
     """Measure every shape of attack against one memory."""
     memories, questions, each = QUICK if bench.quick else (MEMORIES, QUESTIONS, EACH)
     world = make_world(memories, questions)
     attacks = plant(world.facts, each)
     with bench.installation() as installation:
-        memory = PoisonedMemory(installation, "owner")
-        bench.say(f"storing {len(world.conversations):,} honest memories")
-        memory.remember(world.conversations)
-        memory.store()
-        before = [memory.ask(fact) for fact in world.facts]
-        bench.say(f"planting {len(attacks)} attacks")
-        memory.plant(attacks)
-        after = [memory.ask(fact) for fact in world.facts]
-    return Section("Memory poisoning", _METHOD, tables(world, attacks, before, after))
+        measured = measure(PoisonedMemory(installation, "owner"), world, attacks, bench.say)
+    return Section("Memory poisoning", _METHOD, tables(world, attacks, measured))
 
 
-def tables(world: World, attacks: Sequence[Planted], before: Sequence[Asked], after: Sequence[Asked]) -> str:
-    """Return the shares by shape and by half, before and after planting."""
-    shape_of = {attack.fact.question: (attack.shape, attack.door.value) for attack in attacks}
-    groups: dict[tuple[str, str], list[int]] = {}
-    for place, fact in enumerate(world.facts):
-        shape = shape_of.get(fact.question)
-        groups.setdefault(("attacked" if shape else "not attacked", fact.half), []).append(place)
-        if shape is not None and fact.half == HELD_OUT:
-            groups.setdefault(shape, []).append(place)
-    ordered = [("attacked", TUNED), ("attacked", HELD_OUT), ("not attacked", TUNED), ("not attacked", HELD_OUT)]
-    ordered += [key for key in groups if key not in ordered]
-    rows = [
-        [*key, str(len(places)), *shares([before[place] for place in places], [after[place] for place in places])]
-        for key in ordered
-        if (places := groups.get(key))
+def tables(world: World, attacks: Sequence[Planted], measured: Measured) -> str:
+    """Return the shares by half and by shape."""
+    rows = [[*group, *_cells(places, measured)] for group, places in groups(world, attacks).items()]
+    header = [
+        "attack",
+        "door or half",
+        "questions",
+        f"poison in first {BEST}",
+        f"in first {FIRST}",
+        f"of {FIRST} places",
     ]
-    header = ["attack", "door or half", "questions", f"poison in first {BEST}", f"in first {FIRST}"]
-    header += [
-        f"share of {FIRST} places",
-        f"evidence@{FIRST} without",
-        "with poison",
-        "quoted as fact",
-        "quoted with its origin",
-    ]
-    return table(header, rows)
-
-
-def shares(before: Sequence[Asked], after: Sequence[Asked]) -> list[str]:
-    """Return the shares of some questions that the table shows."""
-    counted = (
-        [any(place < BEST for place in one.poisoned) for one in after],
-        [bool(one.poisoned) for one in after],
-        [len(one.poisoned) / FIRST for one in after],
-        [one.has_evidence for one in before],
-        [one.has_evidence for one in after],
-        [one.quoted for one in after],
-        [one.attributed for one in after],
+    header += [f"evidence@{FIRST} without poison", "with it", "quoted as fact", "quoted with its origin"]
+    left = sum(bool(one.poisoned) or one.quoted or one.attributed for one in measured.quarantined)
+    found = np.mean([one.has_evidence for one in measured.quarantined])
+    return (
+        f"{table(header, rows)}\n\nCells with an arrow: without the rules → with them. After a quarantine of what was "
+        f"received since the planting began, {left} of {len(world.facts)} questions find or quote poison, and "
+        f"evidence@{FIRST} is {found:.2f}."
     )
-    return [f"{np.mean(values):.2f}" for values in counted]
+
+
+def groups(world: World, attacks: Sequence[Planted]) -> dict[tuple[str, str], list[int]]:
+    """Return the places of questions by what was planted against them: both halves, then shapes of the second half."""
+    attack_on = {attack.fact.question: attack for attack in attacks}
+    found: dict[tuple[str, str], list[int]] = {
+        (name, half): [] for name in ("attacked", "not attacked") for half in (TUNED, HELD_OUT)
+    }
+    for place, fact in enumerate(world.facts):
+        attack = attack_on.get(fact.question)
+        found["attacked" if attack else "not attacked", fact.half].append(place)
+        if attack is not None and fact.half == HELD_OUT:
+            found.setdefault((attack.shape, attack.door.value), []).append(place)
+    return {group: places for group, places in found.items() if places}
+
+
+def _cells(places: Sequence[int], measured: Measured) -> list[str]:
+    honest, unruled, ruled = (
+        [asked[place] for place in places] for asked in (measured.honest, measured.unruled, measured.ruled)
+    )
+
+    def both(share: Callable[[Asked], float]) -> str:
+        return f"{_mean(share, unruled)} → {_mean(share, ruled)}"
+
+    return [
+        str(len(places)),
+        both(lambda one: any(place < BEST for place in one.poisoned)),
+        both(lambda one: bool(one.poisoned)),
+        both(lambda one: len(one.poisoned) / FIRST),
+        _mean(lambda one: one.has_evidence, honest),
+        both(lambda one: one.has_evidence),
+        both(lambda one: one.quoted),
+        _mean(lambda one: one.attributed, ruled),
+    ]
+
+
+def _mean(share: Callable[[Asked], float], asked: Sequence[Asked]) -> str:
+    return f"{np.mean([share(one) for one in asked]):.2f}"
