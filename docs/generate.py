@@ -76,6 +76,7 @@ def cli_page() -> str:
         f"| {entry.CONFIGURATION} | a setting is wrong, or the database has not been migrated |",
         f"| {entry.UNREACHABLE} | a provider or the database cannot be reached, or nothing could be stored |",
         f"| {entry.REHYDRATING} | another process is decompressing the file: try again in a moment |",
+        f"| {entry.RUNNING} | it already runs on this home folder; the message says where |",
         f"| {entry.INTERRUPTED} | interrupted; unfinished segments return to the queue |",
         "",
     ]

@@ -54,7 +54,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Counts of segments by state; ``due`` are the pending ones whose next attempt may start."""
+    """Counts of segments by state; ``due`` are the pending ones whose next attempt may start.
+
+    ``age_seconds`` is the time for which the oldest due segment has waited; 0 if none waits.
+    """
 
     pending: int
     due: int
@@ -62,6 +65,7 @@ class Queue:
     failed: int
     stored: int
     next_attempt_at: datetime | None
+    age_seconds: float
 
 
 def lease_due(

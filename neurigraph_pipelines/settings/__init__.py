@@ -16,7 +16,13 @@ from pydantic import BaseModel, Field, SecretStr, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from neurigraph_pipelines.settings.faces import ApiSettings, FailureWebhookSettings, JwtSettings, UiSettings
+from neurigraph_pipelines.settings.faces import (
+    ApiSettings,
+    FailureWebhookSettings,
+    JwtSettings,
+    ReadinessSettings,
+    UiSettings,
+)
 from neurigraph_pipelines.settings.group import PREFIX, variable_of
 from neurigraph_pipelines.settings.pipeline import IngestionSettings, LifecycleSettings, UploadSettings
 from neurigraph_pipelines.settings.providers import ModelCallSettings, ModelSettings, RerankerSettings, TokenSettings
@@ -94,6 +100,7 @@ class Settings(BaseSettings):
     ask: AskSettings = AskSettings()
     failure_webhook: FailureWebhookSettings = FailureWebhookSettings()
     api: ApiSettings = ApiSettings()
+    readiness: ReadinessSettings = ReadinessSettings()
     ui: UiSettings = UiSettings()
 
     @classmethod

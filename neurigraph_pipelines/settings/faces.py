@@ -1,4 +1,4 @@
-"""Settings of the HTTP API, of access tokens, of the Dagster UI and of failure reports."""
+"""Settings of the HTTP API and its readiness, of access tokens, of the Dagster UI and of failure reports."""
 
 from __future__ import annotations
 
@@ -76,6 +76,40 @@ class ApiSettings(BaseModel):
         gt=0,
         description="Seconds for a client to send the head of a request, to begin its body, or to read some of an "
         "answer.",
+    )
+
+
+class ReadinessSettings(BaseModel):
+    """When `/readyz` says that the service is not ready, and when writes say that memory lags (docs/reliability.md)."""
+
+    model_config = group("READY_")
+
+    sensor_seconds: float = Field(
+        default=60.0,
+        ge=0,
+        description="Seconds without a tick of a sensor after which `/readyz` answers 503. 0: not checked, for an "
+        "installation that stores by `neurigraph ingest`.",
+    )
+    queue_seconds: float = Field(
+        default=3_600.0,
+        ge=0,
+        description="Seconds that a segment may wait to be stored before `/readyz` answers 503. 0: not checked.",
+    )
+    free_bytes: int = Field(
+        default=100_000_000,
+        ge=0,
+        description="Free bytes on the disk of the home folder below which `/readyz` answers 503.",
+    )
+    lag_notice_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds that the caller's oldest segment may wait before answers to writes say so, in the headers "
+        "`Neurigraph-Lag` and `Retry-After`.",
+    )
+    lag_refuse_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds of waiting from which further writes of the same user are refused with 503. Unset: never.",
     )
 
 

@@ -66,8 +66,8 @@ def test_up_starts_again_what_dies(environment: dict[str, str]) -> None:
             return parts.keys() == before.keys() and not set(parts.values()) & set(before.values())
 
         wait_until(replaced, "every part has another process", PATIENCE_SECONDS, interval=0.1)
-        wait_until(lambda: stack.answers("/readyz"), "the API serves", PATIENCE_SECONDS, interval=0.1)
-        wait_until(lambda: stack.answers("/server_info", "dagster_ui"), "the UI serves", PATIENCE_SECONDS, interval=0.1)
+        wait_until(stack.is_ready, "everything works", PATIENCE_SECONDS, interval=0.1)
+        wait_until(stack.shows_ui, "the UI serves", PATIENCE_SECONDS, interval=0.1)
         store_over_http(stack.places["api"], key)
 
         stack.process.kill()

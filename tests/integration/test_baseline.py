@@ -32,6 +32,7 @@ from tests.conftest import ADMIN_KEY, ROOT, SECRET
 from tests.support.catalog import describe, differences
 from tests.support.memories import WordEmbedder, converse, ingest, plain_context, rows
 
+NEWEST_OF_BASELINE = 29
 DUMP = ROOT / "tests" / "data" / "schema_before_baseline.sql.gz"
 KILLED = """
 import os, signal, sys
@@ -99,8 +100,8 @@ def test_database_before_the_baseline_becomes_the_baseline(older: str, database_
     with pytest.raises(ConfigurationError, match="29 of the schema before the baseline: run `neurigraph migrate`"):
         require_current(before)
     report = migrate(older, Secret(SECRET))
-    later = [m for m in numbered("shared") if m.number > 29]
-    assert (report.applied, report.version) == (tuple(f"{m.number:04d}_{m.name}" for m in later), newest("shared"))
+    later = tuple(f"{m.number:04d}_{m.name}" for m in numbered("shared") if m.number > NEWEST_OF_BASELINE)
+    assert (report.applied, report.version) == (later, newest("shared"))
     assert report.routines == tuple(routine.name for routine in routines())
     assert journal(older) == [(m.number, m.checksum) for m in numbered("shared")]
     assert differences(older, database_url) == []

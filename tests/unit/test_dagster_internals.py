@@ -62,3 +62,11 @@ def test_answer_of_a_code_server_is_json() -> None:
     for value in (True, False):
         answer = serdes.serialize_value(types.CanCancelExecutionResult(can_cancel=value))
         assert json.loads(answer)["can_cancel"] is value, f"{_LOOK_AT} the JSON of CanCancelExecutionResult"
+
+
+def test_storages_connect_through_their_engine() -> None:
+    storages = importlib.import_module("dagster_postgres")
+    for name in ("PostgresRunStorage", "PostgresEventLogStorage", "PostgresScheduleStorage"):
+        source = inspect.getsource(getattr(storages, name))
+        assert "self._engine = create_pg_engine(" in source, f"{_LOOK_AT} {name}._engine"
+        assert "create_pg_connection(self._engine)" in source, f"{_LOOK_AT} {name}._engine"

@@ -90,7 +90,7 @@ def found_records(
     for one in ranked:
         record = nodes[one.node].layer.stored_record(one.row)
         number = _persona(record.origin, shells)
-        path = shells.path(number) if number is not None else None
+        path = shells.location(number)[2] if number is not None else None
         if not is_owner:
             record = record._replace(origin=record.origin._replace(key_id=None))
         found.append(FoundRecord(nodes[one.node].anchor, record, one.score, one.parts, persona=path))
