@@ -12,7 +12,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -40,10 +40,12 @@ class Secret:
 
     Args:
         value: At least 32 characters of randomness.
+        clock: Returns the time, in seconds since 1970; the database compares it with its own.
     """
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str, clock: Callable[[], float] = time.time) -> None:
         self._value = value.encode()
+        self._clock = clock
         self._signed = lru_cache(_CACHED_CLAIMS)(self._sign)
 
     def __repr__(self) -> str:
@@ -62,16 +64,16 @@ class Secret:
         return bytes(b ^ 0x36 for b in key), bytes(b ^ 0x5C for b in key)
 
     def sign(self, claims: Claims) -> tuple[str, str]:
-        """Return claims as JSON with an expiry, and their HMAC-SHA256 in hex."""
-        now = int(time.time())
-        expires = now - now % _SIGNATURE_REUSE_SECONDS + CLAIMS_LIFETIME_SECONDS
+        """Return claims as JSON, with the time and an expiry, and their HMAC-SHA256 in hex."""
+        now = int(self._clock())
+        signed_at = now - now % _SIGNATURE_REUSE_SECONDS
         # Claims that differ only in key or door are equal, and their signatures are not.
-        return self._signed(claims, claims.key_id, claims.received_through, expires)
+        return self._signed(claims, claims.key_id, claims.received_through, signed_at)
 
-    def _sign(self, claims: Claims, key_id: UUID | None, door: ReceivedThrough, expires: int) -> tuple[str, str]:
+    def _sign(self, claims: Claims, key_id: UUID | None, door: ReceivedThrough, signed_at: int) -> tuple[str, str]:
         stated = {"sub": claims.sub, "role": claims.role, "user_id": str(claims.user_id), "received_through": door}
         key = {"key_id": str(key_id)} if key_id is not None else {}
-        payload = json.dumps({**stated, **key, "exp": expires})
+        payload = json.dumps({**stated, **key, "iat": signed_at, "exp": signed_at + CLAIMS_LIFETIME_SECONDS})
         return payload, hmac.new(self._derive("claims"), payload.encode(), hashlib.sha256).hexdigest()
 
 

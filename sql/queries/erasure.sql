@@ -116,7 +116,6 @@ FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s;
 
 -- name: node_of_record
--- Runs as the caller, too: no row for an absent or invisible record.
 SELECT
     r.node_id,
     g.schema_name
@@ -267,6 +266,10 @@ DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
 
 -- name: erase_files
 DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
+
+-- name: erase_quarantine_changes
+-- What quarantines remember of the graph may contain erased words: their release computes the shells again.
+DELETE FROM neurigraph.quarantine_changes WHERE user_id = %(user_id)s;
 
 -- name: erase_record
 -- Registrations, deltas and log entries are deleted with it.
