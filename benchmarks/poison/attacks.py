@@ -48,6 +48,13 @@ class Planted:
     conversation: NewConversation | None
     document: str | None = None
 
+    @property
+    def harmless(self) -> frozenset[str]:
+        """The external ids of messages that lead to the planted text and say nothing themselves."""
+        if self.conversation is None or self.door is not Door.TOOL:
+            return frozenset()
+        return frozenset(str(one.external_id) for one in self.conversation.messages if one.role is not Role.TOOL)
+
 
 _Turns = Iterator[tuple[Role, str]]
 

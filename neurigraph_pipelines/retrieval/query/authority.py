@@ -7,7 +7,6 @@ out. Pure functions of arrays; ``rank`` calls them.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -21,7 +20,7 @@ SPEAKS = 0.95
 """Share of the best coverage of the question's words by others from which the owner speaks to the question, too. Words
 tell it better than scores, which are high for any message about the same person or the same kind of thing."""
 
-YIELDED = 0.5
+YIELDED = 0.7
 """Share of their score that is left to others where the owner speaks."""
 
 ALIKE = 0.85
@@ -31,7 +30,7 @@ REPEATED = 0.7
 """Share of its score that is left to a message for each better one of its source that says the same."""
 
 FIRST, SHARE = 10, 3
-"""Among the first messages, so many of one source are compared with each other only if there are more than this."""
+"""How many of the first messages one source may take by saying the same."""
 
 COMPARED_FOR_REPETITION = 150
 """How many more messages are ranked if a source repeats itself, to fill the places that it loses."""
@@ -65,28 +64,33 @@ def yielding(
     covered = coverage()
     of_owner = covered.max(where=owners, initial=0.0)
     speaks = of_owner > 0 and of_owner >= SPEAKS * covered.max(where=others, initial=0.0)
-    if not speaks and score.max(where=owners, initial=0.0) < score.max(where=others, initial=0.0):
-        return None
-    return others
+    return others if speaks else None
 
 
-def repeats_itself(sources: Sequence[str]) -> bool:
-    """Return whether one source may have more than its share of the first messages."""
-    return max(Counter(sources).values(), default=0) > SHARE
+def repeats_itself(vectors: Floats, sources: Sequence[str]) -> bool:
+    """Return whether one source takes more than its share of the first messages by saying the same.
+
+    Args:
+        vectors: The unit vector of each message, ``(n, dimensions)``; zeros if unknown.
+        sources: What handed in each message.
+    """
+    return bool((_alike(vectors, sources).sum(axis=1) >= SHARE).any())
 
 
-def unrepeated(score: NDArray[np.float64], vectors: Floats, source: Sequence[str]) -> NDArray[np.float64]:
+def unrepeated(score: NDArray[np.float64], vectors: Floats, sources: Sequence[str]) -> NDArray[np.float64]:
     """Return the scores of some messages after each has paid for the better ones of its source that say the same.
 
     Args:
         score: Highest first.
-        vectors: The unit vector of each message, ``(n, dimensions)``; zeros if unknown.
-        source: What each message came from.
+        vectors: As for ``repeats_itself``, as are ``sources``.
     """
-    numbers = {one: number for number, one in enumerate(dict.fromkeys(source))}
-    if len(numbers) == len(score):
-        return score
-    group = np.fromiter(map(numbers.__getitem__, source), np.intp, len(score))
-    alike = (vectors @ vectors.T >= ALIKE) & (group[:, None] == group)
-    paid: NDArray[np.float64] = score * REPEATED ** np.tril(alike, -1).sum(axis=1)
+    paid: NDArray[np.float64] = score * REPEATED ** _alike(vectors, sources).sum(axis=1)
     return paid
+
+
+def _alike(vectors: Floats, sources: Sequence[str]) -> NDArray[np.bool_]:
+    """Return ``(n, n)``: whether a message says the same as a better one of its source."""
+    numbers = {one: number for number, one in enumerate(dict.fromkeys(sources))}
+    group = np.fromiter(map(numbers.__getitem__, sources), np.intp, len(sources))
+    alike: NDArray[np.bool_] = np.tril((vectors @ vectors.T >= ALIKE) & (group[:, None] == group), -1)
+    return alike

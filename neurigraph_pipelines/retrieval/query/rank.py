@@ -297,7 +297,7 @@ class _Ranking:
         np.maximum.at(best, self.rows.message, score)
         limit = self.query.message_limit
         first = self._first_passages(best, score, limit)
-        if repeats_itself(self._sources_of(first[:FIRST])):
+        if repeats_itself(self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST])):
             first = self._first_passages(best, score, limit + COMPARED_FOR_REPETITION)
             score = score.copy()
             score[first] = unrepeated(score[first], self._vectors_of(first), self._sources_of(first))
@@ -318,7 +318,7 @@ class _Ranking:
     def _vectors_of(self, passages: Sequence[int]) -> Floats:
         """Return ``(n, dimensions)``; vectors of two layers differ in their trailing zeros."""
         vectors = [self.rows.vector_of(row) for row in passages]
-        stacked = np.zeros((len(vectors), max(map(len, vectors))), np.float32)
+        stacked = np.zeros((len(vectors), max(map(len, vectors), default=0)), np.float32)
         for row, vector in zip(stacked, vectors, strict=True):
             row[: len(vector)] = vector
         return stacked
