@@ -18,6 +18,7 @@ import typer
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
     backfills,
+    backups,
     exporting,
     failures,
     forgetting,
@@ -31,6 +32,7 @@ from neurigraph_pipelines.cli import (
     retrievals,
     sharing,
     stack,
+    status,
     storing,
     uploading,
 )
@@ -71,6 +73,7 @@ for subject in (
     storing,
     uploading,
     exporting,
+    backups,
     privacy,
     reading,
     memories,
@@ -83,6 +86,7 @@ for subject in (
     failures,
     backfills,
     operating,
+    status,
     stack,
 ):
     app.add_typer(subject.commands)

@@ -51,11 +51,10 @@ def test_others_are_not_quoted_as_fact(measured: Measured, places: list[int]) ->
     assert share([measured.ruled[place] for place in places], lambda one: one.quoted) == 0
 
 
-def test_poison_leaves_the_first_places(measured: Measured, places: list[int]) -> None:
-    ruled, unruled = ([asked[place] for place in places] for asked in (measured.ruled, measured.unruled))
-    first = [share(asked, lambda one: 0 in one.poisoned) for asked in (ruled, unruled)]
-    assert first[0] <= 0.5 * first[1]
-    taken = [sum(len(one.poisoned) for one in asked) for asked in (ruled, unruled)]
+def test_poison_loses_places(measured: Measured, places: list[int]) -> None:
+    taken = [
+        sum(len(one.poisoned) for one in (asked[p] for p in places)) for asked in (measured.ruled, measured.unruled)
+    ]
     assert taken[0] <= 0.8 * taken[1]
 
 
