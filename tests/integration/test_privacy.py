@@ -220,6 +220,25 @@ def test_only_owner_changes_privacy(world: Shared) -> None:
     assert world.found(world.friend) == {str(world.shared_id)}
 
 
+def test_only_owner_sends_private_sources(world: Shared) -> None:
+    """A persona that may write sends what the owner decides about, and cannot hide it from others."""
+    here = world.here
+    persona = add_node(
+        here.database, world.owner, world.user.root_node_id, "Writer", node_type=NodeType.PERSONA, writes=True
+    )
+    writer = Claims(str(persona), "persona", world.user.user_id)
+    insert = (
+        "INSERT INTO neurigraph.sources (user_id, kind, external_id, started_at, privacy) "
+        "VALUES (%s, 'conversation', %s, now(), %s)"
+    )
+    with here.database.agent(writer) as tx:
+        assert tx.execute(insert, [world.user.user_id, "open", "shared"]).rowcount == 1
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), here.database.agent(writer) as tx:
+        tx.execute(insert, [world.user.user_id, "hidden", "private"])
+    with here.database.agent(world.owner) as tx:
+        assert tx.execute(insert, [world.user.user_id, "hidden", "private"]).rowcount == 1
+
+
 def test_old_nodes_hide_private_records(world: Shared, later_node_ddl: Callable[[], int]) -> None:
     here = world.here
     set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)

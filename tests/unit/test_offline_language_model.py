@@ -31,6 +31,7 @@ def test_implements_port() -> None:
     [
         ("I went to a support group yesterday.", ["2023-05-07"]),
         ("the day before yesterday", ["2023-05-06"]),
+        ("We danced until late last night.", ["2023-05-07"]),
         ("We camped two weekends ago.", ["2023-04-29"]),
         ("It was last weekend!", ["2023-05-06"]),
         ("I met her last Friday", ["2023-05-05"]),

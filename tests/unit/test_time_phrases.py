@@ -35,6 +35,7 @@ SURE = [
     ("What did we do in May 2023?", "2023-05-01", "2023-06-01"),
     ("what did I say yesterday", "2023-06-13", "2023-06-14"),
     ("the day before yesterday", "2023-06-12", "2023-06-13"),
+    ("Whom did we meet last night?", "2023-06-13", "2023-06-14"),
     ("Who called last week?", "2023-06-05", "2023-06-12"),
     ("last Friday", "2023-06-09", "2023-06-10"),
     ("what happened two weekends ago?", "2023-06-03", "2023-06-05"),
