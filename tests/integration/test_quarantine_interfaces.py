@@ -121,7 +121,7 @@ def test_on_the_command_line(graph: SharedGraph, ask: Callable[..., Any], capsys
     assert ask("quarantine", "release", held["quarantine_id"])["released_at"]
     assert ask("quarantine", "list")["quarantines"] == []
     assert len(ask("quarantine", "list", "--all")["quarantines"]) == 1
-    assert "name one of them" in ask("quarantine", "add", "--reason", "odd", code=2)["error"]
+    assert "name one of them" in ask("quarantine", "add", "--reason", "odd", code=2)["message"]
     ask("quarantine", "release", uuid4(), code=3)
     assert ask("quarantine", "suggest")["suggestions"] == []
     assert entry.run(["quarantine", "list", "--all", "--user", graph.owner.slug]) == 0
