@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import (
     access,
+    backup,
     chunk_detection,
     code_location,
     daemon,
@@ -57,6 +58,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "history": history.run,
     "forget": forget.run,
     "access": access.run,
+    "backup": backup.run,
     "embedding": measure_embedding,
 }
 

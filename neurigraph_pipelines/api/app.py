@@ -118,3 +118,4 @@ def _connect(installation: Installation) -> None:
     """Create the shared parts before the first request, since requests run in several threads at once."""
     for part in ("database", "objects", "tokens", "embedder"):
         getattr(installation, part)
+    installation.secrets.admin_key()  # made at the first start, so that its file can be read

@@ -18,6 +18,7 @@ import typer
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
     backfills,
+    backups,
     exporting,
     failures,
     forgetting,
@@ -30,6 +31,7 @@ from neurigraph_pipelines.cli import (
     reading,
     sharing,
     stack,
+    status,
     storing,
     uploading,
 )
@@ -70,6 +72,7 @@ for subject in (
     storing,
     uploading,
     exporting,
+    backups,
     privacy,
     reading,
     memories,
@@ -81,6 +84,7 @@ for subject in (
     failures,
     backfills,
     operating,
+    status,
     stack,
 ):
     app.add_typer(subject.commands)

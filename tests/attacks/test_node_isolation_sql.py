@@ -106,8 +106,9 @@ PLANTED = [
     """INSERT INTO neurigraph.sources (user_id, kind, external_id, title, started_at)
     VALUES (%(user)s, 'conversation', 'planted', '', now())""",
     """INSERT INTO neurigraph.messages (source_id, user_id, seq, role, content, token_count, content_hash, occurred_at,
-        external_id)
-    VALUES (%(source)s, %(user)s, 99, 'user', 'planted', 1, sha256('planted'), now(), 'planted')""",
+        external_id, key_id, persona_id, received_through)
+    VALUES (%(source)s, %(user)s, 99, 'user', 'planted', 1, sha256('planted'), now(), 'planted',
+        neurigraph.asking_key(), neurigraph.writing_persona(), neurigraph.asking_door())""",
 ]
 
 

@@ -56,6 +56,11 @@ def test_up_starts_again_what_dies(environment: dict[str, str]) -> None:
         assert f"process {stack.process.pid}" in second.stderr
         assert stack.places["api"] in second.stderr
 
+        running = json.loads(
+            subprocess.run([PROGRAM, "status", "--json"], env=environment, stdout=subprocess.PIPE).stdout
+        )
+        assert running["running"]["pid"] == stack.process.pid
+
         before = stack.parts()
         assert before.keys() == {*COMMANDS, "postgres"}
         for pid in before.values():

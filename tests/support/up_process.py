@@ -16,7 +16,7 @@ from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.command_line import PROGRAM
 from tests.support.waiting import wait_until
 
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 400.0
 COMMANDS = {
     "code server": " api grpc ",
     "webserver": "neurigraph_pipelines.ui",
