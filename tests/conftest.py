@@ -170,6 +170,7 @@ def home_env(session_home: Path) -> dict[str, str]:
         **kept,
         "NEURIGRAPH_HOME": str(session_home),
         "NEURIGRAPH_SECRET": SECRET,
+        "NEURIGRAPH_ROLE_SECRET": SECRET,
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
     }
 
@@ -188,6 +189,7 @@ def _settings(folder: Path, database_url: str) -> Settings:
             "home": folder / "home",
             "database_url": database_url,
             "secret": SECRET,
+            "role_secret": SECRET,
             "admin_key": ADMIN_KEY,
             "language_model": "offline",
             "embedder": "minilm",

@@ -16,13 +16,15 @@ NOT_READY = 1
 
 @commands.command()
 def status(as_json: Json = False) -> None:
-    """Show what runs on this home folder, and whether reading, writing and ingestion work; exit code 1 if not."""
+    """Show what runs on this home folder, whether it works (exit code 1 if not), and what leaves this machine."""
+    from neurigraph_pipelines.cli import leaving
     from neurigraph_pipelines.readiness import check
     from neurigraph_pipelines.stack.home_lock import running_stack
 
     with installed() as installation:
         running = running_stack(installation.home)
         found = check(installation.context)
+        report = leaving.report(installation)
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
@@ -34,8 +36,9 @@ def status(as_json: Json = False) -> None:
             [] if age is None else [f"the oldest waiting segment waits for {age:,.0f} s" if age else "nothing waits"]
         )
         faults = [f"{fault.part} does not work: {fault.reason}" for fault in found.faults]
-        return views.unbroken(stack, *places, *(faults or ["reading, writing and ingestion work"]), *queue)
+        works = faults or ["reading, writing and ingestion work"]
+        return views.unbroken(stack, *places, *works, *queue, "", *leaving.lines(report))
 
-    Output(as_json).result({"running": running, "ready": not found.faults, **asdict(found)}, view)
+    Output(as_json).result({"running": running, "ready": not found.faults, **asdict(found), **report}, view)
     if found.faults:
         raise typer.Exit(NOT_READY)

@@ -79,6 +79,7 @@ class DagsterHome:
 
     def become(self, command: Sequence[str]) -> None:
         """Replace this process by one of Dagster's; does not return."""
+        sys.stdout.flush()
         os.execve(command[0], list(command), self.environment)  # noqa: S606 - our own programs, by their full path
 
 
@@ -110,7 +111,9 @@ def dagster_home(installation: Installation) -> DagsterHome:
         "NEURIGRAPH_HOME": str(installation.home),
         ENV_FILE: str(folder / "settings.json"),
     }
-    return DagsterHome(folder, environment, installation.ui_token_file, installation.settings.ui.allowed_hosts)
+    return DagsterHome(
+        folder, environment, installation.secrets.ui_token_file(), installation.settings.ui.allowed_hosts
+    )
 
 
 def _may_pass(name: str, value: str) -> bool:

@@ -20,8 +20,14 @@ from resources.postgres.installation import client_program
 _PIECE_BYTES = 1 << 20
 # Vectors hardly shrink, and the first level of gzip is four times as fast as the default.
 _DUMP_OPTIONS = ("--format=custom", "--compress=gzip:1", "--no-comments", "--no-password", "--lock-wait-timeout=60s")
-# Versions of cached data. They are transaction numbers of the server, which mean nothing on another.
-_WITHOUT_ROWS = ("neurigraph.user_changes", "neurigraph.node_changes", "neurigraph.warm_nodes")
+_WITHOUT_ROWS = (
+    # Versions of cached data: transaction numbers of the server, which mean nothing on another.
+    "neurigraph.user_changes",
+    "neurigraph.node_changes",
+    "neurigraph.warm_nodes",
+    # A secret; the migration after a restore writes that of the new home.
+    "neurigraph_private.claims_key",
+)
 _RESTORE_OPTIONS = ("--format=custom", "--exit-on-error", "--no-password")
 
 

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
 
 from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
@@ -27,6 +28,7 @@ from neurigraph_pipelines.stack.backup.folder import BackupFolder
 from neurigraph_pipelines.stack.backup.load import RestoredBackup, restore
 from neurigraph_pipelines.wiring import Installation
 from resources.age_encryption import AgeKey
+from resources.postgres.installation import client_program
 from tests.conftest import ADMIN_KEY, ROOT, SECRET
 from tests.support.command_line import environment, run_cli
 from tests.support.exported_user import QUESTIONS, Source, exported_user
@@ -86,6 +88,11 @@ def contents(here: Installation) -> dict[str, bytes]:
     return {key: b"".join(here.objects.get(key)) for key in keys}
 
 
+def rows_of_owner(here: Installation, query: str) -> list[dict[str, Any]]:
+    with psycopg.connect(here.administrator_url, row_factory=dict_row) as connection:
+        return connection.execute(sql.SQL(query)).fetchall()
+
+
 def same_answers(source: Source, there: Installation) -> bool:
     return all(source.ask(there, question) == source.ask(source.here, question) for question in QUESTIONS)
 
@@ -116,6 +123,18 @@ def test_restore_gives_same_answers(source: Source, target: Settings, tmp_path: 
         assert store_file(there, "#Family/Dave Dave sold the boat.", user=(source.user, source.claims)).open().content
     again = back_up(source.here, folder, None, SILENT)
     assert (again.new_objects, again.objects) == (0, done.objects)
+
+
+def test_backup_holds_no_secret(source: Source, folder: BackupFolder) -> None:
+    """Neither the key that signs claims, which the database knows, nor the secret that it follows from."""
+    (pads,) = rows_of_owner(source.here, "SELECT inner_pad, outer_pad FROM neurigraph_private.claims_key")
+    dumped = b"".join(folder.read(folder.find(None), "database.dump"))
+    text = subprocess.run(
+        [str(client_program("pg_restore")), "--file=-"], input=dumped, capture_output=True, check=True
+    )
+    assert b"exporter" in text.stdout
+    for secret in (SECRET.encode(), pads["inner_pad"].hex().encode(), pads["outer_pad"].hex().encode()):
+        assert secret not in text.stdout
 
 
 def test_encrypted_folder_tells_nothing(source: Source, tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ def opened(older: str, tmp_path: Path) -> Iterator[Installation]:
             "home": tmp_path / "home",
             "database_url": older,
             "secret": SECRET,
+            "role_secret": SECRET,
             "admin_key": ADMIN_KEY,
             "language_model": "offline",
             "embedder": "minilm",

@@ -39,7 +39,7 @@ sys.exit(run(sys.argv[2:]))
 @contextmanager
 def shifted(installation: Installation, seconds: float) -> Iterator[PostgresDatabase]:
     """The same database as a program with a wrong clock uses it."""
-    secret = Secret(SECRET, lambda: time.time() + seconds)
+    secret = Secret(SECRET, clock=lambda: time.time() + seconds)
     database = PostgresDatabase(installation.administrator_url, secret)
     yield database
     database.close()
@@ -82,7 +82,7 @@ def test_clock_beyond_the_tolerance_is_an_error_that_says_so(
 def test_forged_claims_are_not_told_the_time(shared_installation: Installation) -> None:
     _, claims = new_user(shared_installation)
     database = PostgresDatabase(shared_installation.administrator_url, Secret(SECRET))
-    payload, _ = Secret(SECRET, lambda: time.time() - 600).sign(claims)
+    payload, _ = Secret(SECRET, clock=lambda: time.time() - 600).sign(claims)
     _, signature = Secret("another secret of at least 32 characters").sign(claims)
     with database.agent(None) as tx:
         set_them = (

@@ -171,6 +171,13 @@ def test_definitions_are_complete_and_valid() -> None:
     assert all(schedule.description for schedule in repository.schedule_defs)
 
 
+def test_no_configuration_quotes_the_environment() -> None:
+    for job in defs.get_repository_def().get_all_jobs():
+        types = job.get_job_snapshot().config_schema_snapshot.all_config_snaps_by_key
+        assert types
+        assert not [name for name in types if "Source" in name], f"{job.name}: use defs.job_config.schema_of"
+
+
 def test_job_ops_in_order() -> None:
     dependencies = {
         node.name: {

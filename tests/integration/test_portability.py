@@ -21,16 +21,19 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.portability.archive import MANIFEST, new_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
+from tests.support.erasures import RECORD, erase, parts_of_a_document
 from tests.support.exported_user import QUESTIONS, Source, export, exported_user, restore
 from tests.support.files import store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
@@ -239,6 +242,24 @@ def test_upload_stored_during_export_is_not_lost(
     restore(shared_installation, tmp_path / "export", user.slug)
     staged = [b"".join(shared_installation.objects.get(key)) for key in shared_installation.objects.keys("staging/")]
     assert content in staged
+
+
+def test_handed_over_original_is_restored(
+    installation: Installation, shared_installation: Installation, tmp_path: Path
+) -> None:
+    """Its key names a record that is gone; after the restore it passes on as before, and no audit removes it."""
+    user, claims = new_user(installation)
+    (first, _), (second, _), (third, _), *_ = parts_of_a_document(installation, claims)
+    original = open_file(installation.acting_for(claims), file_of_record(installation.database, claims, first)).content
+    erase(installation, claims, RECORD, first)
+    export(installation, user, tmp_path / "export")
+    there = shared_installation.acting_for(claims)
+    restore(shared_installation, tmp_path / "export", user.slug)
+    erase(shared_installation, claims, RECORD, second)
+    at_once = shared_installation.settings.changed(orphan_grace_hours=0)
+    audit_objects(there.using(settings=at_once))
+    assert open_file(there, file_of_record(there.database, claims, third)).content == original
+    assert not verify(there, user_id=user.user_id).findings
 
 
 def test_killed_restore_is_repeatable(source: Source, installation: Installation) -> None:
