@@ -18,6 +18,7 @@ from benchmarks import (
     daemon,
     embedding,
     forget,
+    hidden_ids,
     history,
     importing,
     lifecycle,
@@ -58,6 +59,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "history": history.run,
     "forget": forget.run,
     "access": access.run,
+    "hidden_ids": hidden_ids.run,
     "backup": backup.run,
     "embedding": measure_embedding,
 }
