@@ -164,20 +164,21 @@ FROM expired;
 SELECT
     t.batch_id,
     count(*) AS segments,
-    sum(t.token_count)::bigint AS tokens
+    sum(t.token_count)::bigint AS tokens,
+    bool_or(t.token_count > %(large_tokens)s) AS large
 FROM neurigraph.storage_triggers AS t
 WHERE t.state = 'claimed' AND t.claimed_by = %(claimed_by)s
 GROUP BY t.batch_id
 ORDER BY min(t.created_at), t.batch_id;
 
 -- name: lease_due
--- Due segments, oldest first, limited by number and tokens. A segment larger than the limit runs alone, and so does one
--- whose process died.
+-- Due segments, oldest first, limited by number and tokens. A large segment runs alone, and so does one whose process
+-- died.
 WITH candidates AS (
     SELECT
         t.trigger_id,
         t.token_count,
-        t.deaths > 0 AS suspected,
+        t.deaths > 0 OR t.token_count > %(large_tokens)s AS solitary,
         t.next_attempt_at,
         s.ended_at,
         t.first_message
@@ -189,6 +190,7 @@ WITH candidates AS (
             %(trigger_type)s::neurigraph.trigger_type IS NULL
             OR t.trigger_type = %(trigger_type)s::neurigraph.trigger_type
         )
+        AND (%(with_large)s OR t.token_count <= %(large_tokens)s)
     ORDER BY t.next_attempt_at, s.ended_at, t.first_message, t.trigger_id
     LIMIT %(max_segments)s
     FOR UPDATE OF t SKIP LOCKED
@@ -197,9 +199,9 @@ WITH candidates AS (
 counted AS (
     SELECT
         c.trigger_id,
-        c.suspected,
-        first_value(c.suspected) OVER in_order AS first_suspected,
-        sum(c.token_count) FILTER (WHERE NOT c.suspected) OVER in_order AS running_tokens,
+        c.solitary,
+        first_value(c.solitary) OVER in_order AS first_solitary,
+        sum(c.token_count) FILTER (WHERE NOT c.solitary) OVER in_order AS running_tokens,
         row_number() OVER in_order AS place
     FROM candidates AS c
     WINDOW in_order AS (ORDER BY c.next_attempt_at, c.ended_at, c.first_message, c.trigger_id)
@@ -213,7 +215,7 @@ UPDATE neurigraph.storage_triggers AS t SET
     attempts = t.attempts + 1
 FROM counted AS c
 WHERE t.trigger_id = c.trigger_id AND (
-    c.place = 1 OR (NOT c.first_suspected AND NOT c.suspected AND c.running_tokens <= %(max_tokens)s)
+    c.place = 1 OR (NOT c.first_solitary AND NOT c.solitary AND c.running_tokens <= %(max_tokens)s)
 )
 RETURNING t.trigger_id;
 
