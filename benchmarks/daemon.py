@@ -212,7 +212,7 @@ def _runs(stack: LocalStack) -> list[dict[str, Any]]:
     request = urllib.request.Request(
         f"{stack.ui.url}/graphql",
         data=json.dumps({"query": _RUNS}).encode(),
-        headers={"Content-Type": "application/json"},
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {stack.dagster.token}"},
     )
     with urllib.request.urlopen(request, timeout=30) as response:
         results: list[dict[str, Any]] = json.load(response)["data"]["runsOrError"]["results"]

@@ -35,7 +35,9 @@ def settings_page() -> str:
         "",
         WRITTEN,
         "",
-        "Read from the environment, and from a file `.env` in the working folder. Names do not depend on case.",
+        "Read from the environment, then from the file that `NEURIGRAPH_ENV_FILE` names, then from `settings.env` in "
+        "the home folder; the first one that has a setting counts. A `.env` of the current folder is read only if "
+        "`NEURIGRAPH_ENV_FILE` or `neurigraph --env-file` names it. Names do not depend on case.",
         "",
         "| variable | default | what it is for |",
         "| --- | --- | --- |",
@@ -74,6 +76,7 @@ def cli_page() -> str:
         f"| {entry.CONFIGURATION} | a setting is wrong, or the database has not been migrated |",
         f"| {entry.UNREACHABLE} | a provider or the database cannot be reached, or nothing could be stored |",
         f"| {entry.REHYDRATING} | another process is decompressing the file: try again in a moment |",
+        f"| {entry.RUNNING} | it already runs on this home folder; the message says where |",
         f"| {entry.INTERRUPTED} | interrupted; unfinished segments return to the queue |",
         "",
     ]

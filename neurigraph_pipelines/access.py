@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.errors import ForbiddenError, UnauthenticatedError
-from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.model import Claims, ReceivedThrough
 from neurigraph_pipelines.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -64,10 +64,14 @@ class Secret:
     def sign(self, claims: Claims) -> tuple[str, str]:
         """Return claims as JSON with an expiry, and their HMAC-SHA256 in hex."""
         now = int(time.time())
-        return self._signed(claims, now - now % _SIGNATURE_REUSE_SECONDS + CLAIMS_LIFETIME_SECONDS)
+        expires = now - now % _SIGNATURE_REUSE_SECONDS + CLAIMS_LIFETIME_SECONDS
+        # Claims that differ only in key or door are equal, and their signatures are not.
+        return self._signed(claims, claims.key_id, claims.received_through, expires)
 
-    def _sign(self, claims: Claims, expires: int) -> tuple[str, str]:
-        payload = json.dumps({"sub": claims.sub, "role": claims.role, "user_id": str(claims.user_id), "exp": expires})
+    def _sign(self, claims: Claims, key_id: UUID | None, door: ReceivedThrough, expires: int) -> tuple[str, str]:
+        stated = {"sub": claims.sub, "role": claims.role, "user_id": str(claims.user_id), "received_through": door}
+        key = {"key_id": str(key_id)} if key_id is not None else {}
+        payload = json.dumps({**stated, **key, "exp": expires})
         return payload, hmac.new(self._derive("claims"), payload.encode(), hashlib.sha256).hexdigest()
 
 
@@ -104,7 +108,7 @@ def authenticate(database: Database, credential: str, tokens: TokenVerifier | No
     if tokens is not None and not credential.startswith(_KEY_PREFIX):
         return _claims_of_token(tokens.verify(credential))
     for row in database.ask(None, _QUERIES["holder_of_key"], {"key_hash": api_key_hash(credential)}):
-        return Claims(row["subject_id"] or str(row["user_id"]), row["role"], row["user_id"])
+        return Claims(row["subject_id"] or str(row["user_id"]), row["role"], row["user_id"], row["key_id"])
     raise UnauthenticatedError(_NOT_VALID)
 
 

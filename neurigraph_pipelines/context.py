@@ -3,11 +3,12 @@
 A function that needs only the database takes the database; one that needs settings or more adapters takes a context.
 """
 
+# ruff: noqa: SIM401 - as a default, the source's part would be made although it is replaced
+
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar, cast
+from typing import Protocol, TypedDict, Unpack
 
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import (
@@ -21,19 +22,54 @@ from neurigraph_pipelines.ports import (
 )
 from neurigraph_pipelines.settings import Settings
 
-T = TypeVar("T")
+
+class Parts(Protocol):
+    """Settings and adapters. An ``Installation`` has them, and makes its adapters on first use."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings."""
+
+    @property
+    def database(self) -> Database:
+        """The database."""
+
+    @property
+    def objects(self) -> ObjectStore:
+        """The object store."""
+
+    @property
+    def language_model(self) -> LanguageModel:
+        """The language model."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder."""
+
+    @property
+    def tokens(self) -> TokenCounter:
+        """The token counter."""
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """The redactor of messages and titles, if any."""
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker, if any."""
 
 
-class _Part(Generic[T]):
-    """An attribute that is read from the source of the context when it is used."""
+class ReplacedParts(TypedDict, total=False):
+    """Parts by name, used in place of others."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, context: Context, owner: type) -> T:
-        if self._name in context.replaced:
-            return cast(T, context.replaced[self._name])
-        return cast(T, getattr(context.source, self._name))
+    settings: Settings
+    database: Database
+    objects: ObjectStore
+    language_model: LanguageModel
+    embedder: Embedder
+    tokens: TokenCounter
+    redactor: Redactor | None
+    reranker: Reranker | None
 
 
 @dataclass(frozen=True)
@@ -43,23 +79,54 @@ class Context:
     Adapters are read when they are used, so a command that only searches loads no language model.
 
     Attributes:
-        source: Has an attribute for each part; an ``Installation`` makes its adapters on first use.
+        source: Has every part.
         caller: The claims of the caller; None for the jobs, which work for all users.
         replaced: Parts used in place of those of the source.
     """
 
-    source: object
+    source: Parts
     caller: Claims | None = None
-    replaced: Mapping[str, object] = field(default_factory=dict)
+    replaced: ReplacedParts = field(default_factory=ReplacedParts)
 
-    settings = _Part[Settings]()
-    database = _Part[Database]()
-    objects = _Part[ObjectStore]()
-    language_model = _Part[LanguageModel]()
-    embedder = _Part[Embedder]()
-    tokens = _Part[TokenCounter]()
-    redactor = _Part[Redactor | None]()
-    reranker = _Part[Reranker | None]()
+    @property
+    def settings(self) -> Settings:
+        """The settings."""
+        return self.replaced["settings"] if "settings" in self.replaced else self.source.settings
+
+    @property
+    def database(self) -> Database:
+        """The database."""
+        return self.replaced["database"] if "database" in self.replaced else self.source.database
+
+    @property
+    def objects(self) -> ObjectStore:
+        """The object store."""
+        return self.replaced["objects"] if "objects" in self.replaced else self.source.objects
+
+    @property
+    def language_model(self) -> LanguageModel:
+        """The language model."""
+        return self.replaced["language_model"] if "language_model" in self.replaced else self.source.language_model
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder."""
+        return self.replaced["embedder"] if "embedder" in self.replaced else self.source.embedder
+
+    @property
+    def tokens(self) -> TokenCounter:
+        """The token counter."""
+        return self.replaced["tokens"] if "tokens" in self.replaced else self.source.tokens
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """The redactor of messages and titles, if any."""
+        return self.replaced["redactor"] if "redactor" in self.replaced else self.source.redactor
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker, if any."""
+        return self.replaced["reranker"] if "reranker" in self.replaced else self.source.reranker
 
     @property
     def claims(self) -> Claims:
@@ -76,6 +143,6 @@ class Context:
         """Return this context with the claims of a caller."""
         return replace(self, caller=claims)
 
-    def using(self, **parts: object) -> Context:
+    def using(self, **parts: Unpack[ReplacedParts]) -> Context:
         """Return this context with other settings or adapters."""
         return replace(self, replaced={**self.replaced, **parts})

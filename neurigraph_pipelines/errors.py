@@ -15,6 +15,10 @@ class ConfigurationError(NeurigraphError):
     """A setting is missing, contradictory or unusable."""
 
 
+class AlreadyRunningError(NeurigraphError):
+    """Another process does this on the same home folder, and only one may."""
+
+
 class InvalidInputError(NeurigraphError):
     """The input is not acceptable; nothing was stored."""
 

@@ -66,6 +66,9 @@ class Database(Protocol):
     ) -> list[dict[str, Any]]:
         """Run one statement in a transaction of ``agent``, in a single round trip, and return its rows.
 
+        Another statement sets the claims before it, unless it has the parameters ``payload`` and ``signature``: then it
+        gives the signed claims to a function that sets them.
+
         Args:
             binary: Whether rows are sent in binary format, which is much cheaper for large values.
         """

@@ -6,14 +6,11 @@ adapter is made on first use, so a command that only searches loads no language 
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import quote, urlencode
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -35,8 +32,11 @@ from neurigraph_pipelines.ports import (
     TokenVerifier,
 )
 from neurigraph_pipelines.settings import Settings
+from resources.files import kept_secret
+from resources.postgres.addresses import as_sqlalchemy_url
 from resources.postgres.database import PostgresDatabase, ensure_database, url_for_role
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
+from resources.postgres.watch import kept_running
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from resources.webhook import Webhook
 
 _SECRET_FILE = "secret"  # noqa: S105 - the name of a file
+_UI_TOKEN_FILE = "ui_token"  # noqa: S105
 _MINIMUM_SECRET_LENGTH = 32
 _EMBEDDED_DATABASE = "neurigraph"
 
@@ -85,7 +86,14 @@ class Installation:
                     "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` to make one"
                 )
             return Secret(value)
-        return Secret(_secret_of_file(self.home / _SECRET_FILE))
+        return Secret(kept_secret(self.home / _SECRET_FILE))
+
+    @property
+    def ui_token_file(self) -> Path:
+        """The file in the home folder with the token of Dagster's UI, made on first use."""
+        path = self.home / _UI_TOKEN_FILE
+        kept_secret(path)
+        return path
 
     @cached_property
     def home(self) -> Path:
@@ -105,6 +113,10 @@ class Installation:
         if self.settings.database.url is not None:
             return None
         return self._open.enter_context(EmbeddedPostgres(self.home).lease())
+
+    def kept_server(self, report: Callable[[str], None]) -> AbstractContextManager[None]:
+        """Start the embedded server again whenever it dies within the block; do nothing without one."""
+        return kept_running(self.home, report) if self.server is not None else nullcontext()
 
     @cached_property
     def administrator_url(self) -> str:
@@ -138,7 +150,7 @@ class Installation:
     def dagster_url(self) -> str:
         """Connection string of Dagster's storage: the same database, with a role and a schema of its own."""
         url = url_for_role(self.administrator_url, "neurigraph_dagster", self.secret)
-        return _as_sqlalchemy_url(url)
+        return as_sqlalchemy_url(url)
 
     def migrate(self, on_applied: Callable[[str], None] | None = None) -> MigrationReport:
         """Bring the shared schema up to date."""
@@ -365,32 +377,6 @@ class Installation:
         return Context(self, claims)
 
 
-def _secret_of_file(path: Path) -> str:
-    """Return the secret in a file, making it if absent; of two processes that make it, both read the first one."""
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        pass
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(secrets.token_urlsafe(48) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileExistsError):  # unlike a rename, a link never replaces the file of another process
-        path.hardlink_to(draft)
-    draft.unlink()
-    return path.read_text(encoding="utf-8").strip()
-
-
-def _as_sqlalchemy_url(url: str) -> str:
-    """Return a psycopg connection string as a SQLAlchemy URL that names the driver of Dagster's storage."""
-    parts = conninfo_to_dict(url)
-    credentials = f"{quote(str(parts.pop('user')), safe='')}:{quote(str(parts.pop('password')), safe='')}"
-    host, port, database = (parts.pop(name, None) for name in ("host", "port", "dbname"))
-    options = {name: str(value) for name, value in parts.items()}
-    address = str(host or "localhost")
-    if address.startswith("/"):
-        options["host"], address = address, ""
-    return f"postgresql+psycopg2://{credentials}@{address}:{port or 5432}/{quote(str(database), safe='')}" + (
-        f"?{urlencode(options)}" if options else ""
-    )
+def stop_unused_server(home: Path) -> None:
+    """Stop the embedded server of a home folder if it runs and no process holds a lease on it."""
+    EmbeddedPostgres(home).stop_unused()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -33,8 +35,29 @@ def write_private(path: Path, text: str) -> None:
     sync_folder(path.parent)
 
 
+def kept_secret(path: Path) -> str:
+    """Return the secret in a file, making it if absent; of two processes that make it, both read the first one.
+
+    Raises:
+        OSError: The file could not be read or made.
+    """
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        pass
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(secrets.token_urlsafe(48) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):  # unlike a rename, a link never replaces the file of another process
+        path.hardlink_to(draft)
+    draft.unlink()
+    return path.read_text(encoding="utf-8").strip()
+
+
 def write_whole(file: Path, content: bytes) -> None:
-    """Write a file atomically, even if several processes write it at the same time.
+    """Write a file atomically, readable by its owner only, even if several processes write it at the same time.
 
     Raises:
         OSError: The file could not be written; the old one is unchanged.

@@ -30,8 +30,11 @@ from neurigraph_pipelines.api import (
     users,
 )
 from neurigraph_pipelines.api.admission import Admission
+from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
+from neurigraph_pipelines.ingestion.backlog import Backlog
+from neurigraph_pipelines.readiness import Checks
 from neurigraph_pipelines.wiring import Installation
 
 _DESCRIPTION = f"""
@@ -71,6 +74,8 @@ def create_app(installation: Installation) -> FastAPI:
         redoc_url=None,
     )
     app.state.installation = installation
+    app.state.checks = Checks(installation.context)
+    app.state.backlog = Backlog(installation.context)
     upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
     app.add_middleware(
         BodyLimit,
@@ -78,6 +83,7 @@ def create_app(installation: Installation) -> FastAPI:
         larger={("POST", "/v1/files"): upload_bytes},
         patience=installation.settings.api.client_seconds,
     )
+    app.add_middleware(Authentication, installation=installation)
     app.add_middleware(
         Admission,
         requests_per_minute=installation.settings.api.requests_per_minute,

@@ -1,6 +1,6 @@
 """Authentication of requests: API keys and tokens for users of a graph, the admin key for creating users.
 
-The database decides what a caller may see, by the claims made here.
+It takes place before a body is read. The database decides what a caller may see, by the claims made here.
 """
 
 from __future__ import annotations
@@ -11,9 +11,14 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from psycopg import OperationalError
+from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from neurigraph_pipelines.access import authenticate, require_owner, require_writer
-from neurigraph_pipelines.errors import ForbiddenError, UnauthenticatedError
+from neurigraph_pipelines.api.keys_in_addresses import has_key
+from neurigraph_pipelines.api.problems import problem, problem_of
+from neurigraph_pipelines.errors import ForbiddenError, NeurigraphError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 
@@ -23,10 +28,72 @@ _Credentials = Annotated[
 _AdminCredentials = Annotated[
     HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False, scheme_name="Admin key"))
 ]
+_GUARDED = "/v1/"
+_ADMINISTRATION = {("POST", "/v1/users")}
+_HEADER = b"authorization"
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
-# Asynchronous because FastAPI calls a synchronous dependency in a thread, which costs more than this function.
+class Authentication:
+    """ASGI middleware that authenticates every call under ``/v1``, before its body is read.
+
+    FastAPI reads and parses a body before its dependencies run, so a dependency would be too late.
+    """
+
+    def __init__(self, app: ASGIApp, installation: Installation) -> None:
+        self._app = app
+        self._installation = installation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its ``caller``, or reject it."""
+        if scope["type"] == "http":
+            if has_key(scope["query_string"]):
+                detail = (
+                    "the address holds a key, and addresses are logged: send it in the header "
+                    "`Authorization: Bearer KEY`, and replace this one"
+                )
+                await problem(400, detail)(scope, receive, send)
+                return
+            if scope["path"].startswith(_GUARDED):
+                try:
+                    caller = await run_in_threadpool(_identify, self._installation, Request(scope))
+                except (NeurigraphError, OperationalError) as error:
+                    await problem_of(error)(scope, receive, send)
+                    return
+                scope.setdefault("state", {})["caller"] = caller
+        await self._app(scope, receive, send)
+
+
+def _identify(installation: Installation, request: Request) -> Claims | None:
+    """Return the claims of the caller; None for the administrator, who may only administer.
+
+    Raises:
+        UnauthenticatedError: The credentials are missing or wrong.
+        ForbiddenError: This call needs an admin key, and none is set.
+    """
+    if (request.method, request.scope["path"]) in _ADMINISTRATION:
+        _require_admin_key(installation, request)
+        return None
+    credential = _credential(request)
+    if credential is None:
+        raise UnauthenticatedError("this call needs the header `Authorization: Bearer KEY` with an API key")
+    return authenticate(installation.database, credential, installation.token_verifier)
+
+
+def _credential(request: Request) -> str | None:
+    """Return the key or token of a request.
+
+    Raises:
+        UnauthenticatedError: The request has several, of which a proxy may have checked another than the first.
+    """
+    values = [value for name, value in request.headers.raw if name == _HEADER]
+    if len(values) > 1:
+        raise UnauthenticatedError("the request has several headers `Authorization`: send one")
+    scheme, _, credential = (values[0] if values else b"").decode("latin-1").partition(" ")
+    return credential.strip(" ") if scheme.lower() == "bearer" and credential.strip(" ") else None
+
+
+# These are asynchronous because FastAPI calls a synchronous dependency in a thread, which costs more than they do.
 async def _installation(request: Request) -> Installation:
     installation: Installation = request.app.state.installation
     return installation
@@ -36,10 +103,11 @@ InstallationDep = Annotated[Installation, Depends(_installation)]
 """The installation that the application serves."""
 
 
-def _caller(installation: InstallationDep, credentials: _Credentials) -> Claims:
-    if credentials is None:
-        raise UnauthenticatedError("this call needs the header `Authorization: Bearer KEY` with an API key")
-    return authenticate(installation.database, credentials.credentials, installation.token_verifier)
+async def _caller(request: Request, _: _Credentials) -> Claims:
+    caller = request.state.caller
+    if not isinstance(caller, Claims):
+        raise ForbiddenError("the admin key only creates users: use an API key")
+    return caller
 
 
 Caller = Annotated[Claims, Depends(_caller)]
@@ -64,7 +132,13 @@ Owner = Annotated[Claims, Depends(_owner)]
 """Claims of the owner of a graph; others get 403."""
 
 
-def require_administrator(request: Request, installation: InstallationDep, credentials: _AdminCredentials) -> None:
+async def require_administrator(request: Request, _: _AdminCredentials) -> None:
+    """Require that the middleware has accepted the caller as the administrator."""
+    if request.state.caller is not None:
+        raise ForbiddenError("only the administrator may do this")
+
+
+def _require_admin_key(installation: Installation, request: Request) -> None:
     """Require the admin key, or a caller on this machine if no admin key is set.
 
     Raises:
@@ -76,10 +150,11 @@ def require_administrator(request: Request, installation: InstallationDep, crede
         if settings.database.url is None and _is_local(request):
             return
         raise ForbiddenError("no admin key is set, so users cannot be created here: set NEURIGRAPH_ADMIN_KEY")
-    if credentials is None:
+    credential = _credential(request)
+    if credential is None:
         raise UnauthenticatedError("this call needs the header `Authorization: Bearer KEY` with the admin key")
     expected = settings.admin_key.get_secret_value().encode("utf-8", "surrogatepass")
-    if not hmac.compare_digest(credentials.credentials.encode("utf-8", "surrogatepass"), expected):
+    if not hmac.compare_digest(credential.encode("latin-1"), expected):
         raise UnauthenticatedError("this is not the admin key")
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -19,6 +20,7 @@ router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented
 
 @router.post(
     "",
+    dependencies=[NotesLag],
     status_code=201,
     response_model=responses.Conversation,
     responses={200: {"model": responses.Conversation, "description": "The conversation exists already."}},
@@ -42,7 +44,7 @@ def open_conversation(
     return {"conversation_id": conversation_id}
 
 
-@router.post("/{conversation_id}/messages", response_model=responses.Appended)
+@router.post("/{conversation_id}/messages", dependencies=[NotesLag], response_model=responses.Appended)
 def append_messages(
     conversation_id: UUID, body: requests.NewMessages, caller: Writer, installation: InstallationDep
 ) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def append_messages(
     return sources.append(installation, caller, SourceKind.CONVERSATION, conversation_id, body.messages)
 
 
-@router.post("/{conversation_id}/end", response_model=responses.Ended)
+@router.post("/{conversation_id}/end", dependencies=[NotesLag], response_model=responses.Ended)
 def end_conversation(
     conversation_id: UUID, caller: Writer, installation: InstallationDep, body: requests.End | None = None
 ) -> dict[str, UUID | datetime]:

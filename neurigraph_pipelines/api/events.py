@@ -11,6 +11,7 @@ from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -20,6 +21,7 @@ router = APIRouter(prefix="/events", tags=["inbox"], responses=documented(401, 4
 
 @router.post(
     "",
+    dependencies=[NotesLag],
     status_code=201,
     response_model=responses.Event,
     response_model_exclude_none=True,
@@ -53,7 +55,7 @@ def open_event(
     return opened
 
 
-@router.post("/{event_id}/messages", response_model=responses.Appended)
+@router.post("/{event_id}/messages", dependencies=[NotesLag], response_model=responses.Appended)
 def append_to_event(
     event_id: UUID, body: requests.NewEventMessages, caller: Writer, installation: InstallationDep
 ) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def append_to_event(
     return sources.append(installation, caller, SourceKind.EVENT, event_id, body.messages)
 
 
-@router.post("/{event_id}/end", response_model=responses.EventEnded)
+@router.post("/{event_id}/end", dependencies=[NotesLag], response_model=responses.EventEnded)
 def end_event(
     event_id: UUID, caller: Writer, installation: InstallationDep, body: requests.End | None = None
 ) -> dict[str, UUID | datetime]:

@@ -122,8 +122,8 @@ def retry_after(seconds: float | None) -> dict[str, str]:
 
 def add_problem_handlers(app: FastAPI) -> None:
     """Register handlers that answer every error of the application with problem details."""
-    app.add_exception_handler(NeurigraphError, _own_error)
-    app.add_exception_handler(OperationalError, _database_error)
+    app.add_exception_handler(NeurigraphError, _known_error)
+    app.add_exception_handler(OperationalError, _known_error)
     app.add_exception_handler(InsufficientPrivilege, _denied)
     app.add_exception_handler(ForeignKeyViolation, _denied)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -131,7 +131,10 @@ def add_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
-async def _own_error(_: Request, error: Exception) -> Response:
+def problem_of(error: NeurigraphError | OperationalError) -> Response:
+    """Return the problem details of an error of the domain or of the database, and log it if it is the service's."""
+    if isinstance(error, OperationalError):
+        return _database_problem(error)
     status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
     if status >= 500:
         _log.error("%s: %s", type(error).__name__, error)
@@ -148,18 +151,23 @@ async def _own_error(_: Request, error: Exception) -> Response:
     return problem(status, str(error))
 
 
-async def _denied(_: Request, __: Exception) -> Response:
-    # A row that a policy rejects and a reference to a missing row get the same answer, which reveals nothing.
-    return problem(404, _NOT_FOUND)
-
-
-async def _database_error(_: Request, error: Exception) -> Response:
+def _database_problem(error: OperationalError) -> Response:
     _log.error("%s: %s", type(error).__name__, error)
     too_long = isinstance(error, QueryCanceled)
     detail = (
         "the database query took too long: ask for less, or try later" if too_long else "the database did not answer"
     )
     return problem(503, detail, headers=retry_after(None))
+
+
+async def _known_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, NeurigraphError | OperationalError)
+    return problem_of(error)
+
+
+async def _denied(_: Request, __: Exception) -> Response:
+    # A row that a policy rejects and a reference to a missing row get the same answer, which reveals nothing.
+    return problem(404, _NOT_FOUND)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -6,20 +6,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+import h11
 import uvicorn
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neurigraph_pipelines.api.app import create_app
+from neurigraph_pipelines.api.keys_in_addresses import AddressFilter
 from neurigraph_pipelines.api.problems import problem, retry_after
+from neurigraph_pipelines.api.request_framing import StrictConnection
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
 MAX_HEAD_BYTES = 65_536
 """Longest request line and headers together."""
+
+_ADDRESSES = AddressFilter()
 
 
 def http_server(installation: Installation, log_config: dict[str, Any] | None = None) -> uvicorn.Server:
@@ -29,16 +35,11 @@ def http_server(installation: Installation, log_config: dict[str, Any] | None = 
         installation: A migrated installation, which the caller closes.
         log_config: A ``logging.config`` dictionary; None changes nothing.
     """
-    return uvicorn.Server(
-        uvicorn.Config(
-            create_app(installation),
-            http=_protocol(installation.settings),
-            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
-            ws="none",
-            lifespan="on",
-            log_config=log_config,
-        )
+    config = uvicorn.Config(
+        create_app(installation), http=_protocol(installation.settings), ws="none", lifespan="on", log_config=log_config
     )
+    logging.getLogger("uvicorn.access").addFilter(_ADDRESSES)
+    return uvicorn.Server(config)
 
 
 class _Deadline:
@@ -62,15 +63,17 @@ class _Deadline:
 
 
 class _LimitedProtocol(H11Protocol):
-    """HTTP/1.1 with a limit on connections. Closes those that send a head or read a response too slowly."""
+    """HTTP/1.1 with a limit on connections. Closes those that send an ambiguous request or are too slow."""
 
     client_seconds: ClassVar[float]
     max_connections: ClassVar[int]
+    conn: StrictConnection
     _head: _Deadline
     _reading: _Deadline
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.conn = StrictConnection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._head = _Deadline(transport, self.client_seconds)
         self._reading = _Deadline(transport, self.client_seconds)
         self._head.start()
@@ -99,12 +102,18 @@ class _LimitedProtocol(H11Protocol):
         self._reading.stop()
 
     def send_400_response(self, msg: str) -> None:
-        too_long = len(self.conn.trailing_data[0]) > MAX_HEAD_BYTES
+        too_long = self.conn.reason is None and len(self.conn.trailing_data[0]) > MAX_HEAD_BYTES
         detail = f"the head of the request has more than {MAX_HEAD_BYTES:,} bytes" if too_long else msg
-        self._reject(problem(431 if too_long else 400, detail))
+        self._reject(problem(431 if too_long else 400, self.conn.reason or detail))
 
     def _reject(self, response: Response) -> None:
-        """Send a response without a request, and close the connection."""
+        """Close the connection, with a response unless the request has one already."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.close()  # a second response would be taken for that of the next request
+            return
         status = response.status_code
         lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
         lines += [b"%s: %s" % header for header in (*response.raw_headers, (b"connection", b"close"))]

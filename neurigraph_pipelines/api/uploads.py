@@ -14,6 +14,7 @@ from starlette.datastructures import UploadFile
 
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner
+from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
@@ -53,6 +54,7 @@ def _form_schema() -> dict[str, Any]:
 
 @router.post(
     "/files",
+    dependencies=[NotesLag],
     status_code=202,
     response_model=responses.Uploaded,
     responses={

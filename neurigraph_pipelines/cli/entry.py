@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from io import TextIOWrapper
 from itertools import takewhile
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,7 +33,9 @@ from neurigraph_pipelines.cli import (
     uploading,
 )
 from neurigraph_pipelines.cli.output import printable
+from neurigraph_pipelines.cli.signals import install_handlers
 from neurigraph_pipelines.errors import (
+    AlreadyRunningError,
     ConfigurationError,
     InvalidInputError,
     NeurigraphError,
@@ -43,7 +45,7 @@ from neurigraph_pipelines.errors import (
     TransientError,
 )
 
-INVALID, NOT_FOUND, CONFIGURATION, UNREACHABLE, REHYDRATING, OTHER = 2, 3, 4, 5, 6, 1
+INVALID, NOT_FOUND, CONFIGURATION, UNREACHABLE, REHYDRATING, RUNNING, OTHER = 2, 3, 4, 5, 6, 7, 1
 INTERRUPTED = 130
 
 _EXIT_CODES: dict[type[NeurigraphError], int] = {
@@ -53,6 +55,7 @@ _EXIT_CODES: dict[type[NeurigraphError], int] = {
     TransientError: UNREACHABLE,
     ProviderError: UNREACHABLE,
     RehydratingError: REHYDRATING,
+    AlreadyRunningError: RUNNING,
 }
 
 app = typer.Typer(
@@ -89,11 +92,18 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback does all
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    env_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Read settings from this file too, such as a project's `.env`.")
+    ] = None,
 ) -> None:
-    """Declare the options that precede a command."""
+    """Apply the options that precede a command."""
+    if env_file is not None:
+        from neurigraph_pipelines.settings.sources import ENV_FILE
+
+        os.environ[ENV_FILE] = str(Path(env_file).absolute())
 
 
 def main() -> None:
@@ -101,9 +111,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
-    # Shells start background jobs of scripts with SIGINT ignored, which the child processes would inherit.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # runs the exit handlers
+    install_handlers()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -112,7 +120,7 @@ def run(arguments: list[str]) -> int:
 
     Returns:
         The exit code: 0 success, 1 any other error, 2 invalid input, 3 not found, 4 configuration, 5 a provider or the
-        database cannot be reached, 6 a file is being decompressed, 130 interrupted.
+        database cannot be reached, 6 a file is being decompressed, 7 it already runs, 130 interrupted.
     """
     as_json = "--json" in takewhile(lambda argument: argument != "--", arguments)
     try:

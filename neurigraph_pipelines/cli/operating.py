@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +15,8 @@ from neurigraph_pipelines.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import socket
+
+    from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
 
@@ -64,11 +68,20 @@ def serve(
 
                 return views.lines(f"The API runs at {url}, its documentation at {url}/docs.")
 
-            server = http_server(installation, _log_config())
-            Output(as_json).result({"url": url}, view)
-            server.run(sockets=[at])
+            server, output = http_server(installation, _log_config()), Output(as_json)
+            output.result({"url": url}, view)
+            with installation.kept_server(output.note), _keeper(installation):
+                server.run(sockets=[at])
             if not server.started:
                 raise ConfigurationError("the API did not start: the lines above give the reason")
+
+
+def _keeper(installation: Installation) -> AbstractContextManager[object]:
+    """Return what stops the embedded server after a ``kill -9``, unless the stack's own keeper does."""
+    from neurigraph_pipelines.stack.keeper import Keeper
+    from neurigraph_pipelines.stack.marks import VARIABLE
+
+    return nullcontext() if installation.server is None or VARIABLE in os.environ else Keeper(installation.home, None)
 
 
 def _listener(host: str, port: int) -> socket.socket:

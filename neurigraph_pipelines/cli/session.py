@@ -62,9 +62,9 @@ def claims_of(installation: Installation, slug: str) -> Claims:
         NotFoundError: There is no such user.
     """
     from neurigraph_pipelines.graph.provisioning import find_user
-    from neurigraph_pipelines.model import Claims
+    from neurigraph_pipelines.model import Claims, ReceivedThrough
 
-    return Claims.of_user(find_user(installation.database, argument(slug)).user_id)
+    return Claims.of_user(find_user(installation.database, argument(slug)).user_id, ReceivedThrough.CLI)
 
 
 def file_id_of(installation: Installation, claims: Claims, identifier: str) -> UUID:

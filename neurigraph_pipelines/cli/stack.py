@@ -1,10 +1,10 @@
-"""Commands that run everything on one machine: ``up``, ``demo`` and ``dagster-url``."""
+"""Commands that run everything on one machine: ``up``, ``demo``, and Dagster's processes."""
 
 from __future__ import annotations
 
-import time
+import signal
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,41 +17,41 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_WATCH_SECONDS = 1.0
-
 
 @commands.command()
 def up(as_json: Json = False) -> None:
-    """Run everything until interrupted: Postgres, Dagster's daemon and UI, and the HTTP API."""
+    """Run everything until interrupted, and start again what dies: Postgres, Dagster, the HTTP API."""
+    from neurigraph_pipelines.cli.signals import one_signal
     from neurigraph_pipelines.stack.processes import LocalStack
 
     output = Output(as_json)
-    with opened() as installation:
+    with one_signal(), opened() as installation:
         output.note("Starting. This takes a few seconds.")
-        with LocalStack(installation, with_api=True) as stack:
+        with LocalStack(installation, with_api=True, report=output.note) as stack:
             assert stack.api is not None
-            urls = {"dagster_ui": stack.ui.url, "api": stack.api.url, "logs": str(installation.home / "logs")}
+            urls = {"dagster_ui": stack.ui_url, "api": stack.api.url, "logs": str(installation.home / "logs")}
 
             def view() -> Any:
                 from neurigraph_pipelines.cli import views
 
-                return views.lines(
+                texts = (
                     f"Dagster's UI:  {urls['dagster_ui']}",
                     f"The HTTP API:  {urls['api']} (documentation at {urls['api']}/docs)",
                     f"Logs:          {urls['logs']}",
-                    "Ctrl-C stops everything.",
+                    "What dies is started again. Ctrl-C stops everything.",
                 )
+                return views.unbroken(*texts)
 
             output.result(urls, view)
             while True:
-                time.sleep(_WATCH_SECONDS)
-                stack.check()
+                signal.pause()
 
 
 @commands.command()
 def demo(as_json: Json = False) -> None:
     """Ingest sample conversations with Dagster, show the tree and the answers to three questions, and stop."""
     from neurigraph_pipelines.cli import views
+    from neurigraph_pipelines.cli.signals import one_signal
     from neurigraph_pipelines.stack import demo as demonstration
 
     output = Output(as_json)
@@ -66,7 +66,7 @@ def demo(as_json: Json = False) -> None:
         output.show(lambda: views.lines("", f"» {question}", ""))
         output.show(lambda: views.answer(answer, demonstration.USER))
 
-    with installed() as installation, output.progress() as bar:
+    with one_signal(), installed() as installation, output.progress() as bar:
         task = bar.add_task("Dagster ingests", total=None)
 
         def progress(stored: int, total: int) -> None:
@@ -76,15 +76,37 @@ def demo(as_json: Json = False) -> None:
     output.data(shown)
 
 
-@commands.command(name="dagster-url")
-def dagster_url(as_json: Json = False) -> None:
-    """Print the URL of Dagster's database, password included, for running Dagster yourself."""
+@commands.command()
+def ui(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: the setting ui_host.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65_535, help="Port to listen on. Default: the setting ui_port.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Serve Dagster's UI behind its token until interrupted, for running Dagster without `up`."""
+    from neurigraph_pipelines.stack.dagster_home import dagster_home
+
     with opened() as installation:
-        url = installation.dagster_url
+        settings = installation.settings.ui
+        host, port = host or settings.host, port or settings.port
+        dagster = dagster_home(installation)
+    url = dagster.ui_url(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
 
     def view() -> Any:
-        from rich.text import Text
+        from neurigraph_pipelines.cli import views
 
-        return Text(url, no_wrap=True, overflow="ignore")
+        return views.unbroken(f"Dagster's UI: {url}")
 
     Output(as_json).result({"url": url}, view)
+    dagster.become(dagster.ui_command(host, port))
+
+
+@commands.command()
+def daemon() -> None:
+    """Run Dagster's daemon until interrupted, for running Dagster without `up`."""
+    from neurigraph_pipelines.stack.dagster_home import dagster_home
+
+    with opened() as installation:
+        dagster = dagster_home(installation)
+    dagster.become(dagster.daemon_command())

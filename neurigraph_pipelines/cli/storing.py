@@ -49,7 +49,7 @@ def import_file(
     from neurigraph_pipelines.ingestion import importing
     from neurigraph_pipelines.ingestion.import_format import DOCUMENT, import_format
     from neurigraph_pipelines.ingestion.imports.source import content_size
-    from neurigraph_pipelines.model import Claims, Privacy
+    from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
     from neurigraph_pipelines.portability.archive import is_export
 
     output = Output(as_json)
@@ -66,7 +66,7 @@ def import_file(
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task(f"importing {chosen}", total=total)
             report = importing.import_file(
-                installation.acting_for(Claims.of_user(owner.user_id)),
+                installation.acting_for(Claims.of_user(owner.user_id, ReceivedThrough.IMPORT)),
                 file,
                 chosen,
                 privacy=Privacy.PRIVATE if private else Privacy.SHARED,

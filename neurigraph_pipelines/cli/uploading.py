@@ -66,7 +66,7 @@ def import_document(path: Path, user: str, output: Output, private: bool) -> Non
     Raises:
         UnreadableFileError: The file was received, and its text cannot be read.
     """
-    from neurigraph_pipelines.model import Claims, Privacy
+    from neurigraph_pipelines.model import Claims, Privacy, ReceivedThrough
 
     try:
         status = path.stat()
@@ -76,7 +76,7 @@ def import_document(path: Path, user: str, output: Output, private: bool) -> Non
         raise InvalidInputError(f"{path} cannot be read ({error}): check its name and permissions.") from error
     with opened() as installation:
         owner, created = ensure_owner(installation, user, output)
-        claims = Claims.of_user(owner.user_id)
+        claims = Claims.of_user(owner.user_id, ReceivedThrough.CLI)
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task("uploading", total=status.st_size)
             received = installation.uploads.receive(

@@ -37,6 +37,11 @@ def lines(*texts: str) -> Group:
     return Group(*map(plain, texts))
 
 
+def unbroken(*texts: str) -> Group:
+    """Return one line per text that is not wrapped, so that an address in it can be copied."""
+    return Group(*(Text(printable(text), no_wrap=True, overflow="ignore") for text in texts))
+
+
 def tree(root: TreeNode) -> Tree:
     """Return the graph as a tree, with the kind, number of records and links of every node."""
     drawn = Tree(_label(root))
@@ -77,9 +82,25 @@ def reply(given: Reply, user: str) -> RenderableType:
                 (f"  {printable(cited.author or '')}  {printable(cited.node_path)}  {_date(cited.occurred_at)}", "dim"),
             )
         )
+        parts.append(plain(f"    {origin(cited.origin, cited.voice)}", "dim"))
         parts.append(plain("    " + _excerpt(cited.text)))
         parts.append(plain(f"    neurigraph open {cited.record_id} --user {user}{message}", "dim"))
     return Group(*parts)
+
+
+def origin(of_record: Mapping[str, Any], voice: str | None = None) -> str:
+    """Return where a record comes from, in one line; ``voice`` is that of a single message."""
+    voices = [voice] if voice else [f"{name} ({count})" for name, count in of_record["voices"].items()]
+    said = ", ".join(voices).replace("_", " ")
+    facts = {
+        "said by": said,
+        "handed in by": of_record["persona"],
+        "through": of_record["received_through"],
+        "with key": of_record["key_id"],
+        "on": of_record["received_at"] and of_record["received_at"][:10],
+        "restated": of_record["restated"] if of_record["restated"] > 1 else None,
+    }
+    return ", ".join(f"{name} {value}" for name, value in facts.items() if value) or "origin unknown"
 
 
 def _hit(
@@ -93,6 +114,7 @@ def _hit(
     if messages:
         best = ", ".join(_message(message) for message in messages[:MESSAGES_SHOWN])
         yield plain(f"   best messages: {best}", "cyan")
+    yield plain(f"   {origin(hit['origin'])}", "dim")
     if "explain" in hit:
         yield plain(f"   score: {_components(hit['explain'])}", "dim")
         for message in messages[:MESSAGES_SHOWN]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from neurigraph_pipelines import readiness
 from neurigraph_pipelines.defs.ingestion_job import ingestion_job, run_config
 from neurigraph_pipelines.defs.installation import InstallationResource
 from neurigraph_pipelines.defs.upload_job import upload_job
@@ -42,7 +43,9 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
         found = detector(installation.context)
         _renew_leases_of_queued_runs(context.instance, installation, name)
         batches = triggers.lease_for_runs(installation.context, name, trigger_type)
-        context.log.info("%s segments found; %s batches in flight", found, len(batches))
+        age = readiness.queue_age(installation.opened.database)
+        context.log.info("%s segments found; %s batches in flight; queue age %.0f s", found, len(batches), age)
+        readiness.beat(installation.opened.database, name)
         if not batches:
             yield dg.SkipReason("no segment of this kind is due")
         for batch in batches:
@@ -52,6 +55,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
                 tags={
                     "neurigraph/segments": str(batch.segments),
                     "neurigraph/tokens": str(batch.tokens),
+                    "neurigraph/queue_age_seconds": f"{age:.0f}",
                     **({"neurigraph/size": "large"} if batch.large else {}),
                 },
             )
@@ -99,6 +103,7 @@ def upload_sensor(
     context: dg.SensorEvaluationContext, installation: InstallationResource
 ) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if a file waits in the drop place or an upload waits to be read."""
+    readiness.beat(installation.opened.database, "upload_sensor")
     running = dg.RunsFilter(job_name=upload_job.name, statuses=UNFINISHED)
     if context.instance.get_runs_count(running):
         return dg.SkipReason("a run is already taking in files")

@@ -7,7 +7,7 @@ a row is invisible and removed by a later sweep, and a row without its object ca
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from uuid import UUID, uuid4
 
@@ -37,9 +37,10 @@ from neurigraph_pipelines.ingestion.records import (
     failure_of,
 )
 from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_original, write_transcript
+from neurigraph_pipelines.ingestion.voices import voices_of
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
-from neurigraph_pipelines.model import Filing, ItemFailure, Segment, SegmentRef, SourceKind
+from neurigraph_pipelines.model import Filing, ItemFailure, Segment, SegmentRef, SourceKind, Voice
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 
@@ -125,7 +126,8 @@ class _SegmentStorage:
         attempt = uuid4()
         keys = [durable_key(p.ref.user_slug, p.filing.path, p.record_id, attempt) for p in plans]
         try:
-            written = [self._write(plan, segment, key) for plan, key in zip(plans, keys, strict=True)]
+            voices = voices_of(segment)
+            written = [self._write(plan, segment, voices, key) for plan, key in zip(plans, keys, strict=True)]
             with self._context.database.pipeline() as tx:
                 committed = self._commit(tx, written)
         except OperationalError:
@@ -138,16 +140,16 @@ class _SegmentStorage:
         self._remove(key for key, record in zip(keys, committed, strict=True) if record.already_stored)
         return committed
 
-    def _write(self, plan: RecordPlan, segment: Segment, key: str) -> WrittenRecord:
+    def _write(self, plan: RecordPlan, segment: Segment, voices: Mapping[int, Voice], key: str) -> WrittenRecord:
         """Write the objects of one record."""
         objects = self._context.objects
         part = segment.within(*plan.messages)
         transcript = write_transcript(objects, self._writer, part, key)
         original = self._original(plan)
         if original is None:
-            return WrittenRecord(plan, part, (transcript,))
+            return WrittenRecord(plan, part, (transcript,), voices)
         file = write_original(objects, original, key, self._context.settings.objects.gzip_level)
-        return WrittenRecord(plan, part, (file, transcript))
+        return WrittenRecord(plan, part, (file, transcript), voices)
 
     def _original(self, plan: RecordPlan) -> Original | None:
         """Return the uploaded file, for the record that begins with the file's first message."""

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, StorageError
 from neurigraph_pipelines.ingestion.uploads import Uploads
-from neurigraph_pipelines.model import Claims, DroppedFile
+from neurigraph_pipelines.model import Claims, DroppedFile, ReceivedThrough
 from neurigraph_pipelines.ports import Database, DropPlace
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.hygiene import clean_text
@@ -68,7 +68,7 @@ def ingest_drops(
     for user_id, file in list(new_files(database, place)):
         try:
             received = uploads.receive(
-                Claims.of_user(user_id), file.name, place.read(file), occurred_at=file.modified_at
+                Claims.of_user(user_id, ReceivedThrough.DROP), file.name, place.read(file), occurred_at=file.modified_at
             )
             result = DropResult(file, received.upload_id)
         except (InvalidInputError, ConflictError) as error:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from uuid import uuid5
@@ -21,6 +22,7 @@ from neurigraph_pipelines.ingestion.embedding_models import UserModels
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import Committed, Described, Embedded, RecordPlan, Summarized, Vectors
 from neurigraph_pipelines.ingestion.stored_files import StoredFile
+from neurigraph_pipelines.ingestion.voices import common_origin
 from neurigraph_pipelines.model import (
     KEYWORD_COLUMNS,
     RECORD_DIMENSIONS,
@@ -30,10 +32,12 @@ from neurigraph_pipelines.model import (
     Segment,
     SourceKind,
     Summary,
+    Voice,
 )
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.lexemes import Lexer, window_lengths
+from neurigraph_pipelines.text.statement_key import statement_key
 from neurigraph_pipelines.text.transcript import TranscriptWriter
 
 _PASSAGES_AT_ONCE = 1_000
@@ -55,12 +59,14 @@ class WrittenRecord:
     Attributes:
         part: Its part of the segment.
         files: The original of an upload, if it has one, and the transcript last.
+        voices: Who speaks in each message of the segment, by its number.
         private: Whether its source is private.
     """
 
     plan: RecordPlan
     part: Segment
     files: tuple[StoredFile, ...]
+    voices: Mapping[int, Voice]
     private: bool = False
 
     @property
@@ -183,6 +189,7 @@ class RecordRows:
         vectors: Vectors | None,
     ) -> datetime:
         plan, ref = record.plan, record.plan.ref
+        persona_id, key_id, received_through = common_origin(record.part.messages)
         embedding = vectors.summary if vectors is not None else np.zeros(RECORD_DIMENSIONS, np.float32)
         row = tx.execute(
             _QUERIES["insert_record"].format(schema=schema),
@@ -204,6 +211,10 @@ class RecordRows:
                 "language": f"pg_catalog.{self._settings.language}",
                 "file_pointer": record.main_file.durable.key,
                 "occurred_at": record.part.occurred_at,
+                "persona_id": persona_id,
+                "key_id": key_id,
+                "received_through": received_through,
+                "received_at": max((m.received_at for m in record.part.messages if m.received_at), default=None),
             },
         ).fetchone()
         assert row is not None
@@ -237,6 +248,8 @@ class RecordRows:
                     "lexeme_count": [total for _, _, total in counted],
                     "role": [passage.message.role.value for passage in part],
                     "window_length": lengths[start:end],
+                    "voice": [record.voices[passage.message.seq].value for passage in part],
+                    "statement_key": [statement_key(passage.text) for passage in part],
                 },
             )
         return len(passages)

@@ -22,6 +22,7 @@ from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
+    ReceivedThrough,
     Role,
     Segment,
     SegmentRef,
@@ -54,7 +55,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Counts of segments by state; ``due`` are the pending ones whose next attempt may start."""
+    """Counts of segments by state; ``due`` are the pending ones whose next attempt may start.
+
+    ``age_seconds`` is the time for which the oldest due segment has waited; 0 if none waits.
+    """
 
     pending: int
     due: int
@@ -62,6 +66,7 @@ class Queue:
     failed: int
     stored: int
     next_attempt_at: datetime | None
+    age_seconds: float
 
 
 def lease_due(
@@ -231,6 +236,10 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
                 author=row["author"],
                 external_id=row["external_id"],
                 tool_calls=tuple(row["tool_calls"] or ()),
+                key_id=row["key_id"],
+                persona_id=row["persona_id"] if row["received_through"] else ref.persona_id,
+                received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
+                received_at=row["received_at"],
             )
             for row in rows
         )

@@ -59,6 +59,11 @@ from neurigraph_pipelines.model.messages import (
     Segment,
     SegmentRef,
 )
+from neurigraph_pipelines.model.origin import (
+    ReceivedThrough,
+    Voice,
+    shown_author,
+)
 
 __all__ = [
     "KEYWORD_COLUMNS",
@@ -95,6 +100,7 @@ __all__ = [
     "PlannedEdge",
     "PlannedNode",
     "Privacy",
+    "ReceivedThrough",
     "RejectedItem",
     "Relation",
     "Role",
@@ -106,4 +112,6 @@ __all__ = [
     "SubjectType",
     "Summary",
     "TriggerType",
+    "Voice",
+    "shown_author",
 ]

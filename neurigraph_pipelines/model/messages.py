@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.model.kinds import EventKind, Role, SourceKind, TriggerType
+from neurigraph_pipelines.model.origin import ReceivedThrough
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,14 @@ class NewConversation:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as the inbox holds it. ``seq`` counts from 1 within its conversation or event."""
+    """A message as the inbox holds it. ``seq`` counts from 1 within its conversation or event.
+
+    Attributes:
+        key_id: The API key that handed it in; None if none did, or if that was not recorded.
+        persona_id: The persona that handed it in; None is the owner.
+        received_through: The door it came through; None if that was not recorded.
+        received_at: When it arrived.
+    """
 
     seq: int
     role: Role
@@ -50,6 +58,10 @@ class Message:
     author: str | None = None
     external_id: str | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
+    key_id: UUID | None = None
+    persona_id: UUID | None = None
+    received_through: ReceivedThrough | None = None
+    received_at: datetime | None = None
 
     @property
     def speaker(self) -> str:

@@ -20,6 +20,7 @@ LEFT_OUT = {
     "api_keys": "secrets; new ones are issued after a restore",
     "erased_objects": "objects that are still to be removed from an installation's object store",
     "erasures": "receipts of an installation, which outlive the erased data",
+    "heartbeats": "about processes of an installation, not about a user",
     "node_changes": "versions of cached nodes",
     "node_lexemes": "counted from the passages",
     "node_statistics": "counted from the passages",

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, StorageError
-from neurigraph_pipelines.model import Evidence, Statement
+from neurigraph_pipelines.model import Evidence, Statement, Voice
 from neurigraph_pipelines.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
@@ -56,6 +56,9 @@ class Citation:
     Attributes:
         number: The number by which the answer cites it.
         seq: The number of the message in its conversation, event or file; None for a summary.
+        author: The name that it is shown under.
+        voice: Who speaks, as the server knows it; None for a summary.
+        origin: Where its memory comes from, as in a hit.
         text: The message, or the part of it that the question is about.
     """
 
@@ -67,6 +70,8 @@ class Citation:
     seq: int | None
     external_id: str | None
     author: str | None
+    voice: Voice | None
+    origin: dict[str, Any]
     occurred_at: datetime
     text: str
 
@@ -238,6 +243,8 @@ def _citation(number: int, passage: _Passage, text: str) -> Citation:
         message.seq if message else None,
         message.external_id if message else None,
         message.author if message else None,
+        message.voice if message else None,
+        hit["origin"],
         passage.occurred_at,
         text,
     )

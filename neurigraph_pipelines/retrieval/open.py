@@ -22,7 +22,7 @@ from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
-from neurigraph_pipelines.model import Claims, Role
+from neurigraph_pipelines.model import Claims, Role, Voice, shown_author
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
@@ -56,12 +56,19 @@ class OpenedFile:
 
 @dataclass(frozen=True, slots=True)
 class OpenedMessage:
-    """One message of a transcript, read by its byte range."""
+    """One message of a transcript, read by its byte range.
+
+    Attributes:
+        role: The role that its writer stated.
+        author: The name that it is shown under: a persona is shown as the persona, whatever author it stated.
+        voice: Who speaks, as the server knows it.
+    """
 
     file_id: UUID
     seq: int
     role: Role
     author: str | None
+    voice: Voice
     external_id: str | None
     occurred_at: datetime
     text: str
@@ -210,11 +217,13 @@ def _message(objects: ObjectStore, place: Mapping[str, Any], file_id: UUID) -> O
     text = text_at(objects, place, start, end - start)
     try:
         line = last_line(text)
+        voice = Voice(place["voice"])
         return OpenedMessage(
             file_id,
             line["seq"],
             Role(line["role"]),
-            line["author"],
+            shown_author(line["author"], voice, place["persona"]),
+            voice,
             line["external_id"],
             datetime.fromisoformat(line["occurred_at"]),
             line["content"],

@@ -6,7 +6,6 @@ in the code that uses it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -15,16 +14,31 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from neurigraph_pipelines.settings.faces import ApiSettings, FailureWebhookSettings, JwtSettings, UiSettings
+from neurigraph_pipelines.settings.faces import (
+    ApiSettings,
+    FailureWebhookSettings,
+    JwtSettings,
+    ReadinessSettings,
+    UiSettings,
+)
 from neurigraph_pipelines.settings.group import PREFIX, variable_of
 from neurigraph_pipelines.settings.pipeline import IngestionSettings, LifecycleSettings, UploadSettings
 from neurigraph_pipelines.settings.providers import ModelCallSettings, ModelSettings, RerankerSettings, TokenSettings
 from neurigraph_pipelines.settings.retrieval import AskSettings, RetrievalSettings
+from neurigraph_pipelines.settings.sources import (
+    ByVariable,
+    OfHome,
+    default_home,
+    given_of,
+    named_file,
+    values_of_environment,
+    values_of_file,
+)
 from neurigraph_pipelines.settings.storage import DatabaseSettings, ObjectSettings, S3Settings
 
-__all__ = ["Language", "Setting", "Settings", "list_settings"]
+__all__ = ["Language", "Setting", "Settings", "given_settings", "list_settings"]
 
 Language = Literal[
     "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek",
@@ -34,14 +48,8 @@ Language = Literal[
 """Languages that both PyStemmer and every Postgres from version 15 can stem."""
 
 
-def _default_home() -> Path:
-    """``$XDG_DATA_HOME/neurigraph``, or ``~/.local/share/neurigraph``."""
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "neurigraph"
-
-
 class Settings(BaseSettings):
-    """Settings of one installation, read from ``NEURIGRAPH_*`` variables and a ``.env`` file.
+    """Settings of one installation: ``NEURIGRAPH_*`` variables, then a named file, then the file of the home folder.
 
     Keyword arguments may name a setting as its variable does, in lower case and without ``NEURIGRAPH_``.
     """
@@ -49,15 +57,13 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         alias_generator=variable_of,
         populate_by_name=True,
-        env_file=".env",
-        env_file_encoding="utf-8",
         extra="ignore",
         frozen=True,
         hide_input_in_errors=True,  # it may be a secret
     )
 
     home: Path = Field(
-        default_factory=_default_home,
+        default_factory=default_home,
         description="Folder for everything on this machine: the embedded server, objects, logs, the secret.",
     )
     secret: SecretStr | None = Field(
@@ -94,6 +100,7 @@ class Settings(BaseSettings):
     ask: AskSettings = AskSettings()
     failure_webhook: FailureWebhookSettings = FailureWebhookSettings()
     api: ApiSettings = ApiSettings()
+    readiness: ReadinessSettings = ReadinessSettings()
     ui: UiSettings = UiSettings()
 
     @classmethod
@@ -101,12 +108,18 @@ class Settings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - named by pydantic-settings
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - named by pydantic-settings, like those below
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read each variable by its full name, whichever group it is in."""
-        return init_settings, _ByVariable(settings_cls, env_settings), _ByVariable(settings_cls, dotenv_settings)
+        variables = [setting.variable for setting in list_settings()]
+        return (
+            init_settings,
+            ByVariable(settings_cls, variables, values_of_environment()),
+            ByVariable(settings_cls, variables, values_of_file(named_file())),
+            OfHome(settings_cls, variables),
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -158,6 +171,12 @@ def list_settings() -> Iterator[Setting]:
             yield Setting(str(field.validation_alias), None, name, field)
 
 
+def given_settings() -> dict[str, str]:
+    """Return the text of each variable that the environment or the named file sets."""
+    variables = [setting.variable for setting in list_settings()]
+    return {**given_of(variables, values_of_file(named_file())), **given_of(variables, values_of_environment())}
+
+
 @cache
 def _settings_by_name() -> dict[str, Setting]:
     """Return all settings by variable, by variable in lower case without ``NEURIGRAPH_``, and by ``group.name``."""
@@ -170,21 +189,3 @@ def _settings_by_name() -> dict[str, Setting]:
         ):
             found[name] = setting
     return found
-
-
-class _ByVariable(PydanticBaseSettingsSource):
-    """The values of another source, by variable: pydantic-settings would look for groups in the names."""
-
-    def __init__(self, settings_cls: type[BaseSettings], source: PydanticBaseSettingsSource) -> None:
-        super().__init__(settings_cls)
-        assert isinstance(source, EnvSettingsSource)
-        self._values = source.env_vars
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """Return nothing: values are read together."""
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        """Return the value of each variable that is set; the keys of ``env_vars`` are in lower case."""
-        found = {setting.variable: self._values.get(setting.variable.lower()) for setting in list_settings()}
-        return {variable: value for variable, value in found.items() if value is not None}

@@ -1,8 +1,11 @@
-"""Settings of the HTTP API, of access tokens, of the Dagster UI and of failure reports."""
+"""Settings of the HTTP API and its readiness, of access tokens, of the Dagster UI and of failure reports."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field, SecretStr, model_validator
+from typing import Annotated
+
+from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import NoDecode
 
 from neurigraph_pipelines.settings.group import group
 
@@ -76,6 +79,40 @@ class ApiSettings(BaseModel):
     )
 
 
+class ReadinessSettings(BaseModel):
+    """When `/readyz` says that the service is not ready, and when writes say that memory lags (docs/reliability.md)."""
+
+    model_config = group("READY_")
+
+    sensor_seconds: float = Field(
+        default=60.0,
+        ge=0,
+        description="Seconds without a tick of a sensor after which `/readyz` answers 503. 0: not checked, for an "
+        "installation that stores by `neurigraph ingest`.",
+    )
+    queue_seconds: float = Field(
+        default=3_600.0,
+        ge=0,
+        description="Seconds that a segment may wait to be stored before `/readyz` answers 503. 0: not checked.",
+    )
+    free_bytes: int = Field(
+        default=100_000_000,
+        ge=0,
+        description="Free bytes on the disk of the home folder below which `/readyz` answers 503.",
+    )
+    lag_notice_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds that the caller's oldest segment may wait before answers to writes say so, in the headers "
+        "`Neurigraph-Lag` and `Retry-After`.",
+    )
+    lag_refuse_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds of waiting from which further writes of the same user are refused with 503. Unset: never.",
+    )
+
+
 class UiSettings(BaseModel):
     """The Dagster UI."""
 
@@ -83,6 +120,16 @@ class UiSettings(BaseModel):
 
     host: str = Field(default="127.0.0.1", description="Address that the Dagster UI listens on.")
     port: int = Field(default=3000, ge=0, le=65535, description="Port of the Dagster UI.")
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Names, with commas between them, under which browsers may reach the Dagster UI, such as "
+        "`dagster.example.com`. Always allowed: `localhost` and loopback addresses.",
+    )
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
 
 class FailureWebhookSettings(BaseModel):

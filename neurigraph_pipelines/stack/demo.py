@@ -18,7 +18,9 @@ from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
-from neurigraph_pipelines.stack.processes import PROJECT_ROOT, LocalStack, StackError
+from neurigraph_pipelines.stack.dagster_home import PROJECT_ROOT
+from neurigraph_pipelines.stack.processes import LocalStack
+from neurigraph_pipelines.stack.supervisor import StackError
 from neurigraph_pipelines.wiring import Installation
 
 USER = "bob"
@@ -58,7 +60,7 @@ def run(installation: Installation, listener: Listener) -> None:
     claims = Claims.of_user(user.user_id)
     _import(installation, claims, SAMPLES / "bob.jsonl", listener)
     with LocalStack(installation, with_api=False) as stack:
-        listener.say(f"Dagster's UI runs at {stack.ui.url} during the demo.")
+        listener.say(f"Dagster's UI runs at {stack.ui_url} during the demo.")
         _wait_for_ingestion(installation, stack, listener)
         with installation.database.agent(claims) as tx:
             listener.show_tree(navigation.tree(tx, claims.user_id))
@@ -70,7 +72,8 @@ def run(installation: Installation, listener: Listener) -> None:
     settings = installation.settings
     listener.say(
         "The demo has stopped its processes. `make up` starts them to stay: "
-        f"Dagster's UI at http://{settings.ui.host}:{settings.ui.port}, the API at http://{settings.api.host}:{settings.api.port}/docs."
+        "Dagster's UI, whose link it prints, and the API at "
+        f"http://{settings.api.host}:{settings.api.port}/docs."
     )
 
 

@@ -1,41 +1,43 @@
-"""Dagster's daemon and webserver and the HTTP API as child processes of one command.
+"""The parts of Neurigraph on one machine: Dagster's code server, webserver and daemon, and the HTTP API.
 
-Starts, watches and stops processes for `neurigraph up` and for the demo.
+Says which processes `neurigraph up` and the demo need, and when they serve; ``supervisor`` keeps them running.
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import json
+import logging
 import os
-import shutil
-import signal
+import secrets
 import socket
-import subprocess
 import sys
-import time
+import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
-from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError
-from neurigraph_pipelines.statements import SQL_ROOT
+from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.log_files import rotate_all
+from neurigraph_pipelines.stack.dagster_home import dagster_home
+from neurigraph_pipelines.stack.home_lock import HomeLock
+from neurigraph_pipelines.stack.keeper import Keeper
+from neurigraph_pipelines.stack.marks import VARIABLE, kill_marked
+from neurigraph_pipelines.stack.supervisor import START_SECONDS, Part, StackError, Supervisor
 from neurigraph_pipelines.wiring import Installation
 
-PROJECT_ROOT = SQL_ROOT.parent
-START_SECONDS = 120.0
+CODE_SERVER, UI, DAEMON, API = "dagster-code-server", "dagster-webserver", "dagster-daemon", "neurigraph-api"
 _LOAD_ERRORS = """{ workspaceOrError { ... on Workspace { locationEntries {
     name locationOrLoadError { ... on PythonError { message } }
 } } } }"""
-STOP_SECONDS = 30.0
-
-
-class StackError(NeurigraphError):
-    """A process of the stack did not start, or ended unexpectedly."""
+_LONGEST_SOCKET_PATH = 100
+"""In bytes; the kernel allows 107."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,98 +53,136 @@ class Address:
         return f"http://{self.host}:{self.port}"
 
 
-@dataclass(slots=True)
-class _Child:
-    name: str
-    process: subprocess.Popen[bytes]
-    log: Path
-
-
 class LocalStack:
-    """Dagster's daemon and webserver, and the API if wanted. All are stopped on exit, with their children.
+    """Everything on one machine, kept running until the block ends; then all of it is stopped.
 
     Args:
         installation: An open, migrated installation; its server runs as long as the stack.
         with_api: Whether the HTTP API is started too.
+        report: Takes one line about each death of a part.
+
+    Raises:
+        AlreadyRunningError: Another stack runs on the home folder.
+        StackError: A part did not start.
     """
 
-    def __init__(self, installation: Installation, *, with_api: bool) -> None:
-        settings = installation.settings
+    def __init__(
+        self, installation: Installation, *, with_api: bool, report: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._installation = installation
-        self._logs = installation.home / "logs"
-        self._children: list[_Child] = []
-        self.ui = _free_address(settings.ui.host, settings.ui.port)
-        self.api = _free_address(settings.api.host, settings.api.port) if with_api else None
+        self._home = installation.home
+        self._logs = self._home / "logs"
+        self._log = logging.Logger("neurigraph.stack", logging.INFO)
+        self._report_to = report
+        self._with_api = with_api
+        # By this prefix, the next stack finds what is left of one whose keeper was killed, too.
+        self._mark_of_home = f"{VARIABLE}={hashlib.sha256(bytes(self._home.resolve())).hexdigest()[:16]}-"
+        self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        try:
-            self._start()
-        except BaseException:
-            self.stop()
-            raise
+        with self._open as opening:
+            self._start(opening)
+            self._open = opening.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        self._open.close()
+
+    @property
+    def ui_url(self) -> str:
+        """The link that opens Dagster's UI, with its token."""
+        return self.dagster.ui_url(self.ui.url)
 
     def check(self) -> None:
-        """Check that all processes run.
+        """Check that every part stays alive.
 
         Raises:
-            StackError: A process ended; the message holds the end of its log.
+            StackError: A part is in a crash loop; the message holds the end of its log.
         """
-        for child in self._children:
-            code = child.process.poll()
-            if code is not None:
-                raise StackError(f"{child.name} ended with status {code}:\n{_tail(child.log)}")
+        self._supervisor.check()
 
-    def stop(self) -> None:
-        """Stop all processes: by SIGINT, and after ``STOP_SECONDS`` by SIGKILL."""
-        for child in reversed(self._children):
-            _signal_group(child.process, signal.SIGINT)
-        deadline = time.monotonic() + STOP_SECONDS
-        for child in self._children:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.process.wait(max(deadline - time.monotonic(), 0.1))
-            _signal_group(child.process, signal.SIGKILL)  # ends what a child left behind in its group, too
-            child.process.wait()
-        self._children.clear()
+    def pids(self) -> dict[str, int]:
+        """Return the process id of each part that runs."""
+        return self._supervisor.pids()
 
-    def _start(self) -> None:
-        dagster_home = self._installation.home / "dagster"
-        dagster_home.mkdir(exist_ok=True, mode=0o700)
-        self._logs.mkdir(exist_ok=True, mode=0o700)
-        shutil.copyfile(PROJECT_ROOT / "dagster_home" / "dagster.yaml", dagster_home / "dagster.yaml")
-        workspace = PROJECT_ROOT / "workspace.yaml"
-        if not workspace.is_file():
-            raise ConfigurationError(f"{workspace} is missing: install the project completely")
-        environment = {
-            **os.environ,
-            "DAGSTER_HOME": str(dagster_home),
-            "DAGSTER_DISABLE_TELEMETRY": "1",
-            "NEURIGRAPH_HOME": str(self._installation.home),
-            "NEURIGRAPH_DAGSTER_DATABASE_URL": self._installation.dagster_url,
-        }
-        # The webserver first: it makes Dagster's tables, and two processes at once would fail.
-        ui = ["dagster-webserver", "-w", str(workspace), "-h", self.ui.host, "-p", str(self.ui.port)]
-        self._spawn("dagster-webserver", ui, environment)
-        self._wait_for("dagster-webserver", f"{self.ui.url}/server_info")
+    def _start(self, opening: ExitStack) -> None:
+        lock = HomeLock(self._home)
+        opening.callback(lock.release)
+        mark = self._mark_of_home + secrets.token_hex(4)
+        keeper = opening.enter_context(Keeper(self._home, mark, held=[lock.descriptor]))
+        self._open_log()
+        if left := kill_marked(self._mark_of_home):
+            self._report(f"ended {left} processes that an earlier start had left behind")
+        opening.enter_context(self._installation.kept_server(self._report))
+        self.dagster = dagster_home(self._installation)
+        self._workspace = self.dagster.folder / "workspace.yaml"
+        chores = (keeper.ensure, partial(rotate_all, self._logs))
+        self._supervisor = opening.enter_context(Supervisor(self._logs, mark, self._report, chores))
+        settings = self._installation.settings
+        self.ui = _free_address(settings.ui.host, settings.ui.port)
+        self.api = _free_address(settings.api.host, settings.api.port) if self._with_api else None
+        self._supervisor.start(self._code_server(opening))
+        # The webserver before the daemon: it makes Dagster's tables, and two processes at once would fail.
+        self._supervisor.start(self._ui())
         self._check_definitions()
-        self._spawn("dagster-daemon", ["dagster-daemon", "run", "-w", str(workspace)], environment)
-        if self.api is not None:
-            serve = ["neurigraph", "serve", "--host", self.api.host, "--port", str(self.api.port)]
-            self._spawn("neurigraph-api", serve, environment)
-            self._wait_for("neurigraph-api", f"{self.api.url}/healthz")
+        self._supervisor.start(self._daemon(), *([self._api(self.api)] if self.api else []))
+        places = {"dagster_ui": self.ui.url, **({"api": self.api.url} if self.api else {})}
+        lock.write(places)
+        self._report("started: " + ", ".join(f"{name} {place}" for name, place in places.items()))
+        self._supervisor.watch()
+
+    def _open_log(self) -> None:
+        self._logs.mkdir(exist_ok=True, mode=0o700)
+        handler = logging.FileHandler(self._logs / "neurigraph-up.log")
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        self._log.addHandler(handler)
+        self._open.callback(handler.close)
+
+    def _report(self, line: str) -> None:
+        self._log.info(line)
+        with suppress(OSError):  # the terminal may be closed
+            self._report_to(line)
+
+    # The parts
+
+    def _code_server(self, opening: ExitStack) -> Part:
+        """Return the process that loads the definitions and starts runs, for the webserver and the daemon.
+
+        One that Dagster starts by itself is never replaced when it dies.
+        """
+        place = self.dagster.folder / "code.sock"
+        if len(bytes(place)) > _LONGEST_SOCKET_PATH:
+            folder = opening.enter_context(tempfile.TemporaryDirectory(prefix="neurigraph-"))
+            place = Path(folder) / "code.sock"
+        server = {"grpc_server": {"socket": str(place), "location_name": "neurigraph"}}
+        self._workspace.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")  # JSON is YAML
+        options = ["-m", "neurigraph_pipelines.definitions", "--location-name", "neurigraph", "-s", str(place)]
+        place.unlink(missing_ok=True)
+        command = _program("dagster", "api", "grpc", *options)
+        return Part(CODE_SERVER, command, self.dagster.environment, partial(_listens, place))
+
+    def _ui(self) -> Part:
+        """Return Dagster's webserver."""
+        command = self.dagster.ui_command(self.ui.host, self.ui.port, self._workspace)
+        answers = partial(_answers, self._ui_request("/server_info"))
+        return Part(UI, command, self.dagster.environment, answers, needs=(CODE_SERVER,))
+
+    def _daemon(self) -> Part:
+        """Return Dagster's daemon, which has no address to ask."""
+        command = self.dagster.daemon_command(self._workspace)
+        return Part(DAEMON, command, self.dagster.environment, lambda: True, needs=(CODE_SERVER,))
+
+    def _api(self, at: Address) -> Part:
+        """Return the HTTP API."""
+        command = _program("neurigraph", "serve", "--host", at.host, "--port", str(at.port))
+        environment = {**os.environ, "NEURIGRAPH_HOME": str(self._home)}
+        return Part(API, command, environment, partial(_answers, f"{at.url}/healthz"))
 
     def _check_definitions(self) -> None:
         """Raise if the webserver, although it answers, could not load the definitions."""
-        request = urllib.request.Request(  # noqa: S310 - our own loopback address
-            f"{self.ui.url}/graphql",
-            data=json.dumps({"query": _LOAD_ERRORS}).encode(),
-            headers={"Content-Type": "application/json"},
-        )
+        request = self._ui_request("/graphql", json.dumps({"query": _LOAD_ERRORS}).encode())
         with urllib.request.urlopen(request, timeout=START_SECONDS) as response:  # noqa: S310
             entries = json.load(response)["data"]["workspaceOrError"]["locationEntries"]
         for entry in entries:
@@ -150,33 +190,37 @@ class LocalStack:
             if message:
                 raise StackError(f"Dagster could not load {entry['name']}: {message}")
 
-    def _spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        program = Path(sys.executable).parent / command[0]
-        if not program.is_file():
-            raise ConfigurationError(f"{program} is missing: install the project with its dependencies")
-        log = self._logs / f"{name}.log"
-        with log.open("wb") as output:
-            process = _popen([str(program), *command[1:]], environment, output)
-        self._children.append(_Child(name, process, log))
-
-    def _wait_for(self, name: str, url: str) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            self.check()
-            try:
-                with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own loopback address
-                    return
-            except (urllib.error.URLError, OSError):
-                if time.monotonic() > deadline:
-                    raise StackError(f"{name} does not answer at {url} after {START_SECONDS:.0f} s") from None
-                time.sleep(0.2)
+    def _ui_request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
+        headers = {"Authorization": f"Bearer {self.dagster.token}", "Content-Type": "application/json"}
+        return urllib.request.Request(f"{self.ui.url}{path}", body, headers)  # noqa: S310 - our own loopback address
 
 
-def _popen(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a child in a session of its own, so that Ctrl-C reaches it through ``stop``, in order."""
-    return subprocess.Popen(  # noqa: S603 - our own programs, by their full path
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-    )
+def _program(name: str, *arguments: str) -> list[str]:
+    """Return the command of an installed program."""
+    program = Path(sys.executable).parent / name
+    if not program.is_file():
+        raise ConfigurationError(f"{program} is missing: install the project with its dependencies")
+    return [str(program), *arguments]
+
+
+def _answers(request: str | urllib.request.Request) -> bool:
+    """Return whether a server of ours answers a request."""
+    try:
+        with urllib.request.urlopen(request, timeout=5):  # noqa: S310 - our own loopback address
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _listens(place: Path) -> bool:
+    """Return whether a process listens on a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(str(place))
+        except OSError:
+            return False
+        return True
 
 
 def _free_address(host: str, port: int) -> Address:
@@ -192,12 +236,3 @@ def _free_address(host: str, port: int) -> Address:
                 continue
             return Address(host, probe.getsockname()[1])
     raise AssertionError("unreachable")
-
-
-def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
-def _tail(log: Path, lines: int = 15) -> str:
-    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])

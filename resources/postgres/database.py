@@ -15,7 +15,7 @@ from typing import Any
 
 import psycopg
 from pgvector.psycopg import register_vector
-from psycopg import Connection, sql
+from psycopg import Connection, Cursor, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -29,6 +29,7 @@ from neurigraph_pipelines.statements import statements
 # The vector extension is in public if we created it, in extensions if Supabase did.
 _SEARCH_PATH = "neurigraph,public,extensions"
 _SHARED_TABLE = '"neurigraph.'
+_AGENT = "neurigraph_agent"
 _ATTEMPTS = 3
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ class PostgresDatabase:
     @contextmanager
     def agent(self, claims: Claims | None) -> Iterator[Transaction]:
         """Open a transaction as ``neurigraph_agent``, with signed claims or none."""
-        with self._transaction("neurigraph_agent") as connection:
+        with self._transaction(_AGENT) as connection:
             if claims is not None:
                 with connection.pipeline():  # BEGIN goes out in the same round trip
                     connection.execute(_QUERIES["set_claims"], self._signed(claims))
@@ -106,20 +107,20 @@ class PostgresDatabase:
         binary: bool = False,
     ) -> list[dict[str, Any]]:
         """Return the rows of one statement in its own ``agent`` transaction, in one round trip to the server."""
+
+        def rows() -> list[dict[str, Any]]:
+            if claims is not None and not _takes_claims(statement):
+                with self.asking(claims, statement, parameters, binary=binary) as answer:
+                    return answer()
+            with self._transaction(_AGENT, autocommit=True) as connection:  # alone it needs no pipeline
+                cursor = connection.cursor(binary=binary)
+                cursor.execute(statement, {**parameters, **self._signed(claims)}, prepare=True)
+                return _rows(cursor)
+
         for _ in range(_ATTEMPTS - 1):
             with suppress(NodeGoneError):
-                return self._ask(claims, statement, parameters, binary)
-        return self._ask(claims, statement, parameters, binary)
-
-    def _ask(
-        self,
-        claims: Claims | None,
-        statement: sql.SQL | sql.Composed,
-        parameters: Mapping[str, object],
-        binary: bool,
-    ) -> list[dict[str, Any]]:
-        with self.asking(claims, statement, parameters, binary=binary) as answer:
-            return answer()
+                return rows()
+        return rows()
 
     @contextmanager
     def asking(
@@ -131,15 +132,16 @@ class PostgresDatabase:
         binary: bool = False,
     ) -> Iterator[Callable[[], list[dict[str, Any]]]]:
         """Send the statement of ``ask``; calling the yielded function waits for the rows."""
-        with self._transaction("neurigraph_agent") as connection, pipelined_transaction(connection) as finish:
-            if claims is not None:
-                connection.execute(_QUERIES["set_claims"], self._signed(claims), prepare=True)
+        signed = self._signed(claims)
+        with self._transaction(_AGENT, autocommit=True) as connection, pipelined_transaction(connection) as finish:
+            if claims is not None and not _takes_claims(statement):
+                connection.execute(_QUERIES["set_claims"], signed, prepare=True)
             cursor = connection.cursor(binary=binary)
-            cursor.execute(statement, parameters, prepare=True)
+            cursor.execute(statement, {**parameters, **signed}, prepare=True)
 
             def rows() -> list[dict[str, Any]]:
                 finish()
-                return cursor.fetchall() if cursor.description else []
+                return _rows(cursor)
 
             yield rows
 
@@ -178,14 +180,17 @@ class PostgresDatabase:
         for pool in pools:
             pool.close()
 
-    def _signed(self, claims: Claims) -> dict[str, str]:
-        payload, signature = self._secret.sign(claims)
+    def _signed(self, claims: Claims | None) -> dict[str, str | None]:
+        payload, signature = self._secret.sign(claims) if claims is not None else (None, None)
         return {"payload": payload, "signature": signature}
 
     @contextmanager
-    def _transaction(self, role: str) -> Iterator[_Connection]:
+    def _transaction(self, role: str, *, autocommit: bool = False) -> Iterator[_Connection]:
+        """Open a transaction, or with ``autocommit`` a connection on which every statement is one."""
         try:
             with self._pool(role).connection() as connection:
+                if connection.autocommit != autocommit:
+                    connection.autocommit = autocommit
                 yield connection
         except PoolTimeout as error:
             raise TransientError("no database connection became free in time", retry_after=1.0) from error
@@ -204,7 +209,7 @@ class PostgresDatabase:
     def _open(self, role: str) -> ConnectionPool[_Connection]:
         url = url_for_role(self._url, role, self._secret)
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
-        if role == "neurigraph_agent":
+        if role == _AGENT:
             options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"
         keywords: dict[str, Any] = {"row_factory": dict_row, "options": options, "application_name": role}
         # Try a plain connection first: a pool would keep retrying in the background and report only "timeout".
@@ -238,8 +243,10 @@ def pipelined_transaction(connection: _Connection) -> Iterator[Callable[[], None
     Statements between two syncs are one transaction, so no BEGIN and no COMMIT is sent. Errors of statements are raised
     where the caller waits, and at the end when it does not. An interrupt closes the connection, so that nothing waits
     for the server.
+
+    Args:
+        connection: One in autocommit.
     """
-    connection.autocommit = True
     pipeline = ExitStack()
     try:
         pipeline.enter_context(connection.pipeline())
@@ -251,9 +258,15 @@ def pipelined_transaction(connection: _Connection) -> Iterator[Callable[[], None
         with suppress(psycopg.Error):
             pipeline.close()
         raise
-    finally:
-        if not connection.closed:
-            connection.autocommit = False
+
+
+def _takes_claims(statement: sql.SQL | sql.Composed) -> bool:
+    return "%(signature)s" in statement.as_string()
+
+
+def _rows(cursor: Cursor[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return all rows; a statement without rows has no row number (``description`` would describe each column)."""
+    return cursor.fetchall() if cursor.rownumber is not None else []
 
 
 def _configure(connection: _Connection) -> None:

@@ -14,7 +14,7 @@ Below the home folder::
         leases.lock           share-locked by every open lease; the kernel releases the lock even on kill -9
         superuser_password    0600
         port                  the last port, used again when free, so that pools can reconnect
-        server.log            rotated to server.log.1 when a start finds it above 5 MB
+        server.log            rotated to server.log.1 above 10 MB
 
 If root's unprivileged account cannot enter the home folder, ``postgres`` is a link to a folder below
 ``/var/lib/neurigraph``.
@@ -42,6 +42,7 @@ from urllib.parse import quote
 import psycopg
 
 from neurigraph_pipelines.errors import ConfigurationError, TransientError
+from neurigraph_pipelines.log_files import rotate
 from neurigraph_pipelines.statements import statements
 from resources.files import write_private
 from resources.postgres.cluster import SUPERUSER, make_cluster, make_folder
@@ -77,7 +78,6 @@ _SETTINGS = {
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 60.0
-_LOG_BYTES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +177,31 @@ class EmbeddedPostgres:
             log_file=self._log.resolve(),
         )
 
+    def revive(self) -> bool:
+        """Start the server again if it is gone; return whether this call did.
+
+        Raises:
+            ConfigurationError: The server cannot run here; the message says what to do.
+            TransientError: The server does not answer yet, such as during a long recovery.
+        """
+        if find_postmaster(self._data) is not None:
+            return False
+        with self._exclusively():
+            if find_postmaster(self._data) is not None:
+                return False
+            account = server_account(self._data)
+            self._ensure_running(account, make_cluster(self._folder, account))
+        return True
+
+    def stop_unused(self) -> None:
+        """Stop the server if it runs and no lease is open.
+
+        Raises:
+            TransientError: The server did not stop within a minute.
+        """
+        if self._folder.exists():
+            self._release(os.open(self._folder / "leases.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+
     def stop(self) -> None:
         """Stop the server even if leases are open: connections end, and the next lease starts it again.
 
@@ -261,8 +286,7 @@ class EmbeddedPostgres:
         """Try to start the server once; also returns after a failure that another attempt may avoid."""
         # The file is stale, because no server runs; a server that finds its id in use would refuse to start.
         (self._data / "postmaster.pid").unlink(missing_ok=True)
-        if self._log.exists() and self._log.stat().st_size > _LOG_BYTES:
-            self._log.rename(self._log.with_suffix(".log.1"))
+        rotate(self._log)
         port = _free_port(self._folder / "port")
         options = " ".join(f"-c {name}={value}" for name, value in {**_SETTINGS, "port": str(port)}.items())
         # Names are relative because pg_ctl passes them to a shell. The server inherits only the log's descriptor.

@@ -7,6 +7,7 @@ VALUES (%(user_id)s, %(key_hash)s, %(label)s);
 -- name: holder_of_key
 -- Runs without claims: only this function tells an interface who holds a key.
 SELECT
+    h.key_id,
     h.user_id,
     h.role,
     h.subject_id

@@ -18,13 +18,13 @@ WHERE s.source_id = %(source_id)s;
 INSERT INTO {schema}.metadata_records (
     record_id, title, summary, embedding, embedding_pending, embedding_model, kw_entities, kw_topics, kw_dates,
     kw_relationships, content_type, trigger_type, source_kind, source_id, first_message, last_message, content_hash,
-    language, file_pointer, occurred_at
+    language, file_pointer, occurred_at, persona_id, key_id, received_through, received_at
 )
 VALUES (
     %(record_id)s, %(title)s, %(summary)s, %(embedding)s, %(embedding_pending)s, %(embedding_model)s, %(kw_entities)s,
     %(kw_topics)s, %(kw_dates)s, %(kw_relationships)s, %(content_type)s, %(trigger_type)s, %(source_kind)s,
     %(source_id)s, %(first_message)s, %(last_message)s, %(content_hash)s, %(language)s::regconfig, %(file_pointer)s,
-    %(occurred_at)s
+    %(occurred_at)s, %(persona_id)s, %(key_id)s, %(received_through)s, %(received_at)s
 )
 RETURNING created_at;
 
@@ -32,7 +32,7 @@ RETURNING created_at;
 -- Inserts many at once, because statistics are counted once a statement. Lexemes contain no spaces.
 INSERT INTO {schema}.passages (
     record_id, seq, first_message, last_message, author, byte_offset, byte_length, embedding, window_embedding,
-    lexemes, frequencies, lexeme_count, role, window_length
+    lexemes, frequencies, lexeme_count, role, window_length, voice, statement_key
 )
 SELECT
     %(record_id)s,
@@ -48,15 +48,17 @@ SELECT
     string_to_array(p.frequencies, ' ')::smallint [],
     p.lexeme_count,
     p.role,
-    p.window_length
+    p.window_length,
+    p.voice,
+    p.statement_key
 FROM unnest(
     %(seq)s::integer [], %(message)s::integer [], %(author)s::text [], %(byte_offset)s::bigint [],
     %(byte_length)s::integer [], %(embedding)s::halfvec [], %(window_embedding)s::halfvec [], %(lexemes)s::text [],
     %(frequencies)s::text [], %(lexeme_count)s::integer [], %(role)s::neurigraph.message_role [],
-    %(window_length)s::real []
+    %(window_length)s::real [], %(voice)s::neurigraph.voice [], %(statement_key)s::bigint []
 ) AS p (
     seq, message, author, byte_offset, byte_length, embedding, window_embedding, lexemes, frequencies, lexeme_count,
-    role, window_length
+    role, window_length, voice, statement_key
 );
 
 -- name: insert_file

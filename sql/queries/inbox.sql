@@ -76,9 +76,20 @@ FROM neurigraph.messages AS m
 WHERE m.source_id = %(source_id)s AND m.external_id = ANY(%(external_ids)s);
 
 -- name: insert_messages
+-- A caller's messages come from the caller; those that a job reads out of an upload come from where the upload does.
+WITH origin AS MATERIALIZED (
+    SELECT
+        CASE WHEN a.door IS NULL THEN s.key_id ELSE neurigraph.asking_key() END AS key_id,
+        CASE WHEN a.door IS NULL THEN s.persona_id ELSE neurigraph.writing_persona() END AS persona_id,
+        coalesce(a.door, s.received_through) AS received_through
+    FROM neurigraph.sources AS s
+    CROSS JOIN (SELECT neurigraph.asking_door() AS door) AS a
+    WHERE s.source_id = %(source_id)s
+)
+
 INSERT INTO neurigraph.messages (
     source_id, user_id, seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id,
-    complete
+    complete, key_id, persona_id, received_through
 )
 SELECT
     %(source_id)s,
@@ -92,12 +103,16 @@ SELECT
     m.content_hash,
     m.occurred_at,
     m.external_id,
-    m.complete
+    m.complete,
+    o.key_id,
+    o.persona_id,
+    o.received_through
 FROM unnest(
     %(seq)s::integer [], %(role)s::text [], %(author)s::text [], %(content)s::text [], %(tool_calls)s::text [],
     %(token_count)s::integer [], %(content_hash)s::bytea [], %(occurred_at)s::timestamptz [],
     %(external_id)s::text [], %(complete)s::boolean []
-) AS m (seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id, complete);
+) AS m (seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id, complete)
+CROSS JOIN origin AS o;
 
 -- name: replace_message
 -- More of a message that is streaming in, or all of it.
@@ -109,7 +124,10 @@ UPDATE neurigraph.messages SET
     token_count = %(token_count)s,
     content_hash = %(content_hash)s,
     occurred_at = %(occurred_at)s,
-    complete = %(complete)s
+    complete = %(complete)s,
+    key_id = neurigraph.asking_key(),
+    persona_id = neurigraph.writing_persona(),
+    received_through = neurigraph.asking_door()
 WHERE source_id = %(source_id)s AND seq = %(seq)s AND NOT complete;
 
 -- name: advance_source

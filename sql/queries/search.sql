@@ -1,12 +1,13 @@
 -- Queries of search, and of opening a file.
 
 -- name: data_version
-SELECT neurigraph.data_version() AS version;
+SELECT neurigraph.data_version(%(payload)s, %(signature)s) AS version;
 
 -- name: evidence
 -- Words are sent as one text, separated by spaces: sending a list takes psycopg longer than everything else.
 SELECT e.*
 FROM neurigraph.evidence(
+    %(payload)s, %(signature)s,
     string_to_array(%(lexemes)s, ' '), string_to_array(%(stems)s, ' '),
     %(speaker)s, %(dimensions)s, %(known_version)s
 ) AS e;

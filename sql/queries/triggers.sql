@@ -172,26 +172,80 @@ GROUP BY t.batch_id
 ORDER BY min(t.created_at), t.batch_id;
 
 -- name: lease_due
--- Due segments, oldest first, limited by number and tokens. A large segment runs alone, and so does one whose process
--- died.
-WITH candidates AS (
+-- Due segments, limited by number and tokens. Users take turns: first comes the user with the fewest tokens at work and
+-- before the segment, so that no backlog of one user holds up another. A user's own segments go oldest first. A large
+-- segment runs alone, and so does one whose process died.
+WITH RECURSIVE waiting (user_id) AS (
+    (
+        SELECT t.user_id FROM neurigraph.storage_triggers AS t
+        WHERE t.state = 'pending' AND (%(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid)
+        ORDER BY t.user_id
+        LIMIT 1
+    )
+    UNION ALL
+    SELECT (
+        SELECT t.user_id FROM neurigraph.storage_triggers AS t
+        WHERE t.state = 'pending' AND t.user_id > w.user_id AND %(user_id)s::uuid IS NULL
+        ORDER BY t.user_id
+        LIMIT 1
+    )
+    FROM waiting AS w
+    WHERE w.user_id IS NOT NULL
+),
+
+at_work AS (
+    SELECT
+        t.user_id,
+        sum(t.token_count) AS tokens
+    FROM neurigraph.storage_triggers AS t
+    WHERE t.state = 'claimed'
+    GROUP BY t.user_id
+),
+
+turns AS (
+    SELECT
+        t.trigger_id,
+        coalesce(a.tokens, 0) + sum(t.token_count) OVER (
+            PARTITION BY w.user_id
+            ORDER BY t.next_attempt_at, t.ended_at, t.first_message, t.trigger_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) - t.token_count AS tokens_before
+    FROM waiting AS w
+    CROSS JOIN LATERAL (
+        SELECT
+            d.trigger_id,
+            d.token_count,
+            d.next_attempt_at,
+            s.ended_at,
+            d.first_message
+        FROM neurigraph.storage_triggers AS d
+        INNER JOIN neurigraph.sources AS s ON d.source_id = s.source_id
+        WHERE d.state = 'pending' AND d.user_id = w.user_id AND d.next_attempt_at <= now()
+            AND (%(with_large)s OR d.token_count <= %(large_tokens)s)
+            AND (
+                %(trigger_type)s::neurigraph.trigger_type IS NULL
+                OR d.trigger_type = %(trigger_type)s::neurigraph.trigger_type
+            )
+        ORDER BY d.next_attempt_at, s.ended_at, d.first_message, d.trigger_id
+        LIMIT %(max_segments)s
+    ) AS t
+    LEFT JOIN at_work AS a ON w.user_id = a.user_id
+),
+
+candidates AS (
     SELECT
         t.trigger_id,
         t.token_count,
         t.deaths > 0 OR t.token_count > %(large_tokens)s AS solitary,
+        u.tokens_before,
         t.next_attempt_at,
         s.ended_at,
         t.first_message
-    FROM neurigraph.storage_triggers AS t
+    FROM turns AS u
+    INNER JOIN neurigraph.storage_triggers AS t ON u.trigger_id = t.trigger_id
     INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
-    WHERE t.state = 'pending' AND t.next_attempt_at <= now()
-        AND (%(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid)
-        AND (
-            %(trigger_type)s::neurigraph.trigger_type IS NULL
-            OR t.trigger_type = %(trigger_type)s::neurigraph.trigger_type
-        )
-        AND (%(with_large)s OR t.token_count <= %(large_tokens)s)
-    ORDER BY t.next_attempt_at, s.ended_at, t.first_message, t.trigger_id
+    WHERE t.state = 'pending'
+    ORDER BY u.tokens_before, t.next_attempt_at, s.ended_at, t.first_message, t.trigger_id
     LIMIT %(max_segments)s
     FOR UPDATE OF t SKIP LOCKED
 ),
@@ -204,7 +258,7 @@ counted AS (
         sum(c.token_count) FILTER (WHERE NOT c.solitary) OVER in_order AS running_tokens,
         row_number() OVER in_order AS place
     FROM candidates AS c
-    WINDOW in_order AS (ORDER BY c.next_attempt_at, c.ended_at, c.first_message, c.trigger_id)
+    WINDOW in_order AS (ORDER BY c.tokens_before, c.next_attempt_at, c.ended_at, c.first_message, c.trigger_id)
 )
 
 UPDATE neurigraph.storage_triggers AS t SET
@@ -288,7 +342,11 @@ SELECT
     m.tool_calls,
     m.token_count,
     m.occurred_at,
-    m.external_id
+    m.external_id,
+    m.key_id,
+    m.persona_id,
+    m.received_through,
+    m.received_at
 FROM neurigraph.messages AS m
 WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last_message)s
 ORDER BY m.seq;
@@ -365,7 +423,10 @@ SELECT
     count(*) FILTER (WHERE t.state = 'claimed') AS claimed,
     count(*) FILTER (WHERE t.state = 'failed') AS failed,
     count(*) FILTER (WHERE t.state = 'stored') AS stored,
-    min(t.next_attempt_at) FILTER (WHERE t.state = 'pending') AS next_attempt_at
+    min(t.next_attempt_at) FILTER (WHERE t.state = 'pending') AS next_attempt_at,
+    coalesce(extract(EPOCH FROM now() - min(t.next_attempt_at) FILTER (
+        WHERE t.state = 'claimed' OR (t.state = 'pending' AND t.next_attempt_at <= now())
+    )), 0)::double precision AS age_seconds
 FROM neurigraph.storage_triggers AS t
 WHERE %(user_id)s::uuid IS NULL OR t.user_id = %(user_id)s::uuid;
 

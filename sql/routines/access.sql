@@ -25,6 +25,17 @@ BEGIN
 END
 $$;
 
+-- Set the signed claims of the transaction and return them if they are valid, for functions that are called with them:
+-- one statement fewer is sent.
+CREATE OR REPLACE FUNCTION neurigraph_private.set_claims(payload text, signature text) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM
+        set_config('request.jwt.claims', payload, true), set_config('neurigraph.claims_signature', signature, true);
+    RETURN neurigraph.claims();
+END
+$$;
+
 -- The owner of a graph if the caller is that owner, else null.
 CREATE OR REPLACE FUNCTION neurigraph.asking_user_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -64,7 +75,7 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.visible_nodes(asking jsonb) RETURNS SETOF neurigraph.graph_index
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g
-    WHERE g.user_id = (asking ->> 'user_id')::uuid
+    WHERE g.user_id = (asking ->> 'user_id')::uuid AND NOT g.quarantined
         AND (
             (SELECT asking ->> 'role' = 'user')
             OR g.node_id IN (SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id))
@@ -85,6 +96,15 @@ $$;
 CREATE OR REPLACE FUNCTION neurigraph.hidden_sources() RETURNS uuid []
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT neurigraph_private.hidden_sources(neurigraph.claims())
+$$;
+
+-- Whether no record of the graph is hidden from the caller, neither by privacy nor by quarantine.
+CREATE OR REPLACE FUNCTION neurigraph.sees_all_records() RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT neurigraph_private.hidden_sources(c.asking) = '{}' AND NOT EXISTS (
+        SELECT FROM neurigraph.record_index AS i WHERE i.user_id = (c.asking ->> 'user_id')::uuid AND i.quarantined
+    )
+    FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
 $$;
 
 -- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if a hidden
@@ -175,7 +195,7 @@ CREATE OR REPLACE FUNCTION neurigraph_private.nodes_of(owner uuid, visible uuid 
 LANGUAGE sql STABLE AS $$
     SELECT g.* FROM neurigraph.graph_index AS g
     -- The planner estimates half of the nodes for a CASE, and almost none for an OR.
-    WHERE g.user_id = owner AND CASE WHEN visible IS NULL THEN true ELSE g.node_id = ANY(visible) END
+    WHERE g.user_id = owner AND NOT g.quarantined AND CASE WHEN visible IS NULL THEN true ELSE g.node_id = ANY(visible) END
 $$;
 
 -- Edges of a graph with both ends among those nodes.
@@ -185,10 +205,22 @@ LANGUAGE sql STABLE AS $$
     WHERE e.user_id = owner AND (visible IS NULL OR (e.from_node_id = ANY(visible) AND e.to_node_id = ANY(visible)))
 $$;
 
+-- The key that the caller used, and the door it came through; null without claims, and for a caller without a key.
+CREATE OR REPLACE FUNCTION neurigraph.asking_key() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT (neurigraph.claims() ->> 'key_id')::uuid
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph.asking_door() RETURNS neurigraph.received_through
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT (neurigraph.claims() ->> 'received_through')::neurigraph.received_through
+$$;
+
 -- The holder of an API key; no row if the key is unknown, expired or revoked. Updates last_used_at at most once an
 -- hour.
-CREATE OR REPLACE FUNCTION neurigraph.holder_of_key(hash bytea)
-RETURNS TABLE (user_id uuid, role text, subject_id text)
+DROP FUNCTION IF EXISTS neurigraph.holder_of_key(bytea);
+CREATE FUNCTION neurigraph.holder_of_key(hash bytea)
+RETURNS TABLE (key_id uuid, user_id uuid, role text, subject_id text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     holder neurigraph.api_keys;
@@ -205,16 +237,19 @@ BEGIN
             SELECT i.key_id FROM neurigraph.api_keys AS i WHERE i.key_id = holder.key_id FOR NO KEY UPDATE SKIP LOCKED
         );
     END IF;
-    RETURN QUERY SELECT holder.user_id, holder.role, holder.subject_id;
+    RETURN QUERY SELECT holder.key_id, holder.user_id, holder.role, holder.subject_id;
 END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
-neurigraph.hidden_sources(), neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid),
+neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.may_read_node(uuid),
+neurigraph.may_write_node(uuid),
 neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
-neurigraph.holder_of_key(bytea) FROM PUBLIC;
+neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.holder_of_key(bytea) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
+neurigraph.sees_all_records(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.readable_nodes(),
-neurigraph.writing_persona(), neurigraph.holder_of_key(bytea) TO neurigraph_agent, neurigraph_pipeline;
+neurigraph.writing_persona(), neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.holder_of_key(bytea)
+TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

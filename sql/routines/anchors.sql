@@ -61,10 +61,12 @@ $$;
 
 -- Evidence for nodes that only the database has: `content` lists which nodes hold which rare word of the question in
 -- how many passages, `words` the share of the question's words in the shells of nodes, and `occurrences` the number of
--- passages that hold each word. The shells are returned too, unless the caller knows the version in force. No row if
--- the claims allow nothing.
+-- passages that hold each word. The shells are returned too, unless the caller knows the version in force. It sets the
+-- signed claims, and returns no row if they allow nothing.
 DROP FUNCTION IF EXISTS neurigraph.evidence(text [], text [], text, integer, text);
+DROP FUNCTION IF EXISTS neurigraph.evidence(text, text, text [], text [], text, integer, text);
 CREATE FUNCTION neurigraph.evidence(
+    payload text, signature text,
     lexemes text [], stems text [], speaker text, dimensions integer, known_version text
 )
 RETURNS TABLE (
@@ -77,7 +79,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
-    asking jsonb := neurigraph.claims();
+    asking jsonb := neurigraph_private.set_claims(payload, signature);
     owner uuid := asking ->> 'user_id';
     visible uuid [] := neurigraph_private.visible_node_ids(asking);
     are_visible boolean := visible IS NULL OR neurigraph_private.counts_are_visible(asking);
@@ -125,7 +127,7 @@ BEGIN
         -- Not planned as one join: it would compare all shells with each word.
         CROSS JOIN LATERAL (
             SELECT i.node_id FROM neurigraph.graph_index AS i
-            WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner
+            WHERE i.tsv @@ plainto_tsquery('simple', l.stem) AND i.user_id = owner AND NOT i.quarantined
             OFFSET 0
         ) AS g
         WHERE visible IS NULL OR g.node_id = ANY(visible)
@@ -146,5 +148,5 @@ END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.evidence(text [], text [], text, integer, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.evidence(text [], text [], text, integer, text) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.evidence(text, text, text [], text [], text, integer, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.evidence(text, text, text [], text [], text, integer, text) TO neurigraph_agent;

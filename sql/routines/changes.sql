@@ -7,13 +7,15 @@ LANGUAGE sql STABLE AS $$
     FROM neurigraph.user_changes AS c WHERE c.user_id = owner
 $$;
 
--- The same for the caller. Only the owner of a graph gets it, since it changes with everything in the graph.
-CREATE OR REPLACE FUNCTION neurigraph.data_version() RETURNS text
+-- The same for the caller with these signed claims, which it sets. Only the owner of a graph gets it, since it changes
+-- with everything in the graph.
+DROP FUNCTION IF EXISTS neurigraph.data_version();
+CREATE OR REPLACE FUNCTION neurigraph.data_version(payload text, signature text) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = 'force_generic_plan' AS $$
 DECLARE
-    asking jsonb := neurigraph.claims();
+    asking jsonb := neurigraph_private.set_claims(payload, signature);
 BEGIN
     RETURN CASE WHEN asking ->> 'role' = 'user'
         THEN neurigraph_private.data_version((asking ->> 'user_id')::uuid) END;
@@ -94,7 +96,7 @@ $$;
 
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
 node_name, concept_kind, layer_depth, parent_node_id, path, schema_name, compression_state, aliases, node_keywords,
-node_summary, record_count, centroid, language, node_ddl_version ON neurigraph.graph_index
+node_summary, record_count, centroid, language, node_ddl_version, quarantined ON neurigraph.graph_index
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 CREATE OR REPLACE TRIGGER note_change AFTER INSERT OR DELETE OR UPDATE OF
 from_node_id, to_node_id, relation ON neurigraph.node_edges
@@ -109,6 +111,6 @@ CREATE OR REPLACE TRIGGER note_change AFTER UPDATE OF privacy ON neurigraph.sour
 FOR EACH ROW EXECUTE FUNCTION neurigraph.note_row_change();
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
-REVOKE ALL ON FUNCTION neurigraph.data_version(), neurigraph.note_node_change(), neurigraph.note_row_change()
+REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change()
 FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.data_version() TO neurigraph_agent;
+GRANT EXECUTE ON FUNCTION neurigraph.data_version(text, text) TO neurigraph_agent;

@@ -141,10 +141,16 @@ BEGIN
             'trigger_type', r.trigger_type, 'source_kind', r.source_kind, 'source_id', r.source_id,
             'first_message', r.first_message, 'last_message', r.last_message, 'occurred_at', r.occurred_at,
             'created_at', r.created_at, 'file_id', f.file_id, 'file_name', f.file_name,
-            'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes
+            'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes,
+            -- A node that is not upgraded yet has no such columns.
+            'received_through', o.origin -> 'received_through', 'received_at', o.origin -> 'received_at',
+            'persona_id', (
+                SELECT g.node_id FROM neurigraph.graph_index AS g WHERE g.node_id = (o.origin ->> 'persona_id')::uuid
+            )
         )
         FROM %1$I.metadata_records AS r
         LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+        CROSS JOIN LATERAL (SELECT to_jsonb(r) - ARRAY['embedding', 'embedding_next'] AS origin) AS o
         WHERE r.record_id = $1 AND r.created_at <= $2
         $query$,
         node.schema_name

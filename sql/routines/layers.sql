@@ -21,11 +21,34 @@ BEGIN
 END
 $$;
 
+-- The records and passages of a node as a FROM clause reads them: a node that is not upgraded yet has no columns for
+-- origins, and nothing in quarantine.
+CREATE OR REPLACE FUNCTION neurigraph_private.records_from(home text, ddl integer) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT format(
+        CASE WHEN ddl >= 7 THEN '%I.metadata_records' ELSE
+            '(SELECT m.*, NULL::uuid AS persona_id, NULL::uuid AS key_id,'
+            ' NULL::neurigraph.received_through AS received_through, NULL::timestamptz AS received_at,'
+            ' false AS quarantined FROM %I.metadata_records AS m)'
+        END, home
+    )
+$$;
+
+CREATE OR REPLACE FUNCTION neurigraph_private.passages_from(home text, ddl integer) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT format(
+        CASE WHEN ddl >= 7 THEN '%I.passages' ELSE
+            '(SELECT m.*, NULL::neurigraph.voice AS voice, NULL::bigint AS statement_key FROM %I.passages AS m)'
+        END, home
+    )
+$$;
+
 -- The changes of a node since a transaction id. `present` holds each record that the node has now: 16 bytes of id, the
 -- number of its passages and whether it has a file, four bytes each. `records` lists those with rows written since. A
 -- deleted row shows in the counts. Transaction ids are compared modulo 2^32, as rows hold them.
+DROP FUNCTION IF EXISTS neurigraph_private.changes_of(text, bigint);
 CREATE OR REPLACE FUNCTION neurigraph_private.changes_of(
-    schema_name text, since bigint, OUT present bytea, OUT records uuid []
+    schema_name text, ddl integer, since bigint, OUT present bytea, OUT records uuid []
 )
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -53,8 +76,10 @@ BEGIN
             )
         FROM %1$I.metadata_records AS r
         LEFT JOIN counted AS c ON r.record_id = c.record_id
-        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path$changes$,
-        schema_name
+        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+        %2$s$changes$,
+        schema_name,
+        CASE WHEN ddl >= 7 THEN 'WHERE NOT r.quarantined' END
     ) INTO present, records
     USING since, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - since;
     present := coalesce(present, '');
@@ -83,7 +108,7 @@ DROP FUNCTION IF EXISTS neurigraph.layers(jsonb, uuid [], bigint [], halfvec);
 CREATE FUNCTION neurigraph.layers(question jsonb, nodes uuid [], horizons bigint [], embedding halfvec)
 RETURNS TABLE (
     node_id uuid, version text, model text, horizon bigint, present bytea,
-    records bytea, titles text [], summaries text [], source_kinds text [], source_names text [],
+    records bytea, titles text [], summaries text [], source_kinds text [], source_names text [], origins text [],
     file_states text [], superseded text [], record_lexemes text [], summary_vectors bytea,
     passages bytea, authors text [], external_ids text [], vectors bytea, lexemes text, frequencies text
 )
@@ -114,7 +139,7 @@ DECLARE
 BEGIN
     FOR node IN
         SELECT
-            g.node_id AS id, g.schema_name AS home, u.embedding_model AS model, w.is_indexed,
+            g.node_id AS id, g.schema_name AS home, g.node_ddl_version AS ddl, u.embedding_model AS model, w.is_indexed,
             -- Where sources are hidden from the caller, the layer is not the whole node.
             hidden = '{}' AND NOT w.is_indexed AS is_whole,
             CASE WHEN hidden = '{}' AND NOT w.is_indexed AND now_running - a.horizon BETWEEN 0 AND 1000000000
@@ -138,7 +163,10 @@ BEGIN
             THEN (SELECT v.version FROM neurigraph_private.node_version(node.id) AS v) END;
         horizon := CASE WHEN node.is_whole THEN now_running END;
         present := NULL;
-        filter := CASE hidden WHEN '{}' THEN '' ELSE format('WHERE r.source_id <> ALL(%L::uuid [])', hidden) END;
+        filter := concat(
+            'WHERE NOT r.quarantined',
+            CASE WHEN hidden <> '{}' THEN format(' AND r.source_id <> ALL(%L::uuid [])', hidden) END
+        );
         SELECT NULL::uuid [] AS records, NULL::integer [] AS seqs, NULL::boolean [] AS are_eligible INTO candidates;
         IF node.is_indexed THEN
             IF rare IS NULL THEN
@@ -151,6 +179,8 @@ BEGIN
             END IF;
             filter := concat_ws(
                 ' AND ', neurigraph_private.record_filter(question),
+                CASE WHEN EXISTS (SELECT FROM neurigraph.record_index AS i WHERE i.node_id = node.id AND i.quarantined)
+                    THEN 'NOT r.quarantined' END,
                 CASE WHEN hidden <> '{}' THEN format('r.source_id <> ALL(%L::uuid [])', hidden) END
             );
             SELECT c.* INTO candidates FROM neurigraph_private.candidates_of(
@@ -165,8 +195,8 @@ BEGIN
             );
         ELSIF node.since IS NOT NULL THEN
             SELECT c.present, c.records INTO present, candidates.records
-            FROM neurigraph_private.changes_of(node.home, node.since) AS c;
-            filter := 'WHERE r.record_id = ANY($1)';
+            FROM neurigraph_private.changes_of(node.home, node.ddl, node.since) AS c;
+            filter := 'WHERE r.record_id = ANY($1) AND NOT r.quarantined';
         END IF;
 
         EXECUTE format(
@@ -181,23 +211,38 @@ BEGIN
                 array_agg(r.title) AS titles,
                 array_agg(r.summary) AS summaries,
                 array_agg(r.source_kind::text) AS source_kinds,
+                array_agg(s.external_id) AS source_names,
+                -- Of records from before origins were recorded, only the persona is known.
+                array_agg(jsonb_build_object(
+                    'persona_id', CASE WHEN r.received_at IS NULL THEN s.persona_id ELSE r.persona_id END,
+                    'key_id', r.key_id, 'received_through', r.received_through, 'received_at', r.received_at
+                )::text) AS origins,
                 array_agg(f.compression_state::text) AS file_states,
                 array_agg(
-                    CASE WHEN r.superseded <> '{}' THEN neurigraph_private.seconds_of(r.superseded) END
+                    -- What a record in quarantine replaced is current.
+                    CASE WHEN r.superseded <> '{}' AND NOT EXISTS (
+                        SELECT FROM neurigraph.record_index AS i
+                        WHERE i.record_id = r.superseded_by AND i.quarantined
+                    ) THEN neurigraph_private.seconds_of(r.superseded) END
                 ) AS superseded,
                 array_agg(array_to_string(tsvector_to_array(r.tsv), ' ')) AS lexemes,
                 string_agg(coalesce(%4$I.vector_send(%4$I.subvector(%3$s, 1, $4)), $5), '') AS summary_vectors,
+                array_agg(CASE WHEN r.received_at IS NULL THEN
+                    CASE WHEN s.persona_id IS NOT NULL THEN 5 WHEN r.source_kind = 'upload' THEN 7 END
+                END) AS voices,
                 array_agg(r.record_id) AS ids,
                 array_agg(r.source_id) AS sources,
                 array_agg(r.embedding_model) AS models,
                 array_agg(r.embedding_next_model) AS next_models
-            FROM %1$I.metadata_records AS r
+            FROM %5$s AS r
             LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
+            LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
             %2$s$records$,
             node.home,
             filter,
             neurigraph_private.vector_in_use('embedding', 'r'),
-            vectors_home
+            vectors_home,
+            neurigraph_private.records_from(node.home, node.ddl)
         ) INTO found
         USING
             candidates.records, words, node.model, least(node.width, 1536),
@@ -210,21 +255,30 @@ BEGIN
         superseded := found.superseded;
         record_lexemes := found.lexemes;
         summary_vectors := found.summary_vectors;
-        source_names := (
-            SELECT array_agg(s.external_id ORDER BY a.place)
-            FROM unnest(found.sources) WITH ORDINALITY AS a (source_id, place)
-            LEFT JOIN neurigraph.sources AS s ON a.source_id = s.source_id
-        );
+        source_names := found.source_names;
+        origins := found.origins;
 
         EXECUTE format(
             $passages$SELECT
                 string_agg(
                     uuid_send(p.record_id) || int4send(p.seq) || int4send(p.first_message)
                     || float4send(coalesce(p.window_length, $11 * p.lexeme_count)::real)
-                    || int4send(CASE p.role WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END)
+                    || int4send(
+                        256 * CASE p.voice
+                            WHEN 'owner' THEN 1 WHEN 'assistant' THEN 2 WHEN 'system' THEN 3 WHEN 'tool' THEN 4
+                            WHEN 'persona' THEN 5 WHEN 'other_person' THEN 6 WHEN 'document' THEN 7
+                            WHEN 'fetched' THEN 8
+                            -- Of passages from before voices were recorded, their source or the role says it.
+                            ELSE coalesce(r.voice, CASE p.role
+                                WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 WHEN 'system' THEN 3 WHEN 'tool' THEN 4
+                                ELSE 0 END)
+                        END
+                        + CASE p.role WHEN 'user' THEN 1 WHEN 'assistant' THEN 2 ELSE 0 END
+                    )
+                    || int8send(coalesce(p.statement_key, 0))
                     || int4send(cardinality(p.lexemes)) || int4send(%3$s), ''
                 ),
-                array_agg(lower(p.author)),
+                array_agg(p.author),
                 array_agg(m.external_id),
                 string_agg(
                     coalesce(%6$I.halfvec_send(%6$I.subvector(%4$s, 1, $8)), $9)
@@ -232,12 +286,13 @@ BEGIN
                 ) FILTER (WHERE %7$s),
                 string_agg(array_to_string(p.lexemes, ' '), ' '),
                 string_agg(array_to_string(p.frequencies, ' '), ' ')
-            FROM %1$I.passages AS p
-            INNER JOIN unnest($1, $2, $4, $5) AS r (record_id, source_id, embedding_model, embedding_next_model)
+            FROM %1$s AS p
+            INNER JOIN unnest($1, $2, $4, $5, $12)
+                AS r (record_id, source_id, embedding_model, embedding_next_model, voice)
                 ON p.record_id = r.record_id
             LEFT JOIN neurigraph.messages AS m ON r.source_id = m.source_id AND p.first_message = m.seq
             %2$s$passages$,
-            node.home,
+            neurigraph_private.passages_from(node.home, node.ddl),
             CASE WHEN node.is_indexed THEN
                 'INNER JOIN unnest($6, $7, $10) AS k (record_id, seq, is_eligible)'
                 ' ON p.record_id = k.record_id AND p.seq = k.seq' END,
@@ -251,7 +306,7 @@ BEGIN
             found.ids, found.sources, node.model, found.models, found.next_models,
             candidates.records, candidates.seqs,
             least(node.width, 512), decode(repeat('00', 4 + 2 * least(node.width, 512)), 'hex'),
-            candidates.are_eligible, window_length;
+            candidates.are_eligible, window_length, found.voices;
         RETURN NEXT;
     END LOOP;
 END

@@ -68,7 +68,8 @@ $$;
 -- an absent or invisible file. A line ends with its content, and starts after the content before it. Accepts any file
 -- of the record, and updates its access times at most once a minute, without waiting for the disk: a crash may lose the
 -- latest. Runs with the owner's rights, since interfaces may not write.
-CREATE OR REPLACE FUNCTION neurigraph.open_messages(
+DROP FUNCTION IF EXISTS neurigraph.open_messages(uuid, bigint [], double precision);
+CREATE FUNCTION neurigraph.open_messages(
     wanted_file uuid, wanted_messages bigint [], ttl_seconds double precision
 )
 RETURNS TABLE (
@@ -81,28 +82,34 @@ RETURNS TABLE (
     member_text_offsets bigint [],
     message integer,
     line_after bigint,
-    content_end bigint
+    content_end bigint,
+    voice neurigraph.voice,
+    persona text
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
+    ddl integer;
     idle boolean;
 BEGIN
-    SELECT i.node_id, g.schema_name INTO node_id, schema_name
+    SELECT i.node_id, g.schema_name, g.node_ddl_version INTO node_id, schema_name, ddl
     FROM neurigraph.file_index AS i
     INNER JOIN neurigraph.record_index AS r ON i.record_id = r.record_id
     INNER JOIN neurigraph.visible_nodes(asking) AS g ON i.node_id = g.node_id
-    WHERE i.file_id = wanted_file
+    WHERE i.file_id = wanted_file AND NOT r.quarantined
         AND split_part(r.source, ':', 2)::uuid <> ALL(neurigraph_private.hidden_sources(asking));
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    FOR file_id, storage_path, stored_bytes, member_offsets, member_text_offsets, message, line_after, content_end, idle
+    FOR
+        file_id, storage_path, stored_bytes, member_offsets, member_text_offsets, message, line_after, content_end,
+        voice, persona, idle
     IN EXECUTE format(
         $query$
         SELECT
             t.file_id, t.storage_path, t.stored_bytes, t.member_offsets, t.member_text_offsets,
             m.message, coalesce(b.byte_offset + b.byte_length, 0), m.content_end,
+            m.voice, (SELECT g.node_name FROM neurigraph.visible_nodes($3) AS g WHERE g.node_id = m.persona_id),
             f.last_accessed_at NOT BETWEEN now() - interval '1 minute' AND now()
         FROM %1$I.file_manifest AS f
         INNER JOIN %1$I.file_manifest AS t ON f.record_id = t.record_id AND t.file_type = 'transcript'
@@ -110,8 +117,22 @@ BEGIN
             SELECT
                 p.first_message AS message,
                 min(p.seq) AS first_passage,
-                max(p.byte_offset + p.byte_length) AS content_end
-            FROM %1$I.passages AS p
+                max(p.byte_offset + p.byte_length) AS content_end,
+                min(o.persona_id::text)::uuid AS persona_id,
+                -- Of passages from before voices were recorded, their source or the role says it.
+                min(coalesce(p.voice, CASE
+                    WHEN o.persona_id IS NOT NULL THEN 'persona'
+                    WHEN o.source_kind = 'upload' THEN 'document'
+                    WHEN p.role = 'user' THEN 'owner'
+                    ELSE p.role::text
+                END::neurigraph.voice)) AS voice
+            FROM %3$s AS p
+            INNER JOIN (
+                SELECT
+                    r.record_id, r.source_kind,
+                    CASE WHEN r.received_at IS NULL THEN s.persona_id ELSE r.persona_id END AS persona_id
+                FROM %2$s AS r LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+            ) AS o ON p.record_id = o.record_id
             WHERE p.record_id = f.record_id AND p.first_message = ANY($2)
             GROUP BY p.first_message
         ) AS m
@@ -119,9 +140,11 @@ BEGIN
         WHERE f.file_id = $1
         ORDER BY m.message
         $query$,
-        schema_name
+        schema_name,
+        neurigraph_private.records_from(schema_name, ddl),
+        neurigraph_private.passages_from(schema_name, ddl)
     )
-    USING wanted_file, wanted_messages
+    USING wanted_file, wanted_messages, asking
     LOOP
         RETURN NEXT;
     END LOOP;

@@ -105,16 +105,67 @@ USING (source_id <> ALL((SELECT neurigraph.hidden_sources())::uuid []));
 DROP POLICY IF EXISTS not_hidden ON neurigraph.record_index;
 CREATE POLICY not_hidden ON neurigraph.record_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
-    (SELECT neurigraph.hidden_sources() = '{}')
-    OR split_part(source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
+    NOT quarantined
+    AND (
+        (SELECT neurigraph.hidden_sources() = '{}')
+        OR split_part(source, ':', 2)::uuid <> ALL((SELECT neurigraph.hidden_sources())::uuid [])
+    )
 );
 
 DROP POLICY IF EXISTS not_hidden ON neurigraph.file_index;
 CREATE POLICY not_hidden ON neurigraph.file_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
-    (SELECT neurigraph.hidden_sources() = '{}')
+    (SELECT neurigraph.sees_all_records())
     OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
 );
+
+-- The logs of records and files in quarantine are hidden from the owner, too, and so are nodes that only such records
+-- made.
+DROP POLICY IF EXISTS not_hidden ON neurigraph.delta_log;
+CREATE POLICY not_hidden ON neurigraph.delta_log AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.sees_all_records())
+    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+);
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.compression_state_log;
+CREATE POLICY not_hidden ON neurigraph.compression_state_log AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (
+    (SELECT neurigraph.sees_all_records())
+    OR file_id IN (SELECT f.file_id FROM neurigraph.file_index AS f)
+);
+
+DROP POLICY IF EXISTS not_hidden ON neurigraph.graph_index;
+CREATE POLICY not_hidden ON neurigraph.graph_index AS RESTRICTIVE FOR SELECT TO neurigraph_agent
+USING (NOT quarantined);
+
+-- Where text comes from is what the claims say: a caller can state no other key, persona or door.
+ALTER TABLE neurigraph.sources
+ALTER COLUMN key_id SET DEFAULT neurigraph.asking_key(),
+ALTER COLUMN received_through SET DEFAULT neurigraph.asking_door();
+DROP POLICY IF EXISTS true_origin ON neurigraph.sources;
+CREATE POLICY true_origin ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (
+    key_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_key())
+    AND persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND received_through IS NOT DISTINCT FROM (SELECT neurigraph.asking_door())
+);
+DO $$
+DECLARE
+    command text;
+BEGIN
+    FOREACH command IN ARRAY ARRAY['INSERT', 'UPDATE'] LOOP
+        EXECUTE format('DROP POLICY IF EXISTS true_origin_%s ON neurigraph.messages', lower(command));
+        EXECUTE format(
+            'CREATE POLICY true_origin_%s ON neurigraph.messages AS RESTRICTIVE FOR %s TO neurigraph_agent %s '
+            'WITH CHECK (key_id IS NOT DISTINCT FROM (SELECT neurigraph.asking_key()) '
+            'AND persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona()) '
+            'AND received_through IS NOT DISTINCT FROM (SELECT neurigraph.asking_door()))',
+            lower(command), command, CASE command WHEN 'UPDATE' THEN 'USING (true)' ELSE '' END
+        );
+    END LOOP;
+END
+$$;
 
 -- Only the owner makes a source private; what others send starts as shared.
 DROP POLICY IF EXISTS owner_decides ON neurigraph.sources;

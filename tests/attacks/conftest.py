@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
-from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.access import Secret, issue_api_key
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import SECRET
+from tests.support.api_server import serving
 from tests.support.two_users import World, new_world
 
 
@@ -17,6 +19,19 @@ from tests.support.two_users import World, new_world
 def world(shared_installation: Installation) -> World:
     """Alice and Bob."""
     return new_world(shared_installation)
+
+
+@pytest.fixture(scope="module")
+def impatient(world: World) -> Iterator[httpx.Client]:
+    """A client with Alice's key; its server waits a second for slow clients."""
+    key = issue_api_key(world.installation.database, world.alice.user_id)
+    settings = world.installation.settings.changed(api_client_seconds=1.0)
+    with (
+        Installation(settings) as installation,
+        serving(installation) as address,
+        httpx.Client(base_url=address, timeout=30.0, headers={"Authorization": f"Bearer {key}"}) as made,
+    ):
+        yield made
 
 
 @pytest.fixture

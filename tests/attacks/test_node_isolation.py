@@ -6,19 +6,15 @@ What is denied and what is absent must be the same answer, byte for byte, and co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import httpx
-import psycopg
 import pytest
-from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pydantic import SecretStr
 
 from neurigraph_pipelines import history, sharing
-from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.erasure import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
@@ -30,27 +26,14 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
-from tests.conftest import SECRET
 from tests.support.api_server import serving
-from tests.support.callers import CallerGraph, Ids, share
+from tests.support.callers import ATTEMPTS, Caller, CallerGraph, Ids, new_owner, share
 from tests.support.counting_relay import counting_relay
 from tests.support.memories import rows
 from tests.support.two_users import World
 
 pytestmark = pytest.mark.attack
 
-# Who asks for what that is closed to them.
-ATTEMPTS = {
-    "a persona for its sibling": ("persona", "Family/Ana"),
-    "a persona for what lies beside it": ("persona", "Family"),
-    "a persona for another user's": ("persona", "bob"),
-    "a third party with nothing": ("nothing", "Family/Ana"),
-    "a third party whose grant was revoked": ("revoked", "Family/Ana"),
-    "a third party whose grant has expired": ("expired", "Family/Ana"),
-    "a third party with a grant above it": ("above", "Family/Ana"),
-    "a third party with a grant below it": ("granted", "Family"),
-    "another user": ("bob", "Family/Ana"),
-}
 # What is asked, with which body; the names of ids stand for themselves.
 OPERATIONS: dict[str, Any] = {
     "GET /v1/nodes/{node}": None,
@@ -75,18 +58,38 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/files/{file}/compress": None,
     "POST /v1/files/{file}/open": None,
     "POST /v1/files/{file}/open?message=1": None,
-    "POST /v1/conversations/{source}/messages": {"messages": [{"role": "user", "content": "Mine now."}]},
-    "POST /v1/conversations/{source}/end": None,
-    "PATCH /v1/conversations/{source}": {"privacy": "shared"},
-    "PATCH /v1/events/{source}": {"privacy": "shared"},
-    "GET /v1/uploads/{source}": None,
-    "PATCH /v1/uploads/{source}": {"privacy": "shared"},
+    "POST /v1/conversations/{conversation}/messages": {"messages": [{"role": "user", "content": "Mine now."}]},
+    "POST /v1/conversations/{conversation}/end": None,
+    "PATCH /v1/conversations/{conversation}": {"privacy": "shared"},
+    "PATCH /v1/events/{event}": {"privacy": "shared"},
+    "GET /v1/uploads/{upload}": None,
+    "PATCH /v1/uploads/{upload}": {"privacy": "shared"},
     "PATCH /v1/nodes/{node}": {"name": "Mine"},
     "POST /v1/nodes/{node}/split": {"name": "Mine", "keyword": "Ana"},
-    "POST /v1/nodes/{node}/merge": {"into_node_id": "{record}"},
-    "POST /v1/records/{record}/move": {"node_id": "{file}"},
-    "POST /v1/failures/{source}/replay": None,
+    "PATCH /v1/nodes/{node}?into": {"parent_node_id": "{own_node}"},
+    "POST /v1/nodes/{node}/merge": {"into_node_id": "{own_node}"},
+    "POST /v1/records/{record}/move": {"node_id": "{own_node}"},
+    "POST /v1/keys/{key}/rotate": {},
+    "DELETE /v1/keys/{key}": None,
+    "DELETE /v1/grants/{grant}": None,
+    "POST /v1/failures/{failure}/replay": None,
 }
+
+
+# What joins the caller's own with somebody else's.
+JOINS = [
+    ("POST /v1/records/{own_record}/move", {"node_id": "{node}"}),
+    ("POST /v1/records/{own_record}/supersede", {"by": "{record}"}),
+    ("PATCH /v1/nodes/{own_node}", {"parent_node_id": "{node}"}),
+    ("POST /v1/nodes/{own_node}/merge", {"into_node_id": "{node}"}),
+]
+
+
+@pytest.fixture(scope="module")
+def owner(graph: CallerGraph) -> tuple[Caller, dict[str, Ids]]:
+    """Another user with many nodes, since some operations remove what they are called with."""
+    names = [f"call{number}" for number in range(len(OPERATIONS))] + [f"join{number}" for number in range(len(JOINS))]
+    return new_owner(graph.installation, [*names, *(way.replace(" ", "-") for way in WAYS), "home0", "home1"])
 
 
 @pytest.fixture(scope="module")
@@ -100,18 +103,22 @@ def client(graph: CallerGraph) -> Iterator[httpx.Client]:
         yield made
 
 
-def request(
-    client: httpx.Client, graph: CallerGraph, asker: str, operation: str, body: Any, names: dict[str, str]
-) -> httpx.Response:
+# A node of the caller's own, which must not receive anything.
+OWN_NODES = {"persona": "Assistant/Notes", "granted": "Family/Ana", "above": "Family", "bob": "bob"}
+
+
+def request(client: httpx.Client, key: str, operation: str, body: Any, names: dict[str, str]) -> httpx.Response:
     """Send an operation with its placeholders replaced by ids."""
     method, path = operation.split()
     sent = {field: value.format(**names) if isinstance(value, str) else value for field, value in (body or {}).items()}
-    headers = {"Authorization": f"Bearer {graph.askers[asker].key}"}
+    headers = {"Authorization": f"Bearer {key}"}
     return client.request(method, path.format(**names), json=sent if body is not None else None, headers=headers)
 
 
 def call(client: httpx.Client, graph: CallerGraph, asker: str, operation: str, ids: Ids) -> httpx.Response:
-    return request(client, graph, asker, operation, OPERATIONS[operation], ids.texts())
+    own = graph.nodes[OWN_NODES.get(asker, "Family")].node
+    names = ids.texts() | {"own_node": str(own)}
+    return request(client, graph.askers[asker].key, operation, OPERATIONS[operation], names)
 
 
 def masked(text: str, ids: Ids) -> str:
@@ -139,26 +146,38 @@ def test_access_over_http(client: httpx.Client, graph: CallerGraph, attempt: str
     assert set(denied.headers) == set(absent.headers)
 
 
-@pytest.mark.parametrize(
-    ("operation", "body"),
-    [
-        ("POST /v1/records/{own_record}/move", {"node_id": "{node}"}),
-        ("POST /v1/records/{own_record}/supersede", {"by": "{record}"}),
-        ("PATCH /v1/nodes/{own_node}", {"parent_node_id": "{node}"}),
-        ("POST /v1/nodes/{own_node}/merge", {"into_node_id": "{node}"}),
-    ],
-)
+@pytest.mark.parametrize(("operation", "body"), JOINS)
 def test_join_with_foreign_rows(client: httpx.Client, graph: CallerGraph, operation: str, body: dict[str, str]) -> None:
     own = {f"own_{name}": value for name, value in graph.nodes["bob"].texts().items()}
     hidden = graph.nodes["Family/Ana"]
     nowhere = hidden.elsewhere()
-    denied, absent = (request(client, graph, "bob", operation, body, own | ids.texts()) for ids in (hidden, nowhere))
+    denied, absent = (
+        request(client, graph.askers["bob"].key, operation, body, own | ids.texts()) for ids in (hidden, nowhere)
+    )
     assert denied.status_code == 404
     assert masked(denied.text, hidden) == masked(absent.text, nowhere)
 
 
+def test_same_calls_work_for_the_owner(client: httpx.Client, owner: tuple[Caller, dict[str, Ids]]) -> None:
+    """The control for the tests above: every operation succeeds, on a node that is there for it alone."""
+    caller, nodes = owner
+    for number, (operation, body) in enumerate(OPERATIONS.items()):
+        names = nodes[f"call{number}"].texts() | {"own_node": str(nodes[f"home{number % 2}"].node)}
+        answer = request(client, caller.key, operation, body, names)
+        assert answer.is_success, (operation, answer.text)
+
+
+def test_joins_work_for_the_owner(client: httpx.Client, owner: tuple[Caller, dict[str, Ids]]) -> None:
+    """The control for the joins above."""
+    caller, nodes = owner
+    for number, (operation, body) in enumerate(JOINS):
+        own = {f"own_{name}": value for name, value in nodes[f"join{number}"].texts().items()}
+        answer = request(client, caller.key, operation, body, own | nodes["home0"].texts())
+        assert answer.is_success, (operation, answer.text)
+
+
 def test_same_calls_work_when_granted(client: httpx.Client, graph: CallerGraph) -> None:
-    """The control for the tests above. Third parties read only the current state of records."""
+    """The control for readers. Third parties read only the current state of records."""
     for asker, target in (("alice", "Family/Ana"), ("granted", "Family/Ana"), ("persona", "Assistant/Notes")):
         for operation in OPERATIONS:
             if operation.startswith(("GET /v1/nodes", "GET /v1/records", "GET /v1/files", "POST /v1/search")):
@@ -195,8 +214,14 @@ def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, ask
 # The Python module
 
 
-def ways(graph: CallerGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[], Any]]:
-    here = graph.installation
+WAYS = (
+    "shell", "records", "node state", "file state", "touch", "compress", "open", "open a message", "file of a record",
+    "record", "history", "search", "revise", "supersede", "rename", "merge", "merge own", "move", "move own", "forget",
+    "provision", "grant",
+)  # fmt: skip
+
+
+def ways(here: Installation, claims: Claims, ids: Ids, own: Ids) -> dict[str, Callable[[], Any]]:
     database = here.database
 
     def asked(read: Callable[..., Any], value: UUID) -> Any:
@@ -218,9 +243,11 @@ def ways(graph: CallerGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[],
         "search": lambda: phase_one(here.acting_for(claims), Question("Ana", node_id=ids.node)),
         "revise": lambda: revision.revise(here.acting_for(claims), ids.record, revision.Revision(title="Mine")),
         "supersede": lambda: revision.supersede(database, claims, ids.record, None),
-        "rename": lambda: reshaping.rename_node(database, claims, ids.node, "Mine"),
-        "merge": lambda: reshaping.merge_nodes(database, claims, ids.node, uuid4()),
-        "move": lambda: reshaping.move_node(database, claims, uuid4(), ids.node),
+        "rename": lambda: reshaping.rename_node(database, claims, ids.node, "Renamed"),
+        "merge": lambda: reshaping.merge_nodes(database, claims, ids.node, own.node),
+        "merge own": lambda: reshaping.merge_nodes(database, claims, own.node, ids.node),
+        "move": lambda: reshaping.move_node(database, claims, ids.node, own.node),
+        "move own": lambda: reshaping.move_node(database, claims, own.node, ids.node),
         "forget": lambda: forget.forget(here.acting_for(claims), Subject(SubjectKind.NODE, ids.node), through="x"),
         "provision": lambda: sharing.add_node(database, claims, ids.node, "Planted"),
         "grant": lambda: sharing.grant(database, claims, sharing.Subject(SubjectType.THIRD_PARTY, "m"), ids.node),
@@ -231,121 +258,63 @@ def ways(graph: CallerGraph, claims: Claims, ids: Ids) -> dict[str, Callable[[],
 def test_access_through_python(graph: CallerGraph, attempt: str) -> None:
     asker, target = ATTEMPTS[attempt]
     claims, hidden = graph.askers[asker].claims, graph.nodes[target]
-    for name in ways(graph, claims, hidden):
+    own = graph.nodes[OWN_NODES.get(asker, "Family")]
+    for name in WAYS:
         answers = []
         for ids in (hidden, hidden.elsewhere()):
             with pytest.raises((NotFoundError, ForbiddenError)) as refused:
-                ways(graph, claims, ids)[name]()
+                ways(graph.installation, claims, ids, own)[name]()
             answers.append((type(refused.value), masked(str(refused.value), ids)))
         assert answers[0] == answers[1], name
 
 
-# Raw SQL
-
-SHARED = {
-    "graph_index": "node_id = %(node)s",
-    "node_edges": "%(node)s IN (from_node_id, to_node_id)",
-    "record_index": "record_id = %(record)s",
-    "file_index": "file_id = %(file)s",
-    "delta_log": "record_id = %(record)s",
-    "compression_state_log": "file_id = %(file)s",
-    "sources": "source_id = %(source)s",
-    "messages": "source_id = %(source)s",
-    "storage_triggers": "source_id = %(source)s",
-    "warm_nodes": "node_id = %(node)s",
-    "permission_grants": "target_node_id = %(node)s",
-}
+def test_python_works_for_the_owner(graph: CallerGraph, owner: tuple[Caller, dict[str, Ids]]) -> None:
+    """The control for the test above."""
+    caller, nodes = owner
+    for name in WAYS:
+        own = nodes[{"merge own": "open", "move own": "record"}.get(name, "home1")]
+        ways(graph.installation, caller.claims, nodes[name.replace(" ", "-")], own)[name]()
 
 
-@pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_access_with_raw_sql(world: World, graph: CallerGraph, attempt: str) -> None:
-    asker, target = ATTEMPTS[attempt]
-    ids = graph.nodes[target]
-    (node,) = rows(graph.installation, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", ids.node)
-    values = {"node": ids.node, "record": ids.record, "file": ids.file, "source": ids.source}
-    statements = [
-        sql.SQL("SELECT FROM neurigraph.{} WHERE " + condition).format(sql.Identifier(table))
-        for table, condition in SHARED.items()
-    ] + [
-        sql.SQL("SELECT FROM {}").format(sql.Identifier(node["schema_name"], table))
-        for table in ("metadata_records", "file_manifest", "passages")
-    ]
-    with world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection:
-        for statement in statements:
-            with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
-                assert connection.execute(statement, values).fetchall() == [], statement
-        (may,) = connection.execute("SELECT neurigraph.may_read_node(%s) AS may", [ids.node]).fetchall()
-        assert may == {"may": False}
+OWNERS_OPERATIONS: list[tuple[str, Any]] = [
+    ("POST /v1/keys", {}),
+    ("POST /v1/keys", {"third_party": "granted"}),
+    ("GET /v1/keys", None),
+    ("DELETE /v1/keys/{key}", None),
+    ("POST /v1/grants", {"third_party": "nothing", "node_id": "{node}"}),
+    ("GET /v1/grants", None),
+    ("GET /v1/export", None),
+    ("POST /v1/conversations", {"title": "planted"}),
+    ("POST /v1/nodes", {"parent_node_id": "{node}", "name": "Planted"}),
+    ("PATCH /v1/records/{record}", {"title": "Mine"}),
+    ("POST /v1/files/{file}/compress", None),
+    ("DELETE /v1/nodes/{node}", None),
+    ("DELETE /v1/records/{record}", None),
+    ("DELETE /v1/users/{user}", None),
+]
 
 
 @pytest.mark.parametrize("asker", ["persona", "granted", "above", "nothing"])
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "SELECT * FROM neurigraph.permission_grants",
-        "SELECT * FROM neurigraph.api_keys",
-        "SELECT * FROM neurigraph.messages",
-        "SELECT * FROM neurigraph.storage_triggers",
-        "SELECT * FROM neurigraph.pipeline_failures",
-        "SELECT * FROM neurigraph.user_lexemes",
-        "SELECT * FROM neurigraph.user_statistics",
-        "SELECT * FROM neurigraph.node_lexemes",
-        "INSERT INTO neurigraph.permission_grants SELECT * FROM neurigraph.permission_grants",
-        "UPDATE neurigraph.permission_grants SET revoked_at = NULL RETURNING 1",
-        "UPDATE neurigraph.graph_index SET last_accessed_at = now() RETURNING 1",
-    ],
-)
-def test_owner_tables_are_closed(world: World, graph: CallerGraph, asker: str, statement: str) -> None:
-    with (
-        world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection,
-        suppress(psycopg.errors.InsufficientPrivilege),
-    ):
-        done = connection.execute(sql.SQL(statement))
-        assert done.rowcount == 0
-
-
-def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) -> None:
-    """The node is closed from the next statement on."""
-    alice, database = graph.askers["alice"].claims, graph.installation.database
-    subject = sharing.Subject(SubjectType.THIRD_PARTY, "for a moment")
-    made, _ = sharing.grant(database, alice, subject, graph.nodes["Family/Ana"].node)
-    claims = Claims("for a moment", "third_party", world.alice.user_id)
-    with world.agent(*Secret(SECRET).sign(claims)) as connection:
-        count = "SELECT count(*) AS n FROM neurigraph.graph_index"
-        assert connection.execute(count).fetchone() == {"n": 1}
-        sharing.revoke(database, alice, made.grant_id)
-        assert connection.execute(count).fetchone() == {"n": 0}
-
-
-@pytest.mark.parametrize("asker", ["persona", "granted", "above", "nothing"])
-@pytest.mark.parametrize(
-    ("operation", "body"),
-    [
-        ("POST /v1/keys", {}),
-        ("POST /v1/keys", {"third_party": "granted"}),
-        ("GET /v1/keys", None),
-        ("DELETE /v1/keys/{source}", None),
-        ("POST /v1/grants", {"third_party": "nothing", "node_id": "{node}"}),
-        ("GET /v1/grants", None),
-        ("GET /v1/export", None),
-        ("POST /v1/conversations", {"title": "planted"}),
-        ("POST /v1/nodes", {"parent_node_id": "{node}", "name": "Planted"}),
-        ("PATCH /v1/records/{record}", {"title": "Mine"}),
-        ("POST /v1/files/{file}/compress", None),
-        ("DELETE /v1/nodes/{node}", None),
-        ("DELETE /v1/records/{record}", None),
-        ("DELETE /v1/users/{user}", None),
-    ],
-)
+@pytest.mark.parametrize(("operation", "body"), OWNERS_OPERATIONS)
 def test_owner_operations_are_refused(
     client: httpx.Client, world: World, graph: CallerGraph, asker: str, operation: str, body: Any
 ) -> None:
     """Holds for readable nodes too."""
     own = {"persona": "Assistant/Notes", "granted": "Family/Ana", "above": "Family", "nothing": "Family"}[asker]
     names = {**graph.nodes[own].texts(), "user": str(world.alice.user_id)}
-    answer = request(client, graph, asker, operation, body, names)
+    answer = request(client, graph.askers[asker].key, operation, body, names)
     assert answer.status_code in (403, 404), answer.text
-    assert rows(graph.installation, "SELECT FROM neurigraph.graph_index WHERE node_name = 'Planted'") == []
+    planted = "SELECT FROM neurigraph.graph_index WHERE node_name = 'Planted' AND user_id = %s"
+    assert rows(graph.installation, planted, world.alice.user_id) == []
+
+
+def test_owner_operations_work_for_the_owner(client: httpx.Client, graph: CallerGraph) -> None:
+    """The control for the test above, by a user who is gone at its end."""
+    caller, nodes = new_owner(graph.installation, [f"call{number}" for number in range(len(OWNERS_OPERATIONS))])
+    for number, (operation, body) in enumerate(OWNERS_OPERATIONS):
+        names = nodes[f"call{number}"].texts() | {"user": str(caller.claims.user_id)}
+        answer = request(client, caller.key, operation, body, names)
+        assert answer.is_success, (operation, answer.text)
 
 
 # The work that is done

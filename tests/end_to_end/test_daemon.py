@@ -139,7 +139,7 @@ def _assert_a_person_sees(stack: LocalStack, run_id: str, profile: Path) -> None
             *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
             *("--disable-component-update", "--no-first-run", f"--user-data-dir={profile / 'chromium'}"),
             *("--window-size=1500,1100", "--virtual-time-budget=30000", "--dump-dom"),
-            f"{stack.ui.url}/runs/{run_id}",
+            stack.dagster.ui_url(stack.ui.url, f"/runs/{run_id}"),
         ],
         capture_output=True,
         text=True,

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from uuid import UUID
 
@@ -20,16 +20,15 @@ import pytest
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.ingestion import failures
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.stack.dagster_home import PROJECT_ROOT
+from neurigraph_pipelines.stack.processes import CODE_SERVER, DAEMON
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.api_server import serving
 from tests.support.breakable_stack import ALONE, BreakableStack, SmallDisk, breakable_stack, locked, unique, waiters
 from tests.support.command_line import PROGRAM
 from tests.support.dagster_stack import (
-    PROJECT,
     another_daemon,
     await_true,
-    code_servers_of,
-    daemon_of,
     launch,
     run_statuses,
 )
@@ -254,9 +253,11 @@ def test_repeated_requests_store_once(running: BreakableStack) -> None:
 def test_two_daemons(running: BreakableStack, tmp_path: Path) -> None:
     here, user = running.installation, running.user()
     # A memory of its own, in files: it knows nothing of the other daemon's runs.
-    _, storage, config = (PROJECT / "dagster_home" / "dagster.yaml").read_text("utf-8").partition("run_coordinator:")
+    _, storage, config = (
+        (PROJECT_ROOT / "dagster_home" / "dagster.yaml").read_text("utf-8").partition("run_coordinator:")
+    )
     (tmp_path / "dagster.yaml").write_text(storage + config, "utf-8")
-    with another_daemon(tmp_path, {}, tmp_path / "log"):
+    with another_daemon(running.stack, tmp_path / "log", tmp_path):
         running.provider.fail_when("Double", Fault("stall", seconds=600.0), "SummaryAnswer")
         running.say(user, "Double")
         await_true(lambda: running.provider.held("Double") == 2, "a worker of each daemon works on it")
@@ -265,45 +266,39 @@ def test_two_daemons(running: BreakableStack, tmp_path: Path) -> None:
     await_true(lambda: orphans(here, [user]) == set(), "who came second has removed its objects")
 
 
-def test_killed_daemon_code_server_and_worker(running: BreakableStack, tmp_path: Path) -> None:
-    here = running.installation
+def test_killed_daemon_code_server_and_worker(running: BreakableStack) -> None:
+    here, stack = running.installation, running.stack
     first, second, third = users = [running.user() for _ in range(3)]
-    daemon = daemon_of(os.getpid())
-    servers = code_servers_of(daemon)
     with Reader(here, users, "Who says hello?"):
         with ExitStack() as held:
             locks = [held.enter_context(locked(here, "users", "user_id", user.user_id)) for user in users]
             for user in users:
                 running.say(user, "Kept", ALONE)
             await_true(lambda: all(waiters(here, lock) for lock in locks), "three commits wait")
-            orphaned = running.run_key(third)
-            os.kill(daemon, signal.SIGKILL)
+            orphaned, worker = running.run_key(third), running.worker(third)
+            os.kill(daemon := stack.pids()[DAEMON], signal.SIGKILL)
             locks[0].rollback()
             running.stored_once(first)
-            for server in servers:
-                with suppress(ProcessLookupError):  # it ends by itself once it has missed its daemon for a while
-                    os.kill(server, signal.SIGKILL)
+            os.kill(server := stack.pids()[CODE_SERVER], signal.SIGKILL)
             locks[1].rollback()
             running.stored_once(second)
-            os.kill(running.worker(third), signal.SIGKILL)
-        environment = {"NEURIGRAPH_DAGSTER_DATABASE_URL": here.dagster_url}
-        with another_daemon(here.home / "dagster", environment, tmp_path / "log"):
-            running.stored_once(*users)
-            await_true(lambda: run_statuses(running.stack, orphaned)[-1] == "FAILURE", "the dead run is noticed")
+            os.kill(worker, signal.SIGKILL)
+        running.stored_once(*users)
+        await_true(lambda: run_statuses(stack, orphaned)[-1] == "FAILURE", "the dead run is noticed")
+    assert stack.pids()[DAEMON] != daemon
+    assert stack.pids()[CODE_SERVER] != server
     assert {key.split("/")[1] for key in orphans(here, users)} == {third.slug}
 
 
-def test_killed_postgres(running: BreakableStack, tmp_path: Path) -> None:
-    here, user = running.installation, running.user()
-    environment = {"NEURIGRAPH_DAGSTER_DATABASE_URL": here.dagster_url}
-    with another_daemon(here.home / "dagster", environment, tmp_path / "log") as daemon:
-        with Reader(here, [user], "Who says hello?") as reader:
-            running.provider.fail_when("Shock", Fault("stall", seconds=600.0), "SummaryAnswer")
-            running.say(user, "Shock")
-            await_true(lambda: running.provider.held("Shock"), "a run is at work")
-            os.kill(server_pid(here.home), signal.SIGKILL)
-            running.provider.mend()
-            await_true(lambda: reader.outages, "the database is gone")
-            with EmbeddedPostgres(here.home).lease():
-                running.stored_once(user)
-        assert daemon.poll() is None, "the daemon outlives it"
+def test_killed_postgres(running: BreakableStack) -> None:
+    here, stack, user = running.installation, running.stack, running.user()
+    with Reader(here, [user], "Who says hello?"):
+        running.provider.fail_when("Shock", FOR_EVER, "SummaryAnswer")
+        running.say(user, "Shock")
+        await_true(lambda: running.provider.held("Shock"), "a run is at work")
+        parts = stack.pids()
+        os.kill(killed := server_pid(here.home), signal.SIGKILL)
+        await_true(lambda: EmbeddedPostgres(here.home).status().pid not in (None, killed), "another server runs")
+        running.provider.mend()
+        running.stored_once(user)
+    assert stack.pids() == parts, "all other parts outlive it"

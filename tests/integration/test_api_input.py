@@ -184,11 +184,12 @@ def test_json_content_type_is_required(client: httpx.Client) -> None:
 
 def test_long_body_is_refused_early(client: httpx.Client, base: str) -> None:
     address = urlsplit(base)
+    authorization = new_user(client, "bob")["Authorization"]
     for path in ("/v1/search", "/healthz", "/nowhere"):
         with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
             connection.sendall(
                 f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                f"Content-Length: {MAX_BODY_BYTES + 1}\r\n\r\n{{".encode()
+                f"Authorization: {authorization}\r\nContent-Length: {MAX_BODY_BYTES + 1}\r\n\r\n{{".encode()
             )
             answer = connection.recv(4_096)
         assert answer.startswith(b"HTTP/1.1 413 "), answer

@@ -21,7 +21,12 @@ from tests.support.memories import rows, schemas_of
 from tests.support.two_users import World, new_world
 from tests.support.waiting import wait_until
 
-EVIDENCE = "SELECT * FROM neurigraph.evidence(%(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s, %(known_version)s)"
+CLAIMS = "current_setting('request.jwt.claims', true), current_setting('neurigraph.claims_signature', true)"
+VERSION = f"SELECT neurigraph.data_version({CLAIMS}) AS version"
+EVIDENCE = (
+    f"SELECT * FROM neurigraph.evidence({CLAIMS}, %(lexemes)s, %(stems)s, %(speaker)s, %(dimensions)s,"
+    " %(known_version)s)"
+)
 LAYERS = "SELECT * FROM neurigraph.layers(%s, %s::uuid [], ARRAY[]::bigint [], array_fill(0.1, ARRAY[512])::halfvec)"
 DEFINERS = ("evidence", "layers", "stage", "staged", "data_version")
 NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
@@ -117,7 +122,7 @@ def test_claims_without_access_find_nothing(world: World, changes: dict[str, obj
     for signature in (sign(payload), None):
         with world.agent(payload, signature) as connection:
             assert found(connection, asked()) is None
-            (version,) = connection.execute("SELECT neurigraph.data_version() AS version").fetchall()
+            (version,) = connection.execute(VERSION).fetchall()
             assert version["version"] in (None, NOTHING)
             assert connection.execute("SELECT * FROM neurigraph.staged(50)").fetchall() == []
             assert connection.execute(LAYERS, [Jsonb(asked()), [world.alice.root_node_id]]).fetchall() == []
@@ -133,7 +138,7 @@ def test_forged_claims_find_nothing(world: World) -> None:
     for said, signature in [(payload, None), (others, sign(payload)), (payload, "0" * 64), (None, None)]:
         with world.agent(said, signature) as connection:
             assert found(connection, asked()) is None
-            assert connection.execute("SELECT neurigraph.data_version() AS v").fetchone() == {"v": None}
+            assert connection.execute(VERSION).fetchone() == {"version": None}
 
 
 def test_question_carries_no_claims_or_sql(world: World) -> None:

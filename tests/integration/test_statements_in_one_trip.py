@@ -38,7 +38,7 @@ def database(shared_installation: Installation) -> Iterator[PostgresDatabase]:
 @pytest.fixture
 def connection(shared_installation: Installation) -> Iterator[Connection[dict[str, Any]]]:
     url = url_for_role(shared_installation.administrator_url, "neurigraph_agent", Secret(SECRET))
-    with psycopg.connect(url, row_factory=dict_row) as connected:
+    with psycopg.connect(url, row_factory=dict_row, autocommit=True) as connected:
         yield connected
 
 
@@ -114,7 +114,6 @@ def test_more_than_a_socket_holds_goes_both_ways_at_once(connection: Connection[
 @pytest.mark.parametrize("failing", [0, 1, 2])
 def test_statements_are_one_transaction(connection: Connection[dict[str, Any]], failing: int) -> None:
     connection.execute("CREATE TEMPORARY TABLE written (n integer)")
-    connection.commit()
     statements = [("INSERT INTO written VALUES (%s)", [number]) for number in range(3)]
 
     def send(statements: list[tuple[str, list[int]]]) -> None:
@@ -129,7 +128,6 @@ def test_statements_are_one_transaction(connection: Connection[dict[str, Any]], 
         send(statements)
     assert raised.value.diag.sqlstate == "22012"
     assert connection.pgconn.transaction_status == TransactionStatus.IDLE
-    assert not connection.autocommit
     assert [row["n"] for row in connection.execute("SELECT n FROM written ORDER BY n")] == [0, 1, 2]
 
 
@@ -140,6 +138,27 @@ def test_claims_last_as_long_as_the_statement(shared_installation: Installation,
     with pytest.raises(psycopg.errors.DivisionByZero):
         database.ask(claims, sql.SQL("SELECT 1 / %(by)s"), {"by": 0})
     assert database.ask(None, who, {}) == [{"who": None}]
+
+
+def test_statement_that_takes_the_claims_sets_them_for_itself_alone(
+    shared_installation: Installation, database: PostgresDatabase
+) -> None:
+    user, claims = new_user(shared_installation)
+    _, others = new_user(shared_installation)
+    payload, signature = Secret(SECRET).sign(others)
+    forged = {"payload": payload, "signature": signature}
+    version = sql.SQL(
+        "SELECT neurigraph.data_version(%(payload)s, %(signature)s) AS version, neurigraph.asking_user_id() AS who"
+    )
+    (seen,) = database.ask(claims, version, forged)
+    assert seen["version"] is not None
+    assert seen["who"] == user.user_id, "parameters cannot put other claims in place of the caller's"
+    with database.asking(claims, version, {}) as answer:
+        assert answer() == [seen]
+    for nobody in (database.ask(None, version, forged), database.ask(None, version, {})):
+        assert nobody == [{"version": None, "who": None}]
+    with database.agent(None) as tx:
+        assert tx.execute("SELECT neurigraph.asking_user_id() AS who").fetchall() == [{"who": None}]
 
 
 def test_what_fails_is_not_kept_as_prepared(database: PostgresDatabase) -> None:
@@ -194,7 +213,7 @@ def test_only_so_many_statements_are_kept_prepared(database: PostgresDatabase) -
         assert ask(database, f"SELECT {number} AS n") == [{"n": number}]
     with database.agent(None) as tx:
         (kept,) = tx.execute("SELECT count(*) AS n FROM pg_prepared_statements WHERE NOT from_sql").fetchall()
-    assert kept == {"n": 100 + 1}, "psycopg drops the oldest together with the next statement"
+    assert kept == {"n": 100}
 
 
 def test_a_connection_that_ends_meanwhile_is_an_error_and_not_a_wait(

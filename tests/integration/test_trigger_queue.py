@@ -142,6 +142,33 @@ def test_lease_of_one_user(installation: Installation, bob: tuple[User, Claims])
     assert [ref.user_id for ref in triggers.segments_of(installation.database, batch.batch_id)] == [other.user_id]
 
 
+def test_users_take_turns(installation: Installation, bob: tuple[User, Claims]) -> None:
+    ann, anns = new_user(installation, "ann")
+    for number in range(30):
+        converse(installation, bob[1], f"talk {number} " + "word " * 40)
+    detect_conversation_ends(installation.context)
+    for number in range(3):
+        converse(installation, anns, f"note {number} " + "word " * 40)
+    detect_conversation_ends(installation.context)
+    bounded = changed(installation.settings, batch_max_segments=10)
+
+    def users_of(batch_id: UUID) -> list[UUID]:
+        return [ref.user_id for ref in triggers.segments_of(installation.database, batch_id)]
+
+    context = installation.context.using(settings=bounded)
+    first = triggers.lease_due(context, "test")
+    assert first is not None
+    assert users_of(first.batch_id).count(ann.user_id) == 3, "all that Ann has, although Bob's are older"
+    assert len(users_of(first.batch_id)) == 10
+    for number in range(10):
+        converse(installation, anns, f"more {number} " + "word " * 40)
+    detect_conversation_ends(installation.context)
+    second = triggers.lease_due(context, "test")
+    assert second is not None
+    # Bob has seven segments at work and Ann three: she catches up, and then they take turns.
+    assert users_of(second.batch_id).count(ann.user_id) == 7
+
+
 def test_threads_lease_disjoint_batches(installation: Installation, bob: tuple[User, Claims]) -> None:
     for number in range(40):
         converse(installation, bob[1], f"talk {number}")

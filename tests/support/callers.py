@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from uuid import UUID, uuid4
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
-from neurigraph_pipelines.model import Claims, NodeType, SubjectType
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.model import Claims, EventKind, NodeType, SourceKind, SubjectType
 from neurigraph_pipelines.wiring import Installation
-from tests.support.memories import converse, ingest, plain_context, rows
+from tests.support.failed_segments import fail
+from tests.support.memories import converse, ingest, new_user, plain_context, rows
 from tests.support.two_users import World
+
+# Who asks for what that is closed to them.
+ATTEMPTS = {
+    "a persona for its sibling": ("persona", "Family/Ana"),
+    "a persona for what lies beside it": ("persona", "Family"),
+    "a persona for another user's": ("persona", "bob"),
+    "a third party with nothing": ("nothing", "Family/Ana"),
+    "a third party whose grant was revoked": ("revoked", "Family/Ana"),
+    "a third party whose grant has expired": ("expired", "Family/Ana"),
+    "a third party with a grant above it": ("above", "Family/Ana"),
+    "a third party with a grant below it": ("granted", "Family"),
+    "another user": ("bob", "Family/Ana"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """The ids and names of one node; each can be asked for."""
+    """The ids of one node and what is in it, and of other things of its owner; each can be asked for."""
 
     node: UUID
     record: UUID
     file: UUID
-    source: UUID
+    conversation: UUID
+    event: UUID
+    upload: UUID
+    failure: UUID
+    key: UUID
+    grant: UUID
 
     def texts(self) -> dict[str, str]:
         """Return the ids by name, as text."""
@@ -64,7 +86,9 @@ def share(world: World) -> CallerGraph:
     converse(installation, alice, "#Assistant/Notes The persona keeps a zeppelin.")
     converse(installation, alice, "#Assistant The persona speaks of marigolds.")
     ingest(plain_context(installation))
-    nodes = _nodes(world)
+    nodes = _nodes(installation, world.alice, alice) | {
+        "bob": _nodes(installation, world.bob, world.bobs)["Family/Dave"]
+    }
     askers = {"persona": _asker(installation, alice, SubjectType.PERSONA, str(assistant))}
     grants = {}
     for name, path in (
@@ -94,17 +118,49 @@ def _asker(installation: Installation, alice: Claims, kind: SubjectType, name: s
     return Caller(replace(alice, sub=name, role=kind.value), key)
 
 
-def _nodes(world: World) -> dict[str, Ids]:
-    found: dict[str, Ids] = {}
-    for row in rows(
-        world.installation,
-        """SELECT g.node_id, g.user_id, r.record_id, f.file_id, split_part(r.source, ':', 2)::uuid AS source_id,
+def new_owner(installation: Installation, names: Sequence[str]) -> tuple[Caller, dict[str, Ids]]:
+    """Create a user with a node of each name, each with a memory of its own."""
+    user, claims = new_user(installation)
+    for name in names:
+        converse(installation, claims, f"#Spot/{name} I met Ana there.")
+    ingest(plain_context(installation), user)
+    found = _nodes(installation, user, claims)
+    key = issue_api_key(installation.database, user.user_id)
+    return Caller(claims, key), {name: found[f"Spot/{name}"] for name in names}
+
+
+def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, Ids]:
+    found = rows(
+        installation,
+        """SELECT g.node_id, r.record_id, f.file_id, split_part(r.source, ':', 2)::uuid AS source_id,
             (SELECT string_agg(a.node_name, '/' ORDER BY a.layer_depth) FROM neurigraph.graph_index AS a
             WHERE a.node_id = ANY(g.path) AND a.layer_depth > 0) AS path
         FROM neurigraph.graph_index AS g
         INNER JOIN neurigraph.record_index AS r ON r.node_id = g.node_id
-        INNER JOIN neurigraph.file_index AS f ON f.record_id = r.record_id""",
-    ):
-        name = row["path"] if row["user_id"] == world.alice.user_id else "bob"
-        found[name] = Ids(row["node_id"], row["record_id"], row["file_id"], row["source_id"])
-    return found
+        INNER JOIN neurigraph.file_index AS f ON f.record_id = r.record_id
+        WHERE g.user_id = %s""",
+        user.user_id,
+    )
+    with installation.database.agent(claims) as tx:
+        event, _ = Inbox(installation.context).open_source(
+            tx, user.user_id, SourceKind.EVENT, external_id="standup", event_kind=EventKind.MEETING
+        )
+    upload = installation.uploads.receive(claims, "notes.txt", [b"What was said of the gutters."]).upload_id
+    (failure,) = fail(installation, user, "gutters")
+    key, _ = sharing.issue_key(installation.database, claims, label="spare")
+    nobody = sharing.Subject(SubjectType.THIRD_PARTY, "nobody")
+    grant, _ = sharing.grant(installation.database, claims, nobody, user.root_node_id)
+    return {
+        row["path"]: Ids(
+            node=row["node_id"],
+            record=row["record_id"],
+            file=row["file_id"],
+            conversation=row["source_id"],
+            event=event,
+            upload=upload,
+            failure=failure.failure_id,
+            key=key.key_id,
+            grant=grant.grant_id,
+        )
+        for row in found
+    }

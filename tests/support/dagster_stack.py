@@ -1,7 +1,4 @@
-"""A running Dagster: GraphQL queries, its processes, and a second daemon.
-
-Processes are found in ``/proc``, so this is for Linux.
-"""
+"""A running Dagster: GraphQL queries, its run workers, and a second daemon."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +16,6 @@ from neurigraph_pipelines.stack.processes import LocalStack
 from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 180.0
-PROJECT = Path(__file__).parents[2]
 
 _LAUNCH = """mutation($job: String!, $config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
     selector: {jobName: $job, repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {
@@ -37,7 +32,7 @@ def graphql(stack: LocalStack, query: str, **variables: object) -> dict[str, Any
     request = urllib.request.Request(
         f"{stack.ui.url}/graphql",
         data=json.dumps({"query": query, "variables": variables}).encode(),
-        headers={"Content-Type": "application/json"},
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {stack.dagster.token}"},
     )
     with urllib.request.urlopen(request, timeout=30) as response:
         answer: dict[str, Any] = json.load(response)
@@ -46,8 +41,8 @@ def graphql(stack: LocalStack, query: str, **variables: object) -> dict[str, Any
     return data
 
 
-def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> None:
-    """Launch a job as the launchpad does, and wait for its success."""
+def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> str:
+    """Launch a job as the launchpad does, and wait for its success; return the run's id."""
     answer = graphql(stack, _LAUNCH, job=job, config=config)["launchRun"]
     assert answer["__typename"] == "LaunchRunSuccess", answer
 
@@ -57,6 +52,8 @@ def launch(stack: LocalStack, job: str, config: Mapping[str, object]) -> None:
         return bool(status == "SUCCESS")
 
     await_true(succeeded, f"the success of {job}")
+    run_id: str = answer["run"]["runId"]
+    return run_id
 
 
 def run_statuses(stack: LocalStack, run_key: str) -> list[str]:
@@ -72,25 +69,13 @@ def worker_of(stack: LocalStack, run_key: str) -> int:
     return next(int(entry["text"]) for entry in entries if entry["label"] == "pid")
 
 
-def daemon_of(parent: int) -> int:
-    """Return the process id of the daemon that a process started."""
-    (found,) = (pid for pid, command in _children(parent) if "dagster-daemon" in command)
-    return found
-
-
-def code_servers_of(daemon: int) -> list[int]:
-    """Return the code servers of a daemon: one, or more while an old one finishes its runs."""
-    return [pid for pid, command in _children(daemon) if " api grpc " in command]
-
-
 @contextmanager
-def another_daemon(dagster_home: Path, environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a daemon on the instance in ``dagster_home``; end it with all its children."""
-    program = str(Path(sys.executable).parent / "dagster-daemon")
+def another_daemon(stack: LocalStack, log: Path, folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """Run another daemon on the instance of a stack, or on the one in a folder; end it with all its children."""
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [program, "run", "-w", str(PROJECT / "workspace.yaml")],
-            env={**os.environ, **environment, "DAGSTER_HOME": str(dagster_home), "DAGSTER_DISABLE_TELEMETRY": "1"},
+            stack.dagster.daemon_command(),
+            env=stack.dagster.environment | ({"DAGSTER_HOME": str(folder)} if folder is not None else {}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -110,15 +95,3 @@ def another_daemon(dagster_home: Path, environment: Mapping[str, str], log: Path
 def await_true(condition: Callable[[], object], what: str) -> None:
     """Wait for something that Dagster's processes do; the interval leaves them the processor."""
     wait_until(condition, what, PATIENCE_SECONDS, interval=0.1)
-
-
-def _children(parent: int) -> Iterator[tuple[int, str]]:
-    """Yield the children of a process with their command lines."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            parent_of = int((process / "stat").read_text().rpartition(")")[2].split()[1])
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it ended meanwhile
-            continue
-        if parent_of == parent:
-            yield int(process.name), command

@@ -1,4 +1,4 @@
-"""The internal names of Dagster that ``defs.run_launcher`` uses: an upgrade that changes one fails here."""
+"""The internal names of Dagster that ``defs`` and ``ui`` use: an upgrade that changes one fails here."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ import pytest
 
 from neurigraph_pipelines.defs.run_launcher import WatchedRunLauncher
 
-_LOOK_AT = "Dagster changed: see neurigraph_pipelines/defs/run_launcher.py, which uses"
+_LOOK_AT = "Dagster changed: see neurigraph_pipelines/defs/run_launcher.py, defs/storage.py and ui, which use"
 
 INTERNALS = [
     ("dagster._core.launcher", "CheckRunHealthResult"),
     ("dagster._core.launcher", "WorkerStatus"),
     ("dagster._grpc.types", "CanCancelExecutionRequest"),
+    ("dagster._serdes", "ConfigurableClassData"),
+    ("dagster._utils.interrupts", "setup_interrupt_handlers"),
+    ("dagster._core.workspace.load_target", "WorkspaceFileTarget"),
+    ("dagster._core.workspace.context", "WorkspaceProcessContext"),
+    ("dagster_webserver.app", "create_app_from_workspace_process_context"),
 ]
 
 
@@ -57,3 +62,11 @@ def test_answer_of_a_code_server_is_json() -> None:
     for value in (True, False):
         answer = serdes.serialize_value(types.CanCancelExecutionResult(can_cancel=value))
         assert json.loads(answer)["can_cancel"] is value, f"{_LOOK_AT} the JSON of CanCancelExecutionResult"
+
+
+def test_storages_connect_through_their_engine() -> None:
+    storages = importlib.import_module("dagster_postgres")
+    for name in ("PostgresRunStorage", "PostgresEventLogStorage", "PostgresScheduleStorage"):
+        source = inspect.getsource(getattr(storages, name))
+        assert "self._engine = create_pg_engine(" in source, f"{_LOOK_AT} {name}._engine"
+        assert "create_pg_connection(self._engine)" in source, f"{_LOOK_AT} {name}._engine"

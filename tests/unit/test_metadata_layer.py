@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
-from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer, StoredRecord
+from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer, Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.postings import Postings
 from neurigraph_pipelines.retrieval.query.rank import RankingQuery, rank
 
@@ -29,6 +29,7 @@ NOTHING: dict[str, Any] = dict.fromkeys(
         "titles",
         "summaries",
         "source_names",
+        "origins",
         "source_kinds",
         "file_states",
         "superseded",
@@ -43,6 +44,9 @@ NOTHING: dict[str, Any] = dict.fromkeys(
     )
 )
 
+ORIGIN = {"persona_id": "p1", "key_id": "k1", "received_through": "api", "received_at": "2025-03-01T09:00:00+00:00"}
+UNKNOWN = json.dumps(dict.fromkeys(ORIGIN))
+
 
 def sent(numbers: list[float], width: int, kind: str) -> bytes:
     """A vector as the database sends it: four bytes, then its numbers in network order."""
@@ -53,8 +57,10 @@ def record(record_id: UUID, occurred: float = 5.0, file: UUID = FILE) -> bytes:
     return record_id.bytes + struct.pack(">dd", occurred, 7.0) + SOURCE.bytes + file.bytes
 
 
-def passage(record: UUID, seq: int, message: int, lexemes: int, role: int = 1) -> bytes:
-    return record.bytes + struct.pack(">iifiii", seq, message, 10.0, role, lexemes, 1)
+def passage(
+    record: UUID, seq: int, message: int, lexemes: int, role: int = 1, *, voice: int = 0, statement: int = 0
+) -> bytes:
+    return record.bytes + struct.pack(">iifhbbqii", seq, message, 10.0, 0, voice, role, statement, lexemes, 1)
 
 
 @pytest.fixture
@@ -68,6 +74,7 @@ def layer() -> MetadataLayer:
             "titles": ["one", "two"],
             "summaries": ["First.", "Second."],
             "source_names": ["talk", None],
+            "origins": [json.dumps(ORIGIN), UNKNOWN],
             "file_states": ["dormant", None],
             "source_kinds": ["conversation", "upload"],
             "superseded": [None, json.dumps([[10, 20], [30, None]])],
@@ -75,9 +82,9 @@ def layer() -> MetadataLayer:
             "summary_vectors": sent([1.0], RECORD_DIMENSIONS, ">f4") + sent([], RECORD_DIMENSIONS, ">f4"),
             "passages": passage(SECOND, 90, 9, 1)
             + passage(FIRST, 2, 1, 0)
-            + passage(SECOND, 3, 2, 2, role=2)
+            + passage(SECOND, 3, 2, 2, role=2, voice=2, statement=-7)
             + passage(FIRST, 1, 1, 1)
-            + passage(SECOND, 4, 3, 0, role=0),
+            + passage(SECOND, 4, 3, 0, role=0, voice=5, statement=-7),
             "authors": ["bob", None, "ana", "bob", None],
             "external_ids": ["s90", "f2", "s3", "f1", "s4"],
             "vectors": b"".join(sent([0, n / 8], 4, ">f2") + sent([n / 4], 4, ">f2") for n in range(5)),
@@ -103,6 +110,16 @@ def test_passage_distances(layer: MetadataLayer) -> None:
     assert windows.tolist() == [[3 / 4, 0], [1 / 4, 0], [2 / 4, 0], [1, 0], [0, 0]]
 
 
+def test_origin_and_voices(layer: MetadataLayer) -> None:
+    first, second = layer.stored_record(0), layer.stored_record(1)
+    assert first.origin == Origin(**ORIGIN)
+    assert first.voices == {}, "nobody knows"
+    assert second.voices == {"assistant": 1, "persona": 1}
+    assert [layer.author(row) for row in range(5)] == ["bob", None, "ana", None, "bob"]
+    assert layer.restatements == {-7: 2}, "passages without words are no statements"
+    assert layer.restatements[0] == 0
+
+
 def test_lexemes_are_found(layer: MetadataLayer) -> None:
     asked = ("zebra", "boat", "oil", "far")
     found = {asked[number]: occurrences.tolist() for number, occurrences in layer.lexemes.of(asked)}
@@ -120,6 +137,7 @@ def test_accented_lexemes_are_found() -> None:
         NOTHING
         | {"records": record(FIRST), "titles": [""], "summaries": [""], "record_lexemes": ["óleo oleo"]}
         | {"source_kinds": ["upload"], "source_names": [None], "superseded": [None], "authors": [None]}
+        | {"origins": [UNKNOWN]}
         | {"file_states": [None]}
         | {"external_ids": [None], "summary_vectors": sent([], 4, ">f4"), "vectors": 2 * sent([], 4, ">f2")}
         | {"passages": passage(FIRST, 1, 1, 3), "lexemes": "fátima \u0301 rope", "frequencies": "1 1 1"}
@@ -163,10 +181,14 @@ def test_record_presentation(layer: MetadataLayer) -> None:
     assert layer.record_ids == [str(FIRST), str(SECOND)]
     happened = datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC)
     assert layer.stored_record(0) == StoredRecord(
-        str(FIRST), "one", "First.", happened, "conversation", str(SOURCE), "talk", str(FILE), "dormant"
+        *(str(FIRST), "one", "First.", happened, "conversation", str(SOURCE), "talk", str(FILE), "dormant"),
+        origin=Origin(**ORIGIN),
+        voices={},
     )
     assert layer.stored_record(1) == StoredRecord(
-        str(SECOND), "two", "Second.", happened, "upload", str(SOURCE), None, None, None
+        *(str(SECOND), "two", "Second.", happened, "upload", str(SOURCE), None, None, None),
+        origin=Origin(None, None, None, None),
+        voices={"assistant": 1, "persona": 1},
     )
     assert layer.has_vector.tolist() == [True, False]
     assert layer.vectors.shape == (2, 1)
@@ -182,7 +204,7 @@ def test_a_record_happened_at_the_microsecond_that_is_stored(happened: datetime)
     seconds = (happened - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) / 1_000_000
     row = NOTHING | {"records": record(FIRST, seconds), "summary_vectors": sent([], 4, ">f4")}
     texts = {name: [""] for name in ("titles", "summaries", "source_kinds", "record_lexemes")}
-    absent = {name: [None] for name in ("source_names", "superseded", "file_states")}
+    absent = {name: [None] for name in ("source_names", "superseded", "file_states")} | {"origins": [UNKNOWN]}
     assert MetadataLayer(row | texts | absent).stored_record(0).occurred_at == happened
 
 

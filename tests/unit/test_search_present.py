@@ -7,19 +7,22 @@ from datetime import UTC, datetime
 
 import pytest
 
-from neurigraph_pipelines.model import Period
-from neurigraph_pipelines.retrieval.index.layers import StoredRecord
+from neurigraph_pipelines.model import Period, Voice
+from neurigraph_pipelines.retrieval.index.layers import Origin, StoredRecord
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.present import ANCHORS_SHOWN, present
 from neurigraph_pipelines.retrieval.query.question import Answer
 from neurigraph_pipelines.retrieval.query.select import Anchor
 
 MAY = datetime(2023, 5, 8, 9, tzinfo=UTC)
+ORIGIN = Origin("p1", "k1", "api", "2023-05-09T10:00:00+00:00")
 NODE = Anchor(1, "n1", "7", "bob/Boats", "name", 0.123456789, 1.0)
-RECORD = StoredRecord("r1", "Oil", "It needs oil.", MAY, "conversation", "s1", "talk", "f1", "dormant")
+RECORD = StoredRecord(
+    "r1", "Oil", "It needs oil.", MAY, "conversation", "s1", "talk", "f1", "dormant", ORIGIN, {"owner": 2}
+)
 FOUND = Found(
-    records=(FoundRecord(NODE, RECORD, 0.123456789, {}),),
-    messages=(FoundMessage("r1", "m1", 3, 0.5, {}),),
+    records=(FoundRecord(NODE, RECORD, 0.123456789, {}, persona="bob/Work"),),
+    messages=(FoundMessage("r1", "m1", 3, 0.5, {}, "Ana", Voice.OWNER, 4),),
     anchors=(NODE,),
     warmed=2,
     notes=("Late.",),
@@ -39,9 +42,28 @@ def test_shape() -> None:
                 "occurred_at": "2023-05-08T09:00:00+00:00",
                 "source": {"kind": "conversation", "id": "s1", "external_id": "talk"},
                 "file": {"file_id": "f1", "state": "dormant"},
+                "origin": {
+                    "voices": {"owner": 2},
+                    "persona_id": "p1",
+                    "persona": "bob/Work",
+                    "received_through": "api",
+                    "key_id": "k1",
+                    "received_at": "2023-05-09T10:00:00+00:00",
+                    "restated": 4,
+                },
             }
         ],
-        messages=[{"record_id": "r1", "external_id": "m1", "seq": 3, "score": 0.5}],
+        messages=[
+            {
+                "record_id": "r1",
+                "external_id": "m1",
+                "seq": 3,
+                "score": 0.5,
+                "author": "Ana",
+                "voice": Voice.OWNER,
+                "restated": 4,
+            }
+        ],
         anchors=[{"node_id": "n1", "reason": "name", "score": 0.1235, "node_path": "bob/Boats"}],
         warmed=2,
         notes=["Late."],

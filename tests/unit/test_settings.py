@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
-from neurigraph_pipelines.settings import Settings, list_settings
+from neurigraph_pipelines.settings import Settings, given_settings, list_settings
+from resources.files import write_whole
 
 WITHOUT_PREFIX = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "VOYAGE_API_KEY", "COHERE_API_KEY", "TIKTOKEN_CACHE_DIR"}
 
@@ -16,6 +22,7 @@ WITHOUT_PREFIX = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "VOYAGE_API_KEY", "COHERE
 def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for setting in list_settings():
         monkeypatch.delenv(setting.variable, raising=False)
+    monkeypatch.delenv("NEURIGRAPH_ENV_FILE", raising=False)
     monkeypatch.chdir(tmp_path)
 
 
@@ -45,14 +52,61 @@ def test_variable_sets_its_group(
     assert getattr(getattr(Settings(), group), name) == value
 
 
-def test_arguments_win_over_the_environment_and_it_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path(".env").write_text("NEURIGRAPH_API_PORT=1\nNEURIGRAPH_UI_PORT=2\nNEURIGRAPH_HOME=/file\nOTHER=x\n")
-    assert (Settings().api.port, Settings().ui.port, Settings().home) == (1, 2, Path("/file"))
-    monkeypatch.setenv("NEURIGRAPH_API_PORT", "3")
-    assert (Settings().api.port, Settings().ui.port) == (3, 2)
-    given = Settings.model_validate({"api_port": 4, "ui": {"port": 5}, "home": "/argument"})
-    assert (given.api.port, given.ui.port, given.home) == (4, 5, Path("/argument"))
-    assert Settings.model_validate(given.model_dump()) == given
+def test_arguments_win_over_the_environment_and_it_over_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    kept = tmp_path / "home" / "settings.env"
+    kept.write_text(
+        "NEURIGRAPH_API_PORT=1\nNEURIGRAPH_UI_PORT=2\nNEURIGRAPH_HOME=/other\nOTHER=x\nOPENAI_API_KEY=a$b${c}\n"
+    )
+    monkeypatch.setenv("NEURIGRAPH_HOME", str(tmp_path / "home"))
+    assert (Settings().api.port, Settings().ui.port, Settings().home) == (1, 2, tmp_path / "home")
+    key = Settings().models.openai_api_key
+    assert key is not None
+    assert key.get_secret_value() == "a$b${c}"
+    (tmp_path / "project.env").write_text("NEURIGRAPH_API_PORT=3\nNEURIGRAPH_S3_REGION=here\n")
+    monkeypatch.setenv("NEURIGRAPH_ENV_FILE", str(tmp_path / "project.env"))
+    assert (Settings().api.port, Settings().ui.port, Settings().s3.region) == (3, 2, "here")
+    monkeypatch.setenv("NEURIGRAPH_API_PORT", "4")
+    assert (Settings().api.port, Settings().ui.port) == (4, 2)
+    direct = Settings.model_validate({"api_port": 5, "ui": {"port": 6}, "home": "/argument"})
+    assert (direct.api.port, direct.ui.port, direct.home) == (5, 6, Path("/argument"))
+    assert Settings.model_validate(direct.model_dump()) == direct
+
+
+def test_file_in_the_current_folder_is_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = Settings()
+    names = ("NEURIGRAPH_RERANKER_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "NEURIGRAPH_FAILURE_WEBHOOK_URL")
+    Path(".env").write_text("".join(f"{name}=http://evil.example\n" for name in names))
+    assert Settings() == before
+    monkeypatch.setenv("NEURIGRAPH_ENV_FILE", ".env")
+    assert Settings().models.openai_base_url == "http://evil.example"
+
+
+def test_unusable_files_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NEURIGRAPH_ENV_FILE", str(tmp_path / "absent.env"))
+    with pytest.raises(SettingsError, match=r"absent\.env cannot be read"):
+        Settings()
+    named = tmp_path / "named.env"
+    named.write_text("NEURIGRAPH_API_PORT=1\n")
+    monkeypatch.setenv("NEURIGRAPH_ENV_FILE", str(named))
+    named.chmod(0o666)
+    with pytest.raises(SettingsError, match="other accounts can write"):
+        Settings()
+    named.chmod(0o644)
+    assert Settings().api.port == 1
+
+
+@given(text=st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1))
+def test_settings_are_handed_over_unchanged(text: str) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as environment:
+        file = Path(folder) / "settings.json"
+        environment.setenv("OPENAI_API_KEY", text)
+        write_whole(file, json.dumps(given_settings()).encode())
+        environment.delenv("OPENAI_API_KEY")
+        environment.setenv("NEURIGRAPH_ENV_FILE", str(file))
+        key = Settings().models.openai_api_key
+        assert key is not None
+        assert key.get_secret_value() == text
 
 
 def test_errors_name_all_wrong_variables_and_hide_values(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_unchanged_names_are_reused() -> None:
     renamed = Shells(row_of([*FEW[:2], ("Peter", "Davy"), *FEW[3:]], version="3"), same)
     assert renamed.names.named("Peter, or Dave", []) == {2: EXACT}
     assert renamed.names.named("Dave", []) == {}
-    assert renamed.path(2) == "bob/Peter"
+    assert renamed.location(2)[2] == "bob/Peter"
     fewer = Shells(row_of(FEW[:2], version="4"), renamed)
     assert fewer.names.named("Peter, Davy, Rome and Family", []) == {1: EXACT}
 
@@ -104,14 +104,14 @@ def test_moved_alias() -> None:
 def test_node_paths() -> None:
     shells = Shells(row_of(parents=[0, 0, 1, 3, 2]))
     assert len(shells) == len(FEW)
-    assert [shells.path(number) for number in range(5)] == [
+    assert [shells.location(number)[2] for number in range(5)] == [
         "bob",
         "bob/Family",
         "bob/Family/Dave",
         "Work",
         "bob/Family/Dave/Rome",
     ]
-    assert [shells.node_id(number) for number in (0, 4)] == [str(id_of(0)), str(id_of(4))]
+    assert [shells.location(number)[0] for number in (0, 4)] == [str(id_of(0)), str(id_of(4))]
     assert shells.below(1).tolist() == [False, True, True, False, True]
     assert [shells.number(id_of(number)) for number in (0, 4, 5)] == [0, 4, None]
     assert shells.number(UUID(int=0)) is None

@@ -16,7 +16,7 @@ from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
 from neurigraph_pipelines.retrieval.query.rank import Ranked, RankingQuery, rank
 from neurigraph_pipelines.retrieval.query.signals import EXACT_PASSAGES
-from tests.unit.test_metadata_layer import NOTHING, passage, record
+from tests.unit.test_metadata_layer import NOTHING, UNKNOWN, passage, record
 
 DIMENSIONS = 96
 OF_RECORD = 100
@@ -49,6 +49,7 @@ def row_of(first: int, vectors: NDArray[np.float32], present: int) -> dict[str, 
         "summaries": ["" for _ in ids],
         "file_states": [None for _ in ids],
         "source_names": [None for _ in ids],
+        "origins": [UNKNOWN for _ in ids],
         "source_kinds": ["conversation" for _ in ids],
         "superseded": [None for _ in ids],
         "record_lexemes": ["" for _ in ids],

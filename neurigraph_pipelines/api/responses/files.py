@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.lifecycle.control import HISTORY_SHOWN
-from neurigraph_pipelines.model import CompressionCause, CompressionState, Role
+from neurigraph_pipelines.model import CompressionCause, CompressionState, Role, Voice
 
 
 class StateChange(BaseModel):
@@ -71,8 +71,9 @@ class Message(BaseModel):
 
     file_id: UUID
     seq: int
-    role: Role
-    author: str | None
+    role: Role = Field(description="The role that the writer stated.")
+    author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
+    voice: Voice = Field(description="Who speaks, as the server knows it.")
     external_id: str | None
     occurred_at: datetime
     text: str

@@ -8,7 +8,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.model import CompressionState, ConceptKind, ContentType, NodeType, TriggerType
+from neurigraph_pipelines.model import (
+    CompressionState,
+    ConceptKind,
+    ContentType,
+    NodeType,
+    TriggerType,
+)
 
 
 class NewNode(BaseModel):

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.api.responses.graph import Record
-from neurigraph_pipelines.model import SourceKind
+from neurigraph_pipelines.model import ReceivedThrough, SourceKind
 
 
 class Memory(Record):
@@ -21,6 +21,9 @@ class Memory(Record):
     superseded_by: UUID | None = Field(description="The newer memory that replaces this one in searches.")
     source_kind: SourceKind
     source_id: UUID
+    received_through: ReceivedThrough | None = Field(description="The door that all of it came through.")
+    received_at: datetime | None = Field(description="When the last of it arrived.")
+    persona_id: UUID | None = Field(description="The persona that handed it in or a part of it; null is the owner.")
     first_message: int = Field(description="Number of its first message in its source.")
     last_message: int
     delta_id: UUID | None = Field(description="The delta that made this version; null for a third party.")

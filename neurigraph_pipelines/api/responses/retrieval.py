@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from neurigraph_pipelines.model import CompressionState, SourceKind
+from neurigraph_pipelines.model import CompressionState, ReceivedThrough, SourceKind, Voice
 
 
 class Source(BaseModel):
@@ -25,6 +25,21 @@ class FileState(BaseModel):
     state: CompressionState | None
 
 
+class Origin(BaseModel):
+    """Where a record comes from, as the server knows it, whatever its author states.
+
+    Records of older versions have no door, key and time.
+    """
+
+    voices: dict[Voice, int] = Field(description="The number of passages by who speaks in them, most first.")
+    persona_id: UUID | None = Field(description="The persona that handed in the record or a part of it, if visible.")
+    persona: str | None = Field(description="The path of that persona; null is the owner, or a persona not visible.")
+    received_through: ReceivedThrough | None = Field(description="The door that all of it came through.")
+    key_id: UUID | None = Field(description="The API key that all of it came with. Only the owner sees it.")
+    received_at: datetime | None = Field(description="When the last of it arrived.")
+    restated: int = Field(description="How many passages of the nodes searched say the same as its best message.")
+
+
 class Hit(BaseModel):
     """A record that matches the question."""
 
@@ -37,6 +52,7 @@ class Hit(BaseModel):
     occurred_at: datetime
     source: Source
     file: FileState
+    origin: Origin
     superseded: bool | None = Field(
         default=None, description="True if a newer memory replaced this one; only with `include_superseded`."
     )
@@ -52,6 +68,9 @@ class MessageHit(BaseModel):
     external_id: str | None
     seq: int
     score: float
+    author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
+    voice: Voice | None = Field(description="Who speaks, as the server knows it; null if unknown.")
+    restated: int = Field(description="How many passages of the nodes searched say the same, this one included.")
     explain: dict[str, float | None] | None = Field(
         default=None, description="Components of the score; only with `explain`."
     )
@@ -96,7 +115,9 @@ class Citation(BaseModel):
     file_id: UUID | None
     seq: int | None
     external_id: str | None
-    author: str | None
+    author: str | None = Field(description="Who said it: a persona is shown as the persona, whatever author it stated.")
+    voice: Voice | None = Field(description="Who speaks, as the server knows it; null for a summary.")
+    origin: Origin
     occurred_at: datetime
     text: str = Field(description="The text of the message, or the part of it that the question is about.")
 

@@ -80,7 +80,7 @@ class SearchCaches:
         answers: Results of phase one by asker and question; their version is the data version they come from.
         layers: Metadata layers by node id; their version is the node's version and the embedding model.
         shells: Shells by asker and embedding dimensions.
-        staged: Marks by asker, data version, node and period that the node was staged in that period.
+        staged: The nodes that were staged, by asker, data version and period.
         unfetched: Claims for which nodes were staged and not prefetched since.
     """
 
@@ -89,7 +89,7 @@ class SearchCaches:
         self.answers: Cache[Any] = Cache(ANSWER_SECONDS)
         self.layers: Cache[MetadataLayer] = Cache()
         self.shells: Cache[Shells] = Cache()
-        self.staged: Cache[bool] = Cache()
+        self.staged: Cache[frozenset[int]] = Cache()
         self.unfetched: set[Claims] = set()
 
 

@@ -7,16 +7,18 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import count
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.model import Role
+from neurigraph_pipelines.model import Role, Voice
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
 from neurigraph_pipelines.retrieval.index.wire_format import (
@@ -35,6 +37,9 @@ Columns = dict[str, NDArray[Any]]
 ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
 """Numbers of the roles that a question may be about; 0 is any other."""
 
+VOICES = (None, *Voice)
+"""The voices by their numbers in a layer; None is unknown."""
+
 APART = 1 - min(WINDOW_WEIGHTS)
 """The distance in places from which on no window holds two passages."""
 
@@ -46,12 +51,31 @@ _PASSAGE = np.dtype(
         ("seq", ">i4"),
         ("first_message", ">i4"),
         ("window_length", ">f4"),
-        ("role", ">i4"),
+        ("unused", ">i2"),
+        ("voice", "i1"),
+        ("role", "i1"),
+        ("statement", ">i8"),
         ("lexemes", ">i4"),
         ("is_eligible", ">i4"),
     ]
 )
 _BYTES_OF_RECORD, _BYTES_OF_PASSAGE = 300, 200
+
+
+class Origin(NamedTuple):
+    """Where a record comes from; all None if it is from before that was recorded.
+
+    Attributes:
+        persona_id: The persona that handed it in or a part of it; None is the owner.
+        key_id: The API key that all of it came with.
+        received_through: The door that all of it came through.
+        received_at: When the last of it arrived, in ISO 8601.
+    """
+
+    persona_id: str | None
+    key_id: str | None
+    received_through: str | None
+    received_at: str | None
 
 
 class StoredRecord(NamedTuple):
@@ -62,6 +86,8 @@ class StoredRecord(NamedTuple):
         source_name: What that source is called elsewhere (its external id).
         file_id: The file that it points at; None if it has none.
         file_state: The compression state of that file.
+        origin: Where it comes from.
+        voices: The number of its passages by voice.
     """
 
     record_id: str
@@ -73,6 +99,8 @@ class StoredRecord(NamedTuple):
     source_name: str | None
     file_id: str | None
     file_state: str | None
+    origin: Origin
+    voices: Mapping[str, int]
 
 
 class MetadataLayer:
@@ -104,6 +132,8 @@ class MetadataLayer:
         numbers: The record, place and message of each passage, ``(3, passages)``.
         window_length: The number of lexemes in the window of the passage at each place.
         role: The role of each passage's author, as in ``ROLES``.
+        voice: Who speaks in each passage, as the server knows it; numbers in ``VOICES``.
+        statement: The digest of each passage's words, equal where the same is said again; 0 if unknown.
         is_eligible: Whether each passage may be found; others only count in the windows of those.
         are_eligible: Whether all passages may be found.
         passage_vectors: The vector of each passage and that of its window, ``(passages, 2, dimensions)``; zeros for a
@@ -152,6 +182,7 @@ class MetadataLayer:
             "summaries": np.array(row["summaries"] or (), object),
             "source_names": np.array(row["source_names"] or (), object),
             "file_states": np.array(row["file_states"] or (), object),
+            "origins": np.array(row["origins"] or (), object),
             "superseded": np.array(row["superseded"] or (), object),
             "vectors": decode_vectors(row["summary_vectors"], ">f4", len(sent)),
         }
@@ -183,7 +214,9 @@ class MetadataLayer:
             "seq": sent["seq"].astype(np.intp),
             "first_message": sent["first_message"].astype(np.intp),
             "window_length": sent["window_length"].astype(np.float32),
-            "role": sent["role"].astype(np.int8),
+            "role": sent["role"],
+            "voice": sent["voice"],
+            "statement": sent["statement"].astype(np.int64),
             "is_eligible": is_eligible,
             "authors": np.array(row["authors"] or (), object),
             "external_ids": np.array(row["external_ids"] or (), object),
@@ -207,7 +240,7 @@ class MetadataLayer:
         self._passages: Columns = columns
         self.seq: Numbers = columns["seq"]
         self.first_message: Numbers = columns["first_message"]
-        self.role = columns["role"]
+        self.role, self.voice, self.statement = columns["role"], columns["voice"], columns["statement"]
         self.is_eligible = columns["is_eligible"]
         self.are_eligible = bool(self.is_eligible.all())
         self.external_ids = columns["external_ids"]
@@ -269,7 +302,20 @@ class MetadataLayer:
 
     def is_said_by(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return a mask of the passages whose author, in lower case, is one of these names."""
-        return np.isin(self._author, [number for author, number in self._authors.items() if author in names])
+        return np.isin(
+            self._author, [number for author, number in self._authors.items() if author and _lower(author) in names]
+        )
+
+    def author(self, passage: int) -> str | None:
+        """Return the author that the writer of a passage stated."""
+        author: str | None = self._passages["authors"][passage]
+        return author
+
+    @cached_property
+    def restatements(self) -> Counter[int]:
+        """The number of passages by the digest of their words."""
+        keys, counts = np.unique(self.statement[self.statement != 0], return_counts=True)
+        return Counter(dict(zip(keys.tolist(), counts.tolist(), strict=True)))
 
     def stored_record(self, record: int) -> StoredRecord:
         """Return the record in a row."""
@@ -285,7 +331,20 @@ class MetadataLayer:
             columns["source_names"][record],
             format_id(self._files[packed]) if self._has_file[record] else None,
             columns["file_states"][record],
+            self.origin(record),
+            self._voices_of(record),
         )
+
+    def origin(self, record: int) -> Origin:
+        """Return where the record in a row comes from."""
+        return Origin(**json.loads(self._records["origins"][record]))
+
+    def _voices_of(self, record: int) -> dict[str, int]:
+        """Return the number of a record's passages by voice, most first; the passages of a record are neighbours."""
+        first, end = np.searchsorted(self.record, (record, record + 1))
+        numbers, counts = np.unique(self.voice[first:end], return_counts=True)
+        voices = {str(VOICES[number]): int(count) for number, count in zip(numbers, counts, strict=True) if number}
+        return dict(sorted(voices.items(), key=itemgetter(1), reverse=True))
 
     def superseded(self, at: float | None) -> list[int]:
         """Return the rows of the records that are superseded, now or at a moment in seconds since 1970."""
@@ -310,6 +369,11 @@ class MetadataLayer:
             + self.records * _BYTES_OF_RECORD
             + self.passages * _BYTES_OF_PASSAGE
         )
+
+
+def _lower(name: str) -> str:
+    """Return a name in lower case as Postgres makes it: character by character."""
+    return "".join(map(str.lower, name))
 
 
 def _means(vectors: Floats) -> Floats:

@@ -100,10 +100,11 @@ class Names:
                 continue
             for _, key in self._gaps.get(phrase, ()):  # a letter is missing
                 yield key
-            for variant, gap in _gaps(phrase).items():
-                yield variant  # a letter was added
-                for place, key in self._gaps.get(variant, ()):
-                    if abs(gap - place) <= 1:
+            gaps = _gaps(phrase)
+            yield from self._nodes.keys() & gaps.keys()  # a letter was added
+            for variant in self._gaps.keys() & gaps.keys():
+                for place, key in self._gaps[variant]:
+                    if abs(gaps[variant] - place) <= 1:
                         yield key
 
 
@@ -128,8 +129,5 @@ def _phrases(words: Sequence[str], most: int, places: int | None = None) -> Iter
 
 def _gaps(key: str) -> dict[str, int]:
     """Return the forms of a key without one letter, with the first letter that gives each form."""
-    gaps: dict[str, int] = {}
-    if len(key) in _MISSPELT:
-        for gap in range(len(key)):
-            gaps.setdefault(key[:gap] + key[gap + 1 :], gap)
-    return gaps
+    gaps = reversed(range(len(key))) if len(key) in _MISSPELT else ()
+    return {key[:gap] + key[gap + 1 :]: gap for gap in gaps}

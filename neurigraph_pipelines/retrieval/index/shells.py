@@ -17,7 +17,7 @@ from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.retrieval.index.names import Names
 from neurigraph_pipelines.retrieval.index.postings import Floats, Numbers
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes, estimates
-from neurigraph_pipelines.retrieval.index.wire_format import decode_vectors
+from neurigraph_pipelines.retrieval.index.wire_format import decode_vectors, format_id
 
 _COUNTS = np.dtype([("records", ">i4"), ("passages", ">i4"), ("is_indexed", ">i4")])
 _BYTES_OF_NODE = 5_000  # mostly its names, each with one letter left out in turn
@@ -76,7 +76,7 @@ class Shells:
         self._neighbours: Numbers = both_ways[np.argsort(both_ways[:, 0], kind="stable"), 1]
         self._first_neighbour: Numbers = np.searchsorted(np.sort(both_ways[:, 0]), np.arange(len(self) + 1))
         self._versions: list[str | None] = row["versions"] or []
-        self._ids_and_paths: dict[int, tuple[str, str]] = {}
+        self._locations: dict[int, tuple[str, str | None, str]] = {}
         self._centroids = decode_vectors(row["centroids"], ">f2", len(counts))
 
     def __len__(self) -> int:
@@ -94,17 +94,27 @@ class Shells:
         numbers = np.minimum(np.searchsorted(self._ids, node_ids), len(self) - 1)
         return np.where(self._ids[numbers] == node_ids, numbers, -1)
 
-    def node_id(self, number: int) -> str:
-        """Return the id of a node as text."""
-        return self._id_and_path(number)[0]
+    def location(self, number: int) -> tuple[str, str | None, str]:
+        """Return a node's id, its version, and the names from the topmost visible node down to it.
 
-    def version(self, number: int) -> str | None:
-        """Return the version of a node's layer; None if the layer may not be cached."""
-        return self._versions[number]
+        The version is that of its layer; None if the layer may not be cached.
+        """
+        if (found := self._locations.get(number)) is None:
+            names, below = [], None
+            above = number
+            while above != below:
+                names.append(self._names[above])
+                below, above = above, int(self.parents[above])
+            found = self._locations[number] = (
+                format_id(self._packed_ids[number * 16 : number * 16 + 16]),
+                self._versions[number],
+                shown_path(names[::-1]),
+            )
+        return found
 
-    def path(self, number: int) -> str:
-        """Return the names from the topmost visible node down to a node."""
-        return self._id_and_path(number)[1]
+    def name(self, number: int) -> str:
+        """Return the name of a node."""
+        return self._names[number]
 
     def below(self, number: int) -> NDArray[np.bool_]:
         """Return a mask of this node and all nodes below it."""
@@ -153,17 +163,3 @@ class Shells:
     @cached_property
     def _sign_hashes(self) -> SignHashes:
         return SignHashes.of(np.nan_to_num(self._directions))
-
-    def _id_and_path(self, number: int) -> tuple[str, str]:
-        """Return the id of a node and the path to it; both are cached."""
-        if (found := self._ids_and_paths.get(number)) is None:
-            names, below = [], None
-            above = number
-            while above != below:
-                names.append(self._names[above])
-                below, above = above, int(self.parents[above])
-            found = self._ids_and_paths[number] = (
-                str(UUID(bytes=self._packed_ids[number * 16 : number * 16 + 16])),
-                shown_path(names[::-1]),
-            )
-        return found

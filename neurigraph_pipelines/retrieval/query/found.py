@@ -9,7 +9,9 @@ from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.history import superseded_of, values_then
-from neurigraph_pipelines.retrieval.index.layers import StoredRecord
+from neurigraph_pipelines.model import Voice, shown_author
+from neurigraph_pipelines.retrieval.index.layers import VOICES, Origin, StoredRecord
+from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.load import LoadedNode
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.rank import Ranked
@@ -24,6 +26,7 @@ class FoundRecord(NamedTuple):
 
     Attributes:
         node: The node that it lies in.
+        persona: The path of the persona that handed it in; None if that is the owner, or if the caller does not see it.
         superseded: Whether another memory replaced it; None unless superseded records were asked for.
     """
 
@@ -32,16 +35,27 @@ class FoundRecord(NamedTuple):
     score: float
     parts: Parts
     superseded: bool | None = None
+    persona: str | None = None
 
 
 class FoundMessage(NamedTuple):
-    """A message that was found; ``seq`` is its number in its source."""
+    """A message that was found.
+
+    Attributes:
+        seq: Its number in its source.
+        author: The name that it is shown under.
+        voice: Who speaks, as the server knows it; None if unknown.
+        restated: How many passages of the nodes searched say the same, itself included.
+    """
 
     record_id: str
     external_id: str | None
     seq: int
     score: float
     parts: Parts
+    author: str | None
+    voice: Voice | None
+    restated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +77,53 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def found_records(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked]) -> list[FoundRecord]:
-    """Return ranked records with what their layers hold of them."""
-    return [
-        FoundRecord(nodes[one.node].anchor, nodes[one.node].layer.stored_record(one.row), one.score, one.parts)
-        for one in ranked
-    ]
+def found_records(
+    nodes: Sequence[LoadedNode], ranked: Sequence[Ranked], shells: Shells, *, is_owner: bool
+) -> list[FoundRecord]:
+    """Return ranked records with what their layers hold of them.
 
-
-def found_messages(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked]) -> list[FoundMessage]:
-    """Return ranked messages with what their layers hold of them."""
+    Args:
+        shells: The nodes that the caller sees: a persona that is not among them is not named.
+        is_owner: Whether the caller is the owner of the graph: nobody else is told of keys.
+    """
     found = []
     for one in ranked:
-        layer = nodes[one.node].layer
-        record_id, seq = layer.record_ids[layer.record[one.row]], int(layer.first_message[one.row])
-        found.append(FoundMessage(record_id, layer.external_ids[one.row], seq, one.score, one.parts))
+        record = nodes[one.node].layer.stored_record(one.row)
+        number = _persona(record.origin, shells)
+        path = shells.location(number)[2] if number is not None else None
+        if not is_owner:
+            record = record._replace(origin=record.origin._replace(key_id=None))
+        found.append(FoundRecord(nodes[one.node].anchor, record, one.score, one.parts, persona=path))
     return found
+
+
+def found_messages(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked], shells: Shells) -> list[FoundMessage]:
+    """Return ranked messages with what their layers hold of them."""
+    layers = [node.layer for node in nodes]
+    found = []
+    for one in ranked:
+        layer, row = layers[one.node], one.row
+        voice = VOICES[layer.voice[row]]
+        number = _persona(layer.origin(int(layer.record[row])), shells) if voice is Voice.PERSONA else None
+        statement = int(layer.statement[row])
+        found.append(
+            FoundMessage(
+                layer.record_ids[layer.record[row]],
+                layer.external_ids[row],
+                int(layer.first_message[row]),
+                one.score,
+                one.parts,
+                shown_author(layer.author(row), voice, shells.name(number) if number is not None else None),
+                voice,
+                max(1, sum(each.restatements[statement] for each in layers)),
+            )
+        )
+    return found
+
+
+def _persona(origin: Origin, shells: Shells) -> int | None:
+    """Return the number of a persona's node, if the caller sees it."""
+    return shells.number(UUID(origin.persona_id)) if origin.persona_id is not None else None
 
 
 def as_of_moment(context: Context, parsed: ParsedQuestion, records: list[FoundRecord]) -> list[FoundRecord]:

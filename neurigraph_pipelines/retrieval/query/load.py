@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 from pgvector import HalfVector
@@ -33,8 +32,7 @@ _WHOLE_NODES = {"question": Jsonb(WINDOW), "embedding": None}
 _QUERIES = statements("search")
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedNode:
+class LoadedNode(NamedTuple):
     """A node to search, with its metadata layer."""
 
     anchor: Anchor

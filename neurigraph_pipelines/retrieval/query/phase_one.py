@@ -6,8 +6,6 @@ question, such as times in its words.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.retrieval.query.caching import graph_key, search_caches
@@ -70,18 +68,18 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     if loaded is None:
         return Found(), None
     evidence, nodes = loaded
-    view = evidence.view
+    view, is_owner = evidence.view, context.claims.role == "user"
     records, messages = rank(
         [node.layer for node in nodes], [node.anchor.boost for node in nodes], ranking_query(parsed, evidence)
     )
+    hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, is_owner=is_owner))
     found = Found(
-        tuple(as_of_moment(context, parsed, found_records(nodes, records))),
-        tuple(found_messages(nodes, messages)),
+        tuple(hits),
+        tuple(found_messages(nodes, messages, view.shells)),
         tuple(node.anchor for node in nodes),
-        notes=tuple(_notes(context.embedder.model, evidence)),
+        stage(context, view.shells, list(dict.fromkeys(one.node for one in hits))[:NODES_WARMED]),
+        tuple(_notes(context.embedder.model, evidence)),
     )
-    found_in = list(dict.fromkeys(one.node for one in found.records))[:NODES_WARMED]
-    found = replace(found, warmed=stage(context, view.shells, found_in))
     # Only the owner's data has a version: a grant may end with the next question, and nothing says when.
     return found, view.shells.data_version if view.embedding.record is not None else None
 

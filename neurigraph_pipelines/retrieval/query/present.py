@@ -20,8 +20,11 @@ def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
     Args:
         periods: The stretches of time that were read from the question's words.
     """
+    restated: dict[str, int] = {}
+    for message in found.messages:
+        restated[message.record_id] = max(restated.get(message.record_id, 1), message.restated)
     return Answer(
-        [_hit(one) for one in found.records],
+        [_hit(one, restated.get(one.record.record_id, 1)) for one in found.records],
         [_message(one) for one in found.messages],
         [_anchor(one) for one in found.anchors[:ANCHORS_SHOWN]],
         found.warmed,
@@ -30,7 +33,20 @@ def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
     )
 
 
-def _hit(found: FoundRecord) -> dict[str, Any]:
+def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
+    origin = found.record.origin
+    return {
+        "voices": dict(found.record.voices),
+        "persona_id": origin.persona_id if found.persona is not None else None,
+        "persona": found.persona,
+        "received_through": origin.received_through,
+        "key_id": origin.key_id,
+        "received_at": origin.received_at,
+        "restated": restated,
+    }
+
+
+def _hit(found: FoundRecord, restated: int) -> dict[str, Any]:
     record = found.record
     hit: dict[str, Any] = {
         "record_id": record.record_id,
@@ -42,6 +58,7 @@ def _hit(found: FoundRecord) -> dict[str, Any]:
         "occurred_at": _moment(record.occurred_at),
         "source": {"kind": record.source_kind, "id": record.source_id, "external_id": record.source_name},
         "file": {"file_id": record.file_id, "state": record.file_state},
+        "origin": _origin(found, restated),
     }
     if found.parts:
         hit["explain"] = dict(found.parts)
@@ -56,6 +73,9 @@ def _message(found: FoundMessage) -> dict[str, Any]:
         "external_id": found.external_id,
         "seq": found.seq,
         "score": round(found.score, 6),
+        "author": found.author,
+        "voice": found.voice,
+        "restated": found.restated,
     }
     if found.parts:
         message["explain"] = dict(found.parts)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,7 @@ _CONTENT = np.dtype([("lexeme", ">i4"), ("node_id", "S16"), ("passages", ">i4")]
 _WORDS = np.dtype([("node_id", "S16"), ("score", ">f4")])
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A node that is searched.
 
     Attributes:
@@ -68,9 +66,7 @@ def select_nodes(evidence: Evidence) -> list[Anchor]:
     return [
         Anchor(
             number,
-            shells.node_id(number),
-            shells.version(number),
-            shells.path(number),
+            *shells.location(number),
             "name" if name else "edge" if linked else "words" if by_words >= 0 else "centroid",
             min(total, 1.0),
             name if name >= NEARLY else 0.0,

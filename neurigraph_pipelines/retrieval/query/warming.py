@@ -25,8 +25,8 @@ from neurigraph_pipelines.statements import statements
 STEPS_WARMED = 2
 """How many edges from what was found nodes are staged."""
 
-_STAGED_MARKS, _STAGED_SHARE = 5_000, 0.1
-"""Most marks of staged nodes in the cache, and the share of the warming time in which a node is not staged again."""
+_STAGED_NODES, _STAGED_SHARE = 5_000, 0.1
+"""Most staged nodes that the cache remembers, and the share of the warming time in which a node is not staged again."""
 
 _QUERIES = statements("search")
 
@@ -38,15 +38,15 @@ def stage(context: Context, shells: Shells, targets: Sequence[Anchor]) -> int:
         How many nodes that are.
     """
     caches, seconds = search_caches(context), context.settings.lifecycle.warming_ttl_minutes * 60
-    period = time.monotonic() // (seconds * _STAGED_SHARE)
-    marks = [(context.claims, shells.data_version, target.number, period) for target in targets]
-    if targets and (shells.data_version is None or not all(map(caches.staged.get, marks))):
+    numbers = frozenset(target.number for target in targets)
+    key = (context.claims, shells.data_version, time.monotonic() // (seconds * _STAGED_SHARE))
+    staged = (caches.staged.get(key) if shells.data_version is not None else None) or frozenset()
+    if not numbers <= staged:
         caches.unfetched.add(context.claims)
         parameters = {"targets": [target.node_id for target in targets], "seconds": seconds}
         if context.database.later(context.claims, _QUERIES["stage"], parameters):
-            for mark in marks:
-                caches.staged.put(mark, True, _STAGED_MARKS)
-    return len(shells.around([target.number for target in targets], STEPS_WARMED))
+            caches.staged.put(key, staged | numbers, _STAGED_NODES, size=len(staged | numbers))
+    return len(shells.around(numbers, STEPS_WARMED))
 
 
 def is_prefetch_due(database: Database, claims: Claims) -> bool:

@@ -1,0 +1,62 @@
+"""Where text comes from: through which door it arrived, and who speaks in it.
+
+The server decides both, from the credentials of the caller. What a writer states (an author, a role) is a claim.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ReceivedThrough(StrEnum):
+    """The door that a text came through."""
+
+    API = "api"
+    CLI = "cli"
+    IMPORT = "import"
+    DROP = "drop"
+    MCP = "mcp"
+    WEB = "web"
+    PEER = "peer"
+    DIGEST = "digest"
+
+
+class Voice(StrEnum):
+    """Who speaks in a passage, as the server knows it.
+
+    A persona is known by its key, whatever author it states. ``OTHER_PERSON`` is anybody but the owner in a
+    conversation or event that the owner handed in.
+    """
+
+    OWNER = "owner"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+    PERSONA = "persona"
+    OTHER_PERSON = "other_person"
+    DOCUMENT = "document"
+    FETCHED = "fetched"
+
+
+FETCHED_THROUGH = frozenset([ReceivedThrough.WEB, ReceivedThrough.PEER])
+"""Doors through which comes what neither the owner nor a program of the owner wrote."""
+
+_NAMES_OF_ROLES = frozenset(["system", "assistant", "tool", "user", "developer", "owner"])
+
+
+def shown_author(author: str | None, voice: Voice | None, persona: str | None = None) -> str | None:
+    """Return the name under which a message is shown.
+
+    A persona is shown as the persona, whatever author it stated. An author that is called like a role, such as
+    ``system``, is shown in quotation marks and with who really speaks.
+
+    Args:
+        author: The author that the writer stated.
+        voice: Who speaks; None if the passage is from before voices were recorded.
+        persona: The name of the persona's node, if the caller may see it.
+    """
+    if voice is Voice.PERSONA:
+        return f"{persona} (persona)" if persona else "a persona"
+    if author is not None and voice is not None and author.strip().casefold() in _NAMES_OF_ROLES - {voice.value}:
+        return f'{voice.value.replace("_", " ")} called "{author.strip()}"'
+    return author

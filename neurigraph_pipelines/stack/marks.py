@@ -1,0 +1,51 @@
+"""Finds and ends processes by an environment variable, which descendants inherit whoever their parent is now.
+
+Imports nothing but the standard library, because the keeper waits in it for as long as the stack runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+VARIABLE = "NEURIGRAPH_STACK"
+_POLL_SECONDS = 0.02
+
+
+def marked(mark: str) -> list[int]:
+    """Return the ids of the processes whose environment has a variable that begins with ``mark``; only on Linux."""
+    found = []
+    wanted = b"\0" + mark.encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+            if wanted in b"\0" + (process / "environ").read_bytes() and state != "Z":
+                found.append(int(process.name))
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def kill_marked(mark: str, *, grace_seconds: float = 0.0) -> int:
+    """End all marked processes: by SIGINT if there is a grace period, then by SIGKILL, until none is left.
+
+    Returns:
+        How many there were at first.
+    """
+    first = marked(mark)
+    if grace_seconds:
+        _signal(first, signal.SIGINT)
+        deadline = time.monotonic() + grace_seconds
+        while marked(mark) and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+    while left := marked(mark):  # one of them may have started another
+        _signal(left, signal.SIGKILL)
+        time.sleep(_POLL_SECONDS)
+    return len(first)
+
+
+def _signal(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)

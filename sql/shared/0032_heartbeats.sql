@@ -1,0 +1,12 @@
+-- Signs of life of what works for all users, and an index for a queue that is fair to them.
+
+-- When each sensor last ran, and when an interface last checked that the database takes writes. About no user.
+CREATE TABLE neurigraph.heartbeats (
+    name text PRIMARY KEY CHECK (char_length(name) BETWEEN 1 AND 100),
+    beat_at timestamptz NOT NULL DEFAULT now()
+);
+GRANT SELECT, INSERT, UPDATE ON neurigraph.heartbeats TO neurigraph_pipeline;
+
+-- The waiting segments of each user, longest waiting first.
+CREATE INDEX storage_triggers_of_user ON neurigraph.storage_triggers (user_id, next_attempt_at)
+WHERE state = 'pending';

@@ -1,0 +1,164 @@
+"""Access to denied nodes by raw SQL, as the application's role with the claims of a persona or a third party."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from neurigraph_pipelines import sharing
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.model import Claims, SubjectType
+from neurigraph_pipelines.ports import Transaction
+from tests.conftest import SECRET
+from tests.support.callers import ATTEMPTS, CallerGraph, Ids, share
+from tests.support.memories import rows
+from tests.support.two_users import World
+
+pytestmark = pytest.mark.attack
+
+
+@pytest.fixture(scope="module")
+def graph(world: World) -> CallerGraph:
+    made = share(world)
+    # What search stages for a moment, held longer.
+    with made.installation.database.pipeline() as tx:
+        for ids in made.nodes.values():
+            tx.execute(
+                "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) "
+                "SELECT g.user_id, g.node_id, now() + interval '1 hour' FROM neurigraph.graph_index AS g "
+                "WHERE g.node_id = %s ON CONFLICT DO NOTHING",
+                [ids.node],
+            )
+    return made
+
+
+SHARED = {
+    "graph_index": "node_id = %(node)s",
+    "node_edges": "%(node)s IN (from_node_id, to_node_id)",
+    "record_index": "record_id = %(record)s",
+    "file_index": "file_id = %(file)s",
+    "delta_log": "record_id = %(record)s",
+    "compression_state_log": "file_id = %(file)s",
+    "sources": "source_id = %(conversation)s",
+    "messages": "source_id = %(conversation)s",
+    "storage_triggers": "source_id = %(conversation)s",
+    "uploads": "source_id = %(upload)s",
+    "pipeline_failures": "failure_id = %(failure)s",
+    "warm_nodes": "node_id = %(node)s",
+    "permission_grants": "target_node_id = %(node)s",
+}
+
+
+NODE_TABLES = ("metadata_records", "file_manifest", "passages")
+
+
+def found(connection: Transaction, graph: CallerGraph, ids: Ids) -> dict[str, int]:
+    """Return how many rows of a node, and of what belongs to its owner, a connection sees, by table."""
+    (node,) = rows(graph.installation, "SELECT schema_name FROM neurigraph.graph_index WHERE node_id = %s", ids.node)
+    selects = {
+        table: sql.SQL("SELECT FROM neurigraph.{} WHERE " + condition).format(sql.Identifier(table))
+        for table, condition in SHARED.items()
+    } | {table: sql.SQL("SELECT FROM {}").format(sql.Identifier(node["schema_name"], table)) for table in NODE_TABLES}
+    values = {field.name: getattr(ids, field.name) for field in fields(ids)}
+    return {table: connection.execute(statement, values).rowcount for table, statement in selects.items()}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_access_with_raw_sql(world: World, graph: CallerGraph, attempt: str) -> None:
+    asker, target = ATTEMPTS[attempt]
+    ids = graph.nodes[target]
+    with world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection:
+        assert set(found(connection, graph, ids).values()) == {0}
+        (may,) = connection.execute("SELECT neurigraph.may_read_node(%s) AS may", [ids.node]).fetchall()
+        assert may == {"may": False}
+
+
+@pytest.mark.parametrize("target", ["Family/Ana", "Family"])
+def test_raw_sql_shows_the_owner_all_of_it(world: World, graph: CallerGraph, target: str) -> None:
+    """The control for the test above."""
+    with world.agent(*Secret(SECRET).sign(world.alices)) as connection:
+        seen = found(connection, graph, graph.nodes[target])
+        assert {table for table, count in seen.items() if count == 0} <= {"permission_grants"}
+        (may,) = connection.execute("SELECT neurigraph.may_read_node(%s) AS may", [graph.nodes[target].node]).fetchall()
+        assert may == {"may": True}
+
+
+OWNERS_OWN = [
+    "SELECT * FROM neurigraph.permission_grants",
+    "SELECT key_id FROM neurigraph.api_keys",
+    "SELECT * FROM neurigraph.messages",
+    "SELECT * FROM neurigraph.storage_triggers",
+    "SELECT * FROM neurigraph.pipeline_failures",
+    "SELECT * FROM neurigraph.uploads",
+    "UPDATE neurigraph.permission_grants SET revoked_at = NULL",
+    "UPDATE neurigraph.api_keys SET revoked_at = NULL",
+    "UPDATE neurigraph.sources SET title = 'mine'",
+]
+PLANTED = [
+    """INSERT INTO neurigraph.permission_grants (user_id, subject_id, subject_type, target_node_id, grant_type,
+        grantor_user_id)
+    VALUES (%(user)s, 'mallory', 'third_party', %(node)s, 'read', %(user)s)""",
+    """INSERT INTO neurigraph.api_keys (user_id, key_hash, role, subject_id)
+    VALUES (%(user)s, sha256('mallory'), 'third_party', 'mallory')""",
+    """INSERT INTO neurigraph.sources (user_id, kind, external_id, title, started_at)
+    VALUES (%(user)s, 'conversation', 'planted', '', now())""",
+    """INSERT INTO neurigraph.messages (source_id, user_id, seq, role, content, token_count, content_hash, occurred_at,
+        external_id)
+    VALUES (%(source)s, %(user)s, 99, 'user', 'planted', 1, sha256('planted'), now(), 'planted')""",
+]
+
+
+@pytest.mark.parametrize("statement", OWNERS_OWN)
+def test_owner_rows_are_closed(world: World, graph: CallerGraph, statement: str) -> None:
+    """The owner's rows stay as they are: the statement is undone."""
+    for asker, closed in (("alice", False), ("persona", True), ("granted", True), ("above", True), ("nothing", True)):
+        with world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection:
+            count = connection.execute(sql.SQL(statement)).rowcount
+            assert (count == 0) is closed, asker
+            connection.rollback()
+
+
+@pytest.mark.parametrize("statement", PLANTED)
+def test_planting_rows_of_the_owner(world: World, graph: CallerGraph, statement: str) -> None:
+    values = {
+        "user": world.alice.user_id, "node": graph.nodes["Family/Ana"].node, "source": world.alices_source
+    }  # fmt: skip
+    for asker in ("persona", "granted", "above", "nothing", "bob"):
+        with (
+            world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(sql.SQL(statement), values)
+    with world.agent(*Secret(SECRET).sign(world.alices)) as connection:
+        assert connection.execute(sql.SQL(statement), values).rowcount == 1, "the owner may"
+        connection.rollback()
+
+
+@pytest.mark.parametrize("table", ["user_lexemes", "user_statistics", "node_lexemes", "node_statistics"])
+def test_statistics_are_closed_to_the_application(world: World, graph: CallerGraph, table: str) -> None:
+    """Only functions of the database read them, even for the owner."""
+    statement = sql.SQL("SELECT FROM neurigraph.{}").format(sql.Identifier(table))
+    for asker in ("persona", "granted", "above", "nothing", "alice"):
+        with (
+            world.agent(*Secret(SECRET).sign(graph.askers[asker].claims)) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(statement)
+    with graph.installation.database.pipeline() as tx:
+        assert tx.execute(statement).rowcount > 0, "there is something to hide"
+
+
+def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) -> None:
+    """The node is closed from the next statement on."""
+    alice, database = graph.askers["alice"].claims, graph.installation.database
+    subject = sharing.Subject(SubjectType.THIRD_PARTY, "for a moment")
+    made, _ = sharing.grant(database, alice, subject, graph.nodes["Family/Ana"].node)
+    claims = Claims("for a moment", "third_party", world.alice.user_id)
+    with world.agent(*Secret(SECRET).sign(claims)) as connection:
+        count = "SELECT count(*) AS n FROM neurigraph.graph_index"
+        assert connection.execute(count).fetchone() == {"n": 1}
+        sharing.revoke(database, alice, made.grant_id)
+        assert connection.execute(count).fetchone() == {"n": 0}

@@ -1,0 +1,82 @@
+"""Deliberate breaks: each takes one defence away, and a named test must fail then. The lists are in ``breaks/``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.checkout import Checkout, Outcome
+
+LISTS = Path(__file__).parent / "breaks"
+SECONDS = 300.0
+"""Longest time that the tests of one break may take."""
+
+
+class NotAppliedError(Exception):
+    """The text to replace is not in its file, or is there more than once: the list is out of date."""
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """One replacement of text in one file, and the tests of which at least one must fail then.
+
+    Attributes:
+        pending: Why no test fails yet; empty if one does.
+    """
+
+    subject: str
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    pending: str = ""
+
+    def applied_to(self, text: str) -> str:
+        """Return the broken text.
+
+        Raises:
+            NotAppliedError: The old text does not occur exactly once.
+        """
+        if text.count(self.old) != 1:
+            raise NotAppliedError(
+                f"{self.subject}: {self.name}: the text to replace occurs {text.count(self.old)} times in {self.file}"
+            )
+        return text.replace(self.old, self.new)
+
+
+def all_breaks() -> list[Break]:
+    """Return all breaks, by subject."""
+    found = []
+    for path in sorted(LISTS.glob("*.toml")):
+        for entry in tomllib.loads(path.read_text(encoding="utf-8"))["break"]:
+            found.append(Break(path.stem, **{**entry, "tests": tuple(entry["tests"])}))
+    return found
+
+
+def run_break(checkout: Checkout, one: Break) -> Outcome:
+    """Break the copy, run the tests of the break, and mend it.
+
+    Raises:
+        NotAppliedError: The list is out of date.
+    """
+    with _broken(checkout.folder / one.file, one):
+        return checkout.run(one.tests, SECONDS)
+
+
+def run_unbroken(checkout: Checkout, breaks: Sequence[Break]) -> Outcome:
+    """Run the tests of all breaks in the unbroken copy: a test that always fails shows nothing."""
+    return checkout.run(sorted({test for one in breaks for test in one.tests}), SECONDS * len(breaks))
+
+
+@contextmanager
+def _broken(file: Path, one: Break) -> Iterator[None]:
+    whole = file.read_text(encoding="utf-8")
+    file.write_text(one.applied_to(whole), encoding="utf-8")
+    try:
+        yield
+    finally:
+        file.write_text(whole, encoding="utf-8")
