@@ -46,7 +46,7 @@ MOST_SECONDS = 60.0
 """Seconds for a megabyte from which a step is reported, however it grows."""
 
 SMALLEST, LARGEST = 1 << 16, 1 << 22
-SHORTEST_SECONDS = 0.05
+SHORTEST_SECONDS = 0.25
 """Shorter measurements say nothing about growth."""
 
 LONGEST_SECONDS = 20.0

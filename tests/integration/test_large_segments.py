@@ -35,8 +35,7 @@ def states(here: Installation, user: User) -> dict[str, str]:
 
 def limited(context: Context, **settings: object) -> Context:
     """The context with other settings of ingestion."""
-    before = context.settings
-    return context.using(settings=before.model_copy(update={"ingestion": before.ingestion.model_copy(update=settings)}))
+    return context.using(settings=context.settings.changed(**settings))
 
 
 def compute_for_ever() -> None:
