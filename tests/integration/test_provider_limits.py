@@ -80,11 +80,11 @@ def test_small_quota_is_kept(provider: ModelProvider, tmp_path: Path, monkeypatc
 
 def test_queueing_is_no_delay_of_the_provider(provider: ModelProvider) -> None:
     """A call waited longer for its turn than calls may take; its first attempt fails, and it is retried."""
-    client = make_client(provider, timeout=0.5, concurrency=1)
+    client = make_client(provider, timeout=1.0, concurrency=1)
     provider.slow_down(0.3)
     provider.fail_when("THE LAST", Fault("status", status=500))
-    with ThreadPoolExecutor(8) as pool:
-        calls = [pool.submit(make_model(client).summarize, TALK, 200) for _ in range(7)]
+    with ThreadPoolExecutor(13) as pool:
+        calls = [pool.submit(make_model(client).summarize, TALK, 200) for _ in range(12)]
         wait_until(lambda: provider.requests)
         time.sleep(0.1)  # until the others wait for the slot, which nothing shows
         calls.append(pool.submit(make_model(client).summarize, make_segment("THE LAST"), 200))
@@ -93,6 +93,6 @@ def test_queueing_is_no_delay_of_the_provider(provider: ModelProvider) -> None:
         waited = time.monotonic() - submitted
         provider.mend("THE LAST")
         assert all(call.result().text for call in calls)
-    assert waited > 3 * 0.5, "longer than a call may take before it starts no further attempt"
+    assert waited > 3 * 1.0, "longer than a call may take before it starts no further attempt"
     assert sum(request.asks("THE LAST") for request in provider.requests) >= 2
     client.close()
