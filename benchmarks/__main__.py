@@ -12,11 +12,13 @@ from pathlib import Path
 
 from benchmarks import (
     access,
+    backup,
     chunk_detection,
     code_location,
     daemon,
     embedding,
     forget,
+    hidden_ids,
     history,
     importing,
     lifecycle,
@@ -57,6 +59,8 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "history": history.run,
     "forget": forget.run,
     "access": access.run,
+    "hidden_ids": hidden_ids.run,
+    "backup": backup.run,
     "embedding": measure_embedding,
 }
 

@@ -84,6 +84,7 @@ class Bench:
                 "home": home,
                 "database_url": self.database(name),
                 "secret": _SECRET,
+                "role_secret": _SECRET,
                 "language_model": "offline",
                 "embedder": "minilm",
                 "ui_port": 0,
@@ -100,6 +101,7 @@ class Bench:
             "NEURIGRAPH_HOME": str(installation.home),
             "NEURIGRAPH_DATABASE_URL": installation.administrator_url,
             "NEURIGRAPH_SECRET": _SECRET,
+            "NEURIGRAPH_ROLE_SECRET": _SECRET,
             "NEURIGRAPH_LANGUAGE_MODEL": "offline",
             "NEURIGRAPH_EMBEDDER": "minilm",
         }

@@ -12,12 +12,12 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.errors import ForbiddenError, UnauthenticatedError
+from neurigraph_pipelines.errors import ForbiddenError, NotFoundError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims, ReceivedThrough
 from neurigraph_pipelines.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.statements import statements
@@ -36,43 +36,53 @@ _QUERIES = statements("access")
 
 
 class Secret:
-    """The installation's secret and the keys derived from it.
+    """The installation's secrets and the keys derived from them.
 
     Args:
-        value: At least 32 characters of randomness.
+        value: Signs claims; at least 32 characters of randomness.
+        role_value: Derives the passwords of the database roles, so that they do not follow from what signs claims. None
+            is for tests: both are one.
+        clock: Returns the time, in seconds since 1970; the database compares it with its own.
     """
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str, role_value: str | None = None, clock: Callable[[], float] = time.time) -> None:
         self._value = value.encode()
+        self._role_value = self._value if role_value is None else role_value.encode()
+        self._clock = clock
         self._signed = lru_cache(_CACHED_CLAIMS)(self._sign)
 
     def __repr__(self) -> str:
         return "Secret(…)"
 
-    def _derive(self, purpose: str) -> bytes:
-        return hmac.new(self._value, purpose.encode(), hashlib.sha256).digest()
-
     def role_password(self, role: str) -> str:
         """Return the password of one database role."""
-        return base64.urlsafe_b64encode(self._derive(f"password of {role}")).decode().rstrip("=")
+        return base64.urlsafe_b64encode(_derived(self._role_value, f"password of {role}")).decode().rstrip("=")
+
+    def roles_fingerprint(self) -> str:
+        """Return a text that tells whether two secrets give the same passwords, and nothing else about them."""
+        return _derived(self._role_value, "fingerprint of the passwords").hex()[:32]
 
     def claims_pads(self) -> tuple[bytes, bytes]:
         """Return the inner and outer padded HMAC keys (64 bytes each) with which the database checks claims."""
-        key = self._derive("claims").ljust(_BLOCK, b"\0")
+        key = _derived(self._value, "claims").ljust(_BLOCK, b"\0")
         return bytes(b ^ 0x36 for b in key), bytes(b ^ 0x5C for b in key)
 
     def sign(self, claims: Claims) -> tuple[str, str]:
-        """Return claims as JSON with an expiry, and their HMAC-SHA256 in hex."""
-        now = int(time.time())
-        expires = now - now % _SIGNATURE_REUSE_SECONDS + CLAIMS_LIFETIME_SECONDS
+        """Return claims as JSON, with the time and an expiry, and their HMAC-SHA256 in hex."""
+        now = int(self._clock())
+        signed_at = now - now % _SIGNATURE_REUSE_SECONDS
         # Claims that differ only in key or door are equal, and their signatures are not.
-        return self._signed(claims, claims.key_id, claims.received_through, expires)
+        return self._signed(claims, claims.key_id, claims.received_through, signed_at)
 
-    def _sign(self, claims: Claims, key_id: UUID | None, door: ReceivedThrough, expires: int) -> tuple[str, str]:
+    def _sign(self, claims: Claims, key_id: UUID | None, door: ReceivedThrough, signed_at: int) -> tuple[str, str]:
         stated = {"sub": claims.sub, "role": claims.role, "user_id": str(claims.user_id), "received_through": door}
         key = {"key_id": str(key_id)} if key_id is not None else {}
-        payload = json.dumps({**stated, **key, "exp": expires})
-        return payload, hmac.new(self._derive("claims"), payload.encode(), hashlib.sha256).hexdigest()
+        payload = json.dumps({**stated, **key, "iat": signed_at, "exp": signed_at + CLAIMS_LIFETIME_SECONDS})
+        return payload, hmac.new(_derived(self._value, "claims"), payload.encode(), hashlib.sha256).hexdigest()
+
+
+def _derived(value: bytes, purpose: str) -> bytes:
+    return hmac.new(value, purpose.encode(), hashlib.sha256).digest()
 
 
 def new_api_key() -> str:
@@ -120,6 +130,20 @@ def require_owner(claims: Claims) -> None:
     """
     if claims.role != "user":
         raise ForbiddenError("only the owner of the graph may do this")
+
+
+def require_visible(database: Database, claims: Claims, kind: str, wanted: UUID) -> None:
+    """Require that a caller sees something by its id, in one statement whose time says nothing about hidden ids.
+
+    Args:
+        kind: ``node``, ``record``, ``file``, ``source``, ``key``, ``grant`` or ``failure``.
+
+    Raises:
+        NotFoundError: There is no such thing, or it is hidden from the caller.
+    """
+    (row,) = database.ask(claims, _QUERIES["sees"], {"kind": kind, "wanted": wanted})
+    if not row["is_visible"]:
+        raise NotFoundError
 
 
 def require_writer(database: Database, claims: Claims) -> None:

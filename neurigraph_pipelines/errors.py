@@ -60,6 +60,10 @@ class TransientError(NeurigraphError):
         self.retry_after = retry_after
 
 
+class ClockError(TransientError):
+    """The clocks of this program and of the database differ by more than the database accepts."""
+
+
 class NodeGoneError(NotFoundError, TransientError):
     """A node was dropped after it was looked up; a retry finds its successor, or nothing."""
 

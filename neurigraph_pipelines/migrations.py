@@ -11,6 +11,7 @@ would block writers.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ _JOURNAL_BEFORE_BASELINE = "732c8d327e1d4e66b29765f8e3888b03c34f8c4721e79c67c680
 """SHA-256 of the checksums of all migrations and routines of the last version before the baseline."""
 _VERSION_BEFORE_BASELINE = "the version before the baseline (commit e5c5ece)"
 
+_FINGERPRINT = "secret of the passwords: "
+"""Comment on a role: unlike a table, it belongs to the whole server, as the roles do."""
+
 _ROLE_ATTEMPTS = 20
 _ROLE_CONFLICTS = (
     psycopg.errors.InternalError_,  # "tuple concurrently updated"
@@ -57,19 +61,28 @@ class MigrationReport:
 
 
 def migrate(
-    url: str, secret: Secret, *, on_applied: Callable[[str], None] | None = None, up_to: int | None = None
+    url: str,
+    secret: Secret,
+    *,
+    on_applied: Callable[[str], None] | None = None,
+    up_to: int | None = None,
+    replace_claims_key: bool = False,
+    replace_passwords: bool = False,
 ) -> MigrationReport:
     """Apply missing migrations, replace outdated routines, and set role logins and the claims key.
 
     Args:
         url: A user who may create roles, schemas and the vector extension.
-        secret: Passwords and the claims key are derived from it.
+        secret: Passwords and the claims key are derived from it. Another one than before is refused, since it would
+            lock out every running process.
         on_applied: Called with the name of each migration after its commit.
         up_to: Stop after this number; for tests of upgrades.
+        replace_claims_key: Accept another secret of the claims than before.
+        replace_passwords: Accept another secret of the passwords than before.
 
     Raises:
-        ConfigurationError: The server is too old, has no pgvector or cannot be reached, or the database was migrated by
-            other files or is too old to upgrade.
+        ConfigurationError: The server is too old, has no pgvector or cannot be reached, the database was migrated by
+            other files or is too old to upgrade, or the secret is another one.
     """
     try:
         connection = psycopg.connect(url, autocommit=True, row_factory=dict_row)
@@ -79,6 +92,10 @@ def migrate(
         connection.execute(_QUERIES["lock"])
         try:
             _check_server(connection)
+            if not replace_passwords:
+                _require_passwords(connection, secret)
+            if not replace_claims_key:
+                _require_same_secret(connection, secret)
             applied = _apply_missing(connection, on_applied, up_to)
             _set_logins(connection, secret)
             inner, outer = secret.claims_pads()
@@ -121,6 +138,45 @@ def require_current(database: Database) -> None:
     if outdated:
         raise ConfigurationError(
             "the functions of the database are not those of this version: run `neurigraph migrate` to replace them"
+        )
+
+
+def require_secret(database: Database, secret: Secret) -> None:
+    """Check that a migrated database knows the secret.
+
+    Raises:
+        ConfigurationError: It was set up with another one.
+    """
+    with database.owner() as tx:
+        _require_claims_key(tx, secret)
+
+
+def _require_passwords(connection: Connection[dict[str, Any]], secret: Secret) -> None:
+    """Check that the passwords of the server's roles follow from no other secret."""
+    row = connection.execute(_QUERIES["roles_fingerprint"]).fetchone()
+    known = (row["description"] or "").removeprefix(_FINGERPRINT) if row else ""
+    if known and known != secret.roles_fingerprint():
+        raise ConfigurationError(
+            "the passwords of this server's roles follow from another secret: set NEURIGRAPH_ROLE_SECRET, or the file "
+            "role_secret in the home folder, to the one in use, or replace it by `neurigraph rotate-secret`"
+        )
+
+
+def _require_same_secret(connection: Connection[dict[str, Any]], secret: Secret) -> None:
+    """Check that the database, which may be new, knows no other secret of the claims."""
+    with connection.transaction():
+        present = connection.execute(_QUERIES["has_claims_key"]).fetchone()
+        if present is not None and present["present"]:
+            connection.execute(_QUERIES["become_owner"])
+            _require_claims_key(connection, secret)
+
+
+def _require_claims_key(tx: Transaction, secret: Secret) -> None:
+    row = tx.execute(_QUERIES["claims_key"]).fetchone()
+    if row is not None and not hmac.compare_digest(bytes(row["inner_pad"]), secret.claims_pads()[0]):
+        raise ConfigurationError(
+            "this database was set up with another secret: set NEURIGRAPH_SECRET, or the file secret in the home "
+            "folder, to the one in use, or replace it by `neurigraph rotate-secret`"
         )
 
 
@@ -261,11 +317,15 @@ def _replace_routines(connection: Transaction) -> list[str]:
 
 
 def _set_logins(connection: Connection[dict[str, Any]], secret: Secret) -> None:
-    for role in LOGIN_ROLES:
-        statement = _QUERIES["set_login"].format(
-            role=sql.Identifier(role), password=sql.Literal(secret.role_password(role))
-        )
-        _retry_role_changes(partial(connection.execute, statement))
+    def set_passwords() -> None:
+        with connection.transaction():
+            for role in LOGIN_ROLES:
+                password = sql.Literal(secret.role_password(role))
+                connection.execute(_QUERIES["set_login"].format(role=sql.Identifier(role), password=password))
+            fingerprint = sql.Literal(_FINGERPRINT + secret.roles_fingerprint())
+            connection.execute(_QUERIES["note_roles_fingerprint"].format(fingerprint=fingerprint))
+
+    _retry_role_changes(set_passwords)
     database = sql.Identifier(connection.info.dbname)
     _retry_role_changes(partial(connection.execute, _QUERIES["reset_agent"]))
     for query in (_QUERIES["reset_agent_here"], _QUERIES["set_dagster_search_path"]):

@@ -32,7 +32,7 @@ from neurigraph_pipelines.ports import (
     TokenVerifier,
 )
 from neurigraph_pipelines.settings import Settings
-from resources.files import kept_secret
+from resources.home_secrets import HomeSecrets
 from resources.postgres.addresses import as_sqlalchemy_url
 from resources.postgres.database import PostgresDatabase, ensure_database, url_for_role
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from resources.storage.s3_bucket import S3Bucket
     from resources.webhook import Webhook
 
-_SECRET_FILE = "secret"  # noqa: S105 - the name of a file
-_UI_TOKEN_FILE = "ui_token"  # noqa: S105
-_MINIMUM_SECRET_LENGTH = 32
 _EMBEDDED_DATABASE = "neurigraph"
 
 
@@ -76,24 +73,26 @@ class Installation:
             self.__dict__.pop(made, None)
 
     @cached_property
-    def secret(self) -> Secret:
-        """The secret from the settings, or from a file in the home folder that is made on first use."""
-        if self.settings.secret is not None:
-            value = self.settings.secret.get_secret_value()
-            if len(value) < _MINIMUM_SECRET_LENGTH:
-                raise ConfigurationError(
-                    f"NEURIGRAPH_SECRET has fewer than {_MINIMUM_SECRET_LENGTH} characters: use "
-                    "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` to make one"
-                )
-            return Secret(value)
-        return Secret(kept_secret(self.home / _SECRET_FILE))
+    def secrets(self) -> HomeSecrets:
+        """The secrets of the settings and of the home folder."""
+        named = {name: getattr(self.settings, name) for name in ("secret", "role_secret", "admin_key")}
+        given = {name: None if setting is None else setting.get_secret_value() for name, setting in named.items()}
+        return HomeSecrets(self.home, given)
 
-    @property
-    def ui_token_file(self) -> Path:
-        """The file in the home folder with the token of Dagster's UI, made on first use."""
-        path = self.home / _UI_TOKEN_FILE
-        kept_secret(path)
-        return path
+    @cached_property
+    def secret(self) -> Secret:
+        """What signs claims and derives the passwords of the database roles."""
+        return self.secrets.secret()
+
+    def rotate_secret(self) -> tuple[str, ...]:
+        """Replace the secrets in the database; return the files of the home folder that were made anew for it."""
+        for cached in ("secret", "database"):
+            self.__dict__.pop(cached, None)
+
+        def replace() -> None:
+            migrate(self.administrator_url, self.secret, replace_claims_key=True, replace_passwords=True)
+
+        return self.secrets.rotate(replace)
 
     @cached_property
     def home(self) -> Path:
@@ -188,7 +187,7 @@ class Installation:
                 cold_storage_class=s3.cold_storage_class,
             )
         if location is not None and "://" in location and not location.startswith("file://"):
-            raise ConfigurationError(f"NEURIGRAPH_OBJECTS_URL is {location!r}: name a folder, or s3://bucket/prefix")
+            raise ConfigurationError("NEURIGRAPH_OBJECTS_URL names neither a folder nor s3://bucket/prefix")
         from resources.storage.local import LocalObjectStore
 
         return LocalObjectStore(Path(location.removeprefix("file://")) if location else self.home / "objects")
@@ -225,9 +224,7 @@ class Installation:
     def embedder(self) -> Embedder:
         """The embedder that the settings choose."""
         models = self.settings.models
-        chosen = models.embedder
-        if chosen == "auto":
-            chosen = "openai" if models.openai_api_key else "voyage" if models.voyage_api_key else "minilm"
+        chosen = models.chosen_embedder
         if chosen == "minilm":
             from resources.minilm.embedder import MiniLmEmbedder
 
@@ -245,10 +242,7 @@ class Installation:
     def language_model(self) -> LanguageModel:
         """The language model that the settings choose."""
         models = self.settings.models
-        chosen = models.language_model
-        if chosen == "auto":
-            chosen = "openai" if models.openai_api_key else "offline"
-        if chosen == "offline":
+        if models.chosen_language_model == "offline":
             from resources.offline.language_model import OfflineLanguageModel
 
             return OfflineLanguageModel(self.embedder, self.settings.language)
@@ -261,9 +255,7 @@ class Installation:
     def reranker(self) -> Reranker | None:
         """The reranker that the settings choose, if any."""
         models, reranker = self.settings.models, self.settings.reranker
-        chosen = reranker.choice
-        if chosen == "auto":
-            chosen = "cohere" if reranker.cohere_api_key else "voyage" if models.voyage_api_key else "none"
+        chosen = self.settings.chosen_reranker
         if chosen == "none":
             return None
         from pydantic import SecretStr
@@ -352,7 +344,7 @@ class Installation:
 
             return DropS3(self._bucket(url))
         if "://" in url and not url.startswith("file://"):
-            raise ConfigurationError(f"NEURIGRAPH_DROP_URL is {url!r}: name a folder, or s3://bucket/prefix")
+            raise ConfigurationError("NEURIGRAPH_DROP_URL names neither a folder nor s3://bucket/prefix")
         from resources.storage.drop_folder import DropFolder
 
         return DropFolder(Path(url.removeprefix("file://")).expanduser(), self.settings.uploads.drop_settle_seconds)

@@ -35,6 +35,11 @@ def write_private(path: Path, text: str) -> None:
     sync_folder(path.parent)
 
 
+def new_secret() -> str:
+    """Return a line of 384 random bits."""
+    return secrets.token_urlsafe(48) + "\n"
+
+
 def kept_secret(path: Path) -> str:
     """Return the secret in a file, making it if absent; of two processes that make it, both read the first one.
 
@@ -47,7 +52,7 @@ def kept_secret(path: Path) -> str:
         pass
     draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(secrets.token_urlsafe(48) + "\n")
+        file.write(new_secret())
         file.flush()
         os.fsync(file.fileno())
     with suppress(FileExistsError):  # unlike a rename, a link never replaces the file of another process

@@ -53,6 +53,7 @@ _TEMPLATE = "neurigraph_template"
 LONGEST = (
     "end_to_end/test_reliability.py",
     "end_to_end/test_docs.py",
+    "end_to_end/test_up.py",
     "integration/test_cli.py",
     "integration/test_cli_processes.py",
     "integration/test_uploads.py",
@@ -169,6 +170,7 @@ def home_env(session_home: Path) -> dict[str, str]:
         **kept,
         "NEURIGRAPH_HOME": str(session_home),
         "NEURIGRAPH_SECRET": SECRET,
+        "NEURIGRAPH_ROLE_SECRET": SECRET,
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
     }
 
@@ -187,6 +189,7 @@ def _settings(folder: Path, database_url: str) -> Settings:
             "home": folder / "home",
             "database_url": database_url,
             "secret": SECRET,
+            "role_secret": SECRET,
             "admin_key": ADMIN_KEY,
             "language_model": "offline",
             "embedder": "minilm",

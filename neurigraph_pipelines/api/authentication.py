@@ -6,7 +6,6 @@ It takes place before a body is read. The database decides what a caller may see
 from __future__ import annotations
 
 import hmac
-from ipaddress import ip_address
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -31,7 +30,6 @@ _AdminCredentials = Annotated[
 _GUARDED = "/v1/"
 _ADMINISTRATION = {("POST", "/v1/users")}
 _HEADER = b"authorization"
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 class Authentication:
@@ -69,7 +67,6 @@ def _identify(installation: Installation, request: Request) -> Claims | None:
 
     Raises:
         UnauthenticatedError: The credentials are missing or wrong.
-        ForbiddenError: This call needs an admin key, and none is set.
     """
     if (request.method, request.scope["path"]) in _ADMINISTRATION:
         _require_admin_key(installation, request)
@@ -139,37 +136,17 @@ async def require_administrator(request: Request, _: _AdminCredentials) -> None:
 
 
 def _require_admin_key(installation: Installation, request: Request) -> None:
-    """Require the admin key, or a caller on this machine if no admin key is set.
+    """Require the admin key, from every caller: a proxy on this machine lets strangers call as if they were local.
 
     Raises:
         UnauthenticatedError: The admin key is missing or wrong.
-        ForbiddenError: No admin key is set, and the caller is remote or the database is not the embedded one.
     """
-    settings = installation.settings
-    if settings.admin_key is None:
-        if settings.database.url is None and _is_local(request):
-            return
-        raise ForbiddenError("no admin key is set, so users cannot be created here: set NEURIGRAPH_ADMIN_KEY")
     credential = _credential(request)
     if credential is None:
-        raise UnauthenticatedError("this call needs the header `Authorization: Bearer KEY` with the admin key")
-    expected = settings.admin_key.get_secret_value().encode("utf-8", "surrogatepass")
-    if not hmac.compare_digest(credential.encode("latin-1"), expected):
+        raise UnauthenticatedError(
+            "this call needs the header `Authorization: Bearer KEY` with the key that `neurigraph admin-key` prints"
+        )
+    if not hmac.compare_digest(
+        credential.encode("latin-1"), installation.secrets.admin_key().encode("utf-8", "surrogatepass")
+    ):
         raise UnauthenticatedError("this is not the admin key")
-
-
-def _is_local(request: Request) -> bool:
-    """Return whether the caller runs on this machine and addresses it by a loopback name.
-
-    A forwarded call may come from anywhere, and a web page may make its own host name resolve to this machine.
-    """
-    if request.client is None or any(name in request.headers for name in _FORWARDED):
-        return False
-    return _is_loopback(request.client.host) and _is_loopback(request.url.hostname or "")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -18,6 +18,7 @@ import typer
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
     backfills,
+    backups,
     exporting,
     failures,
     forgetting,
@@ -26,9 +27,11 @@ from neurigraph_pipelines.cli import (
     memories,
     operating,
     privacy,
+    quarantine,
     reading,
     sharing,
     stack,
+    status,
     storing,
     uploading,
 )
@@ -69,16 +72,19 @@ for subject in (
     storing,
     uploading,
     exporting,
+    backups,
     privacy,
     reading,
     memories,
     graph_changes,
     forgetting,
+    quarantine,
     sharing,
     lifecycle,
     failures,
     backfills,
     operating,
+    status,
     stack,
 ):
     app.add_typer(subject.commands)

@@ -1,4 +1,4 @@
-"""Commands for operators of an installation: ``migrate``, ``serve`` and ``stats``."""
+"""Commands for operators of an installation: its database, its secrets, the HTTP API and counts."""
 
 from __future__ import annotations
 
@@ -43,6 +43,44 @@ def migrate(as_json: Json = False) -> None:
         )
 
     output.result({**asdict(report), "nodes": nodes}, view)
+
+
+@commands.command(name="admin-key")
+def admin_key(as_json: Json = False) -> None:
+    """Print the key that may create users over HTTP."""
+    with installed() as installation:
+        key = installation.secrets.admin_key()
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.unbroken(key)
+
+    Output(as_json).result({"admin_key": key}, view)
+
+
+@commands.command(name="rotate-secret")
+def rotate_secret(as_json: Json = False) -> None:
+    """Replace what signs claims and the passwords of the database roles. Restart `serve` and the like afterwards.
+
+    Secrets that settings name are taken from there; those in the home folder are generated anew.
+    """
+    from neurigraph_pipelines.stack.home_lock import HomeLock
+
+    with installed() as installation:
+        lock = HomeLock(installation.home)  # `up` would go on with the old ones
+        try:
+            made = installation.rotate_secret()
+        finally:
+            lock.release()
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        places = f"New in the home folder: {', '.join(made)}." if made else "Both secrets come from the settings."
+        return views.lines(f"The database has the new secrets. {places} Restart what runs.")
+
+    Output(as_json).result({"generated": list(made)}, view)
 
 
 @commands.command()
@@ -130,6 +168,11 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.table(rows) if rows else views.lines("There is no user yet: neurigraph import creates one.")
+        if not rows:
+            return views.lines("There is no user yet: neurigraph import creates one.")
+        waiting = f"{queue.due + queue.claimed:,} segments wait to be stored" + (
+            f", the oldest for {queue.age_seconds:,.0f} s." if queue.due + queue.claimed else "."
+        )
+        return views.stacked(views.table(rows), views.lines(waiting))
 
     Output(as_json).result({"users": rows, "queue": asdict(queue)}, view)

@@ -45,13 +45,14 @@ def opened() -> Iterator[Installation]:
     Raises:
         ConfigurationError: The settings are wrong, or the schema is missing or of another version.
     """
-    from neurigraph_pipelines.migrations import require_current
+    from neurigraph_pipelines.migrations import require_current, require_secret
 
     with installed() as installation:
         if installation.settings.database.url is None:
             installation.migrate()
         else:
             require_current(installation.database)
+            require_secret(installation.database, installation.secret)
         yield installation
 
 

@@ -21,11 +21,14 @@ commands = typer.Typer()
 @commands.command()
 def up(as_json: Json = False) -> None:
     """Run everything until interrupted, and start again what dies: Postgres, Dagster, the HTTP API."""
+    from neurigraph_pipelines.cli import leaving
     from neurigraph_pipelines.cli.signals import one_signal
     from neurigraph_pipelines.stack.processes import LocalStack
 
     output = Output(as_json)
     with one_signal(), opened() as installation:
+        for line in leaving.sentences(leaving.report(installation)):
+            output.note(line)
         output.note("Starting. This takes a few seconds.")
         with LocalStack(installation, with_api=True, report=output.note) as stack:
             assert stack.api is not None
@@ -103,10 +106,11 @@ def ui(
 
 
 @commands.command()
-def daemon() -> None:
+def daemon(as_json: Json = False) -> None:
     """Run Dagster's daemon until interrupted, for running Dagster without `up`."""
     from neurigraph_pipelines.stack.dagster_home import dagster_home
 
     with opened() as installation:
         dagster = dagster_home(installation)
+    Output(as_json).data({"dagster_home": str(dagster.folder)})
     dagster.become(dagster.daemon_command())

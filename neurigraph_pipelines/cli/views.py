@@ -42,6 +42,11 @@ def unbroken(*texts: str) -> Group:
     return Group(*(Text(printable(text), no_wrap=True, overflow="ignore") for text in texts))
 
 
+def stacked(*parts: RenderableType) -> Group:
+    """Show parts below each other."""
+    return Group(*parts)
+
+
 def tree(root: TreeNode) -> Tree:
     """Return the graph as a tree, with the kind, number of records and links of every node."""
     drawn = Tree(_label(root))

@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from neurigraph_pipelines.defs.job_config import JobConfig, schema_of
 from neurigraph_pipelines.defs.run_metadata import table
 
 FIRST_DAY = "2026-01-01"
@@ -20,8 +21,13 @@ days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, end_offset=1)
 """Days (UTC) on which records were stored, today's included."""
 
 
-def asset_by_day(group: str) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Return a decorator for an asset with a partition for each day; a backfill of many days is one run."""
+def asset_by_day(group: str, config: type[JobConfig]) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Return a decorator for an asset with a partition for each day; a backfill of many days is one run.
+
+    Args:
+        group: The asset's group.
+        config: The configuration of a run.
+    """
     with warnings.catch_warnings():
         # Dagster calls the backfill policy beta; without it a backfill of a year is 365 runs.
         warnings.simplefilter("ignore", dg.BetaWarning)
@@ -32,6 +38,7 @@ def asset_by_day(group: str) -> Callable[[Callable[..., Any]], dg.AssetsDefiniti
             partitions_def=days,
             backfill_policy=dg.BackfillPolicy.single_run(),
             retry_policy=RETRY_POLICY,
+            config_schema=schema_of(config),
         )
 
 

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from neurigraph_pipelines.defs.backfills import OWNERS, asset_by_day, days_of, failures, partition_of
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import MAX_TABLE_ROWS, table
-from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.ingestion import healing
 from neurigraph_pipelines.ingestion.embedding_models import Move
 from neurigraph_pipelines.ingestion.records import Committed
@@ -26,25 +26,25 @@ _OTHER_MODEL_REASON = (
 )
 
 
-class HealConfig(dg.Config):
+class HealConfig(JobConfig):
     """How many records one run embeds."""
 
     limit: int = Field(default=healing.MAX_HEALED, ge=1, description="Most records that one run embeds.")
 
 
-class ReembedConfig(dg.Config):
+class ReembedConfig(JobConfig):
     """Whose records a backfill embeds."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, config_schema=schema_of(HealConfig))
 def pending_embeddings(
-    context: dg.AssetExecutionContext, config: HealConfig, installation: InstallationResource
+    context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> dg.MaterializeResult[None]:
     """Embeds records that were committed while the embedder was down."""
     started = time.monotonic()
-    done = healing.heal_pending(installation.context, config.limit)
+    done = healing.heal_pending(installation.context, config_of(context, HealConfig).limit)
     for record_id, _ in done.failed:
         context.log.warning("record %s stays pending", record_id)
     return dg.MaterializeResult(
@@ -91,9 +91,9 @@ def no_embedding_is_overdue(installation: InstallationResource) -> dg.AssetCheck
     )
 
 
-@asset_by_day(GROUP)
+@asset_by_day(GROUP, ReembedConfig)
 def record_embeddings(
-    context: dg.AssetExecutionContext, config: ReembedConfig, installation: InstallationResource
+    context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None]]:
     """Vectors by the configured model of the records stored on each day.
 
@@ -103,7 +103,7 @@ def record_embeddings(
     from neurigraph_pipelines.ingestion.reembed import reembed  # loads numpy: not needed to load definitions
 
     since, until = days_of(context)
-    user_id = find_user(installation.opened.database, config.user).user_id if config.user else None
+    user_id = user_id_of(installation.opened.database, config_of(context, ReembedConfig).user)
     done = reembed(installation.context, since, until, user_id)
     for record_id, _ in done.failed:
         context.log.error("record %s has no vectors of %s: `neurigraph reembed` says why", record_id, done.model)

@@ -14,6 +14,7 @@ import dagster as dg
 
 from neurigraph_pipelines.defs.embedding_assets import materializations
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.defs.run_metadata import table
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
@@ -36,22 +37,20 @@ RUN_TAGS = {
 }
 
 
-class BatchConfig(dg.Config):
+class BatchConfig(JobConfig):
     """The batch that a run stores."""
 
     batch_id: str
 
 
-@dg.op(retry_policy=RETRY_POLICY)
-def assign_nodes(
-    context: dg.OpExecutionContext, config: BatchConfig, installation: InstallationResource
-) -> dg.Output[Assigned]:
+@dg.op(retry_policy=RETRY_POLICY, config_schema=schema_of(BatchConfig))
+def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[Assigned]:
     """Decides which node or nodes each segment belongs to."""
     from neurigraph_pipelines.ingestion import batch
 
     started = time.monotonic()
     used = installation.context
-    assigned = batch.assign_nodes(used, UUID(config.batch_id))
+    assigned = batch.assign_nodes(used, UUID(config_of(context, BatchConfig).batch_id))
     for plan in assigned.plans:
         if plan.filing.notes:
             message = "record %s was filed with %s notes: its first delta has them"

@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import dagster as dg
 from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
-from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.lifecycle import dormancy, orphans, rehydration
 from neurigraph_pipelines.lifecycle import storage_report as storage
 from neurigraph_pipelines.lifecycle.object_keys import record_of
@@ -31,7 +30,7 @@ Results = Iterator[dg.MaterializeResult[None] | dg.AssetObservation]
 """What an asset yields: a materialization, or an observation after a dry run."""
 
 
-class DryRunConfig(dg.Config):
+class DryRunConfig(JobConfig):
     """Whether a run changes anything."""
 
     dry_run: bool = Field(
@@ -57,34 +56,33 @@ class AuditConfig(DryRunConfig):
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
+    config_schema=schema_of(SweepConfig),
     freshness_policy=dg.FreshnessPolicy.time_window(
         fail_window=timedelta(hours=6), warn_window=timedelta(hours=2, minutes=30)
     ),
 )
-def dormant_files(
-    context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource
-) -> Results:
+def dormant_files(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Files that were compressed because nobody opened them for `dormancy_days`."""
-    yield from _sweep(context, config, installation, dormancy.sweep_dormant)
+    yield from _sweep(context, installation, dormancy.sweep_dormant)
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False)
-def expired_files(
-    context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource
-) -> Results:
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False, config_schema=schema_of(SweepConfig)
+)
+def expired_files(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Files that were compressed again `recompress_ttl_minutes` after they were last opened."""
-    yield from _sweep(context, config, installation, dormancy.sweep_expired)
+    yield from _sweep(context, installation, dormancy.sweep_expired)
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False)
-def stuck_rehydrations(
-    context: dg.AssetExecutionContext, config: SweepConfig, installation: InstallationResource
-) -> Results:
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, output_required=False, config_schema=schema_of(SweepConfig)
+)
+def stuck_rehydrations(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Files whose worker died while decompressing them: they are dormant again and can be opened."""
-    database = installation.opened.database
+    config, database = config_of(context, SweepConfig), installation.opened.database
     started = time.monotonic()
     found = rehydration.revert_stuck(
-        database, limit=config.limit, user_id=_user_id(installation, config), dry_run=config.dry_run
+        database, limit=config.limit, user_id=user_id_of(database, config.user), dry_run=config.dry_run
     )
     yield _result(
         context,
@@ -105,16 +103,15 @@ def stuck_rehydrations(
     owners=OWNERS,
     kinds={"postgres"},
     output_required=False,
+    config_schema=schema_of(AuditConfig),
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26)),
 )
-def orphan_objects(
-    context: dg.AssetExecutionContext, config: AuditConfig, installation: InstallationResource
-) -> Results:
+def orphan_objects(context: dg.AssetExecutionContext, installation: InstallationResource) -> Results:
     """Objects that no row has named for `orphan_grace_hours`: removed.
 
     Its check looks for rows without an object.
     """
-    here = installation.opened
+    config, here = config_of(context, AuditConfig), installation.opened
     started = time.monotonic()
     report = orphans.audit_objects(
         here.context,
@@ -163,11 +160,11 @@ def storage_report(installation: InstallationResource) -> dg.MaterializeResult[N
 
 def _sweep(
     context: dg.AssetExecutionContext,
-    config: SweepConfig,
     installation: InstallationResource,
     sweep: Callable[..., dormancy.SweepReport],
 ) -> Results:
-    here, user_id = installation.opened, _user_id(installation, config)
+    config = config_of(context, SweepConfig)
+    here, user_id = installation.opened, user_id_of(installation.opened.database, config.user)
 
     def swept(limit: int, dry_run: bool, on_done: Callable[[int], None] | None = None) -> dormancy.SweepReport:
         return sweep(here.context, limit=limit, user_id=user_id, dry_run=dry_run, on_done=on_done)
@@ -201,10 +198,6 @@ def _result(
     if config.dry_run:
         return dg.AssetObservation(asset_key=context.asset_key, metadata=metadata, description="what would be done")
     return dg.MaterializeResult(metadata=metadata)
-
-
-def _user_id(installation: InstallationResource, config: SweepConfig) -> UUID | None:
-    return find_user(installation.opened.database, config.user).user_id if config.user else None
 
 
 def _progress(context: dg.AssetExecutionContext, what: str) -> Callable[[int], None]:

@@ -19,6 +19,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
 )
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.lifecycle import dormancy, verification
+from neurigraph_pipelines.quarantine import suggestions
 
 SAMPLE_FILES = 100
 EXPIRY_GRACE_SECONDS = 600.0
@@ -82,6 +83,30 @@ def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckR
     )
 
 
+@dg.asset_check(asset=storage_report)
+def nothing_looks_like_poison(installation: InstallationResource) -> dg.AssetCheckResult:
+    """Nothing that is found looks like hidden instructions, stuffed keywords, restatements or a flood."""
+    found = suggestions.suggest(installation.opened.context)
+    return dg.AssetCheckResult(
+        passed=not found,
+        # A suggestion: a person decides with `neurigraph quarantine`.
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "suggestions": len(found),
+            "first suggestions": table(
+                [
+                    {"suspicion": one.suspicion.value, "source or key": _subject(one), "detail": one.detail}
+                    for one in found
+                ]
+            ),
+        },
+    )
+
+
+def _subject(found: suggestions.Suggestion) -> str:
+    return str(found.rule.source_id or found.rule.key_id or "")
+
+
 def _overdue(report: dormancy.SweepReport, grace_seconds: float) -> dg.AssetCheckResult:
     # Only a warning: space is wasted, nothing is lost.
     return dg.AssetCheckResult(
@@ -125,5 +150,6 @@ def definitions() -> dg.Definitions:
             every_row_has_its_object,
             every_table_is_guarded,
             sampled_checksums_hold,
+            nothing_looks_like_poison,
         ]
     )

@@ -6,12 +6,12 @@ import dagster as dg
 from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of, user_id_of
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.graph.provisioning import find_user
 from neurigraph_pipelines.ingestion import failures
 
 
-class ReplayConfig(dg.Config):
+class ReplayConfig(JobConfig):
     """The failures to put back into the queue."""
 
     failure_ids: list[str] = Field(default_factory=list, description="Ids as `neurigraph failures` shows them.")
@@ -19,15 +19,14 @@ class ReplayConfig(dg.Config):
     user: str = Field(default="", description="Only failures of this user, by slug. Empty: of all users.")
 
 
-@dg.op
-def replay_failures(
-    context: dg.OpExecutionContext, config: ReplayConfig, installation: InstallationResource
-) -> dg.Output[int]:
+@dg.op(config_schema=schema_of(ReplayConfig))
+def replay_failures(context: dg.OpExecutionContext, installation: InstallationResource) -> dg.Output[int]:
     """Puts failed segments and uploads back into their queues with new attempts; the sensors launch their runs."""
+    config = config_of(context, ReplayConfig)
     if bool(config.failure_ids) == config.all:
         raise InvalidInputError("either list failure_ids and set all to false, or set all to true and list none")
     database = installation.opened.database
-    user_id = find_user(database, config.user).user_id if config.user else None
+    user_id = user_id_of(database, config.user)
     done = failures.replay(database, None if config.all else _uuids(config.failure_ids), user_id)
     for each in done:
         context.log.info("%s: %s", each.failure_id, each.outcome)

@@ -103,12 +103,13 @@ def upload_sensor(
     context: dg.SensorEvaluationContext, installation: InstallationResource
 ) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if a file waits in the drop place or an upload waits to be read."""
-    readiness.beat(installation.opened.database, "upload_sensor")
     running = dg.RunsFilter(job_name=upload_job.name, statuses=UNFINISHED)
-    if context.instance.get_runs_count(running):
-        return dg.SkipReason("a run is already taking in files")
     opened = installation.opened
-    waiting = drops.waiting(opened.database, opened.drop_place, opened.uploads)
+    busy = context.instance.get_runs_count(running) > 0
+    waiting = not busy and drops.waiting(opened.database, opened.drop_place, opened.uploads)
+    readiness.beat(opened.database, "upload_sensor")
+    if busy:
+        return dg.SkipReason("a run is already taking in files")
     return dg.RunRequest() if waiting else dg.SkipReason("no file is waiting")
 
 

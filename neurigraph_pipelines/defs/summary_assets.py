@@ -7,10 +7,10 @@ from pydantic import Field
 
 from neurigraph_pipelines.defs.backfills import asset_by_day, days_of, failures
 from neurigraph_pipelines.defs.installation import InstallationResource
-from neurigraph_pipelines.graph.provisioning import find_user
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, user_id_of
 
 
-class ResummarizeConfig(dg.Config):
+class ResummarizeConfig(JobConfig):
     """The records that a backfill summarises."""
 
     user: str = Field(default="", description="Only records of this user, by slug. Empty: of all users.")
@@ -19,9 +19,9 @@ class ResummarizeConfig(dg.Config):
     dry_run: bool = Field(default=False, description="Only count.")
 
 
-@asset_by_day("summaries")
+@asset_by_day("summaries", ResummarizeConfig)
 def record_summaries(
-    context: dg.AssetExecutionContext, config: ResummarizeConfig, installation: InstallationResource
+    context: dg.AssetExecutionContext, installation: InstallationResource
 ) -> Iterable[dg.MaterializeResult[None]]:
     """Titles, summaries and keywords of the records stored on each day, by the configured language model.
 
@@ -29,8 +29,9 @@ def record_summaries(
     """
     from neurigraph_pipelines.ingestion.resummarize import Wanted, resummarize  # loads numpy
 
+    config = config_of(context, ResummarizeConfig)
     since, until = days_of(context)
-    user_id = find_user(installation.opened.database, config.user).user_id if config.user else None
+    user_id = user_id_of(installation.opened.database, config.user)
     done = resummarize(
         installation.context,
         since,

@@ -4,10 +4,11 @@ import dagster as dg
 from pydantic import Field
 
 from neurigraph_pipelines.defs.installation import InstallationResource
+from neurigraph_pipelines.defs.job_config import JobConfig, config_of, schema_of
 from neurigraph_pipelines.lifecycle.vector_indexes import build_vector_indexes, count_due, drop_vector_indexes
 
 
-class IndexConfig(dg.Config):
+class IndexConfig(JobConfig):
     """How many indexes one run builds."""
 
     limit: int = Field(
@@ -15,10 +16,15 @@ class IndexConfig(dg.Config):
     )
 
 
-@dg.asset(group_name="maintenance", owners=["team:data-engineering"], kinds={"postgres"})
-def vector_indexes(config: IndexConfig, installation: InstallationResource) -> dg.MaterializeResult[None]:
+@dg.asset(
+    group_name="maintenance",
+    owners=["team:data-engineering"],
+    kinds={"postgres"},
+    config_schema=schema_of(IndexConfig),
+)
+def vector_indexes(context: dg.AssetExecutionContext, installation: InstallationResource) -> dg.MaterializeResult[None]:
     """Vector indexes of the nodes that are too large for exact search."""
-    opened = installation.opened
+    config, opened = config_of(context, IndexConfig), installation.opened
     dropped = drop_vector_indexes(opened.context, config.limit)
     built = build_vector_indexes(opened.context, config.limit)
     rows = [dg.TableRecord({"node": str(index.node_id), "passages": index.passages}) for index in built]

@@ -94,6 +94,7 @@ class RowsEraser:
         self._erased.update(passages=passages, records=records)
         self._erase_parts(parts)
         self._restore_superseded([record_id])
+        self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
         traces = Traces(self._tx, self._user_id, slug, self._lexer)
         self._erased.update(
             traces.remove(
@@ -138,6 +139,7 @@ class RowsEraser:
         if cleanup is not None:
             self._erase_parts(cleanup.parts)
             self._restore_superseded(record_ids)
+            self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
             traces = Traces(self._tx, self._user_id, slug, self._lexer)
             paths = [node.names[1:] for node in nodes]
             self._erased.update(traces.remove(cleanup.lexemes, cleanup.texts, paths, touched=cleanup.neighbours))

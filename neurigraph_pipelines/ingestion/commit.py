@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from uuid import UUID, uuid4
 
@@ -172,6 +173,7 @@ class _SegmentStorage:
         source = tx.execute(_QUERIES["is_private"], {"source_id": ref.source_id}).fetchone()
         if source is not None and source["private"]:
             written = [item.as_private() for item in written]
+        written = [self._held(tx, item) for item in written]
         for item in written:
             guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
@@ -184,6 +186,17 @@ class _SegmentStorage:
         _update_graph(tx, ref, filings, [addition for _, addition in inserted if addition is not None])
         self._finish_trigger(tx, ref)
         return committed
+
+    def _held(self, tx: Transaction, item: WrittenRecord) -> WrittenRecord:
+        """Return a record with the quarantines that it meets; if there are any, it changes nothing of the graph."""
+        first_message, last_message = item.plan.messages
+        values = {
+            "source_id": item.plan.ref.source_id,
+            "first_message": first_message,
+            "last_message": last_message,
+        }
+        met = tuple(row["quarantine_id"] for row in tx.execute(_QUERIES["quarantines_of"], values))
+        return replace(item.as_private(), quarantines=met) if met else item
 
     def _finish_trigger(self, tx: Transaction, ref: SegmentRef) -> None:
         """Mark the segment as stored, and remove its messages from the inbox unless they are retained."""

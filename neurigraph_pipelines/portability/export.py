@@ -1,17 +1,18 @@
 """Export of all data of a user to an archive: the rows of every table as JSON lines, and the stored files unchanged.
 
-It reads one snapshot of the database, row by row. ``archive`` writes folders and zip files. docs/export.md describes
-the layout.
+It reads one snapshot of the database, row by row. Objects that are forgotten after the snapshot are noted as such.
+``archive`` writes folders and zip files. docs/export.md describes the layout.
 """
 
 from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from typing import IO, Any, cast
 from uuid import UUID
@@ -21,9 +22,11 @@ from psycopg import sql
 import neurigraph_pipelines
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import LostObjectError, NotFoundError
+from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
+from neurigraph_pipelines.lifecycle.transitions import locate, manifest_of
 from neurigraph_pipelines.portability.archive import FORMAT, OBJECTS, ArchiveWriter, ZipWriter
 from neurigraph_pipelines.portability.tables import Table, shared_tables, tables_of
-from neurigraph_pipelines.ports import ObjectStore, Transaction
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import newest, statements
 
 VERSION = 1
@@ -41,6 +44,7 @@ class Exported:
         rows: Number of rows by table, summed over all nodes.
         objects: Number of stored files, and of uploads that no record stores yet.
         lost: Keys of missing or damaged objects. Damaged ones are exported as they are.
+        forgotten: Keys of objects that were forgotten during the export. A restore forgets their memories, too.
     """
 
     slug: str = ""
@@ -48,6 +52,7 @@ class Exported:
     objects: int = 0
     size_bytes: int = 0
     lost: list[str] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
 
 
 def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported) -> Generator[int]:
@@ -63,7 +68,7 @@ def export_user(context: Context, user_id: UUID, archive: ArchiveWriter, report:
     """
     with context.database.owner() as tx:
         tx.execute(_QUERIES["snapshot"])
-        yield from _Export(tx, context.objects, user_id, archive, report).steps()
+        yield from _Export(tx, context, user_id, archive, report).steps()
 
 
 def zipped(context: Context, user_id: UUID) -> Iterator[bytes]:
@@ -105,10 +110,11 @@ class _Buffer(io.RawIOBase):
 
 class _Export:
     def __init__(
-        self, tx: Transaction, objects: ObjectStore, user_id: UUID, archive: ArchiveWriter, report: Exported
+        self, tx: Transaction, context: Context, user_id: UUID, archive: ArchiveWriter, report: Exported
     ) -> None:
         self._tx = tx
-        self._objects = objects
+        self._database = context.database
+        self._objects = context.objects
         self._user_id = user_id
         self._archive = archive
         self._report = report
@@ -133,6 +139,7 @@ class _Export:
                 "node_ddl": newest("node"),
                 "rows": dict(self._report.rows),
                 "lost_objects": self._report.lost,
+                "forgotten_objects": self._report.forgotten,
             }
         )
 
@@ -145,9 +152,13 @@ class _Export:
         for node in nodes:
             schema = sql.Identifier(str(node["schema_name"]))
             for file in self._tx.execute(_QUERIES["objects_of_node"].format(schema=schema)).fetchall():
-                yield from self._object(file["storage_path"], file["stored_sha256"])
+                yield from self._object(
+                    file["storage_path"], file["stored_sha256"], partial(self._now, file["file_id"])
+                )
         for upload in self._tx.execute(_QUERIES["staged_of_user"], {"user_id": self._user_id}).fetchall():
-            yield from self._object(upload["staging_key"], upload["sha256"])
+            yield from self._object(
+                upload["staging_key"], upload["sha256"], partial(self._upload_now, upload["source_id"])
+            )
 
     def _table(self, name: str, table: Table, query: sql.SQL) -> Iterator[int]:
         """Write the rows of a table as lines; a table without rows has no file."""
@@ -172,13 +183,52 @@ class _Export:
         if piece:
             yield bytes(piece)
 
-    def _object(self, key: str, sha256: bytes) -> Iterator[int]:
+    def _object(self, key: str, sha256: bytes, elsewhere: Callable[[], Iterator[bytes] | None]) -> Iterator[int]:
+        """Write an object.
+
+        Args:
+            elsewhere: Looks beyond the snapshot for the content of an absent object. None means that it is lost, and
+                NotFoundError that it is forgotten.
+        """
         try:
-            chunks = self._objects.get(key)
+            chunks = _begun(self._objects.get(key))
         except LostObjectError:
-            self._report.lost.append(key)
-            return
+            try:
+                found = elsewhere()
+            except NotFoundError:
+                self._report.forgotten.append(key)
+                return
+            if found is None:
+                self._report.lost.append(key)
+                return
+            chunks = found
         yield from self._archive.add(OBJECTS + key, chunks)
         self._report.objects += 1
         if bytes.fromhex(self._archive.entries[-1].sha256) != sha256:
             self._report.lost.append(key)
+
+    def _now(self, file_id: UUID) -> None:
+        """Raise NotFoundError if a file is forgotten by now. Its object has one key for good."""
+        with self._database.pipeline() as tx:
+            locate(tx, file_id)
+
+    def _upload_now(self, source_id: UUID) -> Iterator[bytes] | None:
+        """Return the content of an upload from the record that stored it since the snapshot.
+
+        Raises:
+            NotFoundError: The upload is forgotten.
+        """
+        with self._database.pipeline() as tx:
+            upload = tx.execute(_QUERIES["file_of_upload"], {"source_id": source_id}).fetchone()
+            if upload is None:
+                raise NotFoundError
+            if upload["file_id"] is None:
+                return None
+            manifest = manifest_of(tx, locate(tx, upload["file_id"]))
+        return durable_content(self._objects, manifest).chunks()
+
+
+def _begun(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Read the first chunk: an object may be removed before it is opened, and not after."""
+    first = next(chunks, b"")
+    return chain([first], chunks)

@@ -1,42 +1,57 @@
 """Restore of an export into a database without its user: rows, node schemas and stored files, or nothing.
 
-The export is verified first, and then restored in one transaction. An object is written only after the rows that refer
-to it. Derived data, which an export leaves out, is computed again.
+The export is verified first, and then restored in one transaction. Objects are written last, under new keys below the
+restored user. Derived data, which an export leaves out, is computed again. Nothing in an export is believed: it may be
+made to reach another user's rows and objects.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 from psycopg import sql
 
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConfigurationError, ConflictError, InvalidInputError
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.errors import ConfigurationError, ConflictError, InvalidInputError, NeurigraphError
 from neurigraph_pipelines.graph.provisioning import free_schema_name, make_tables, upgrade_node
-from neurigraph_pipelines.lifecycle.object_keys import DURABLE, active_key, record_of
-from neurigraph_pipelines.lifecycle.stored_bytes import has_working_copy, make_working_copy
-from neurigraph_pipelines.model import CompressionState
-from neurigraph_pipelines.portability.archive import OBJECTS, ArchiveReader, Entry
+from neurigraph_pipelines.lifecycle.object_keys import durable_key, original_key
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.portability.archive import ArchiveReader, Entry
 from neurigraph_pipelines.portability.export import VERSION
-from neurigraph_pipelines.portability.tables import SHARED, Table, references_in, shared_tables, tables_of
-from neurigraph_pipelines.ports import ObjectStore, Transaction
+from neurigraph_pipelines.portability.identifiers import Identifiers, id_of, row_of, tables_with_ids
+from neurigraph_pipelines.portability.restored_objects import RestoredObjects
+from neurigraph_pipelines.portability.tables import (
+    IMPLIED_REFERENCES,
+    SHARED,
+    Reference,
+    Table,
+    references_in,
+    shared_tables,
+    tables_of,
+)
+from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import BASELINE, newest, statements
 
 _QUERIES = statements("portability")
+_ERASURE = statements("erasure")
 _MAX_LINE_BYTES = 256 << 20
+_ORIGINAL_ENDS = (".original", ".original.gz")
+_COMPRESSED = ".gz"
+_NEW_KEY = "(SELECT k.object_key FROM pg_temp.new_keys AS k WHERE k.record_id = r.record_id AND k.exported = {})"
 _OWN_VALUES: dict[str, sql.Composable] = {
-    # These values never come from the export: the rows belong to this user, and this module names the node schemas.
+    # These values never come from the export: rows and objects belong to this user, and this module names them.
     "user_id": sql.Placeholder("user_id"),
     "slug": sql.Placeholder("slug"),
     "schema_name": sql.SQL("r.node_id::text"),
+    "storage_path": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "storage_path")),
+    "file_pointer": sql.SQL(_NEW_KEY).format(sql.Identifier("r", "file_pointer")),
 }
-_STAGED = re.compile(r"staging/\d{4}-\d\d-\d\d/[0-9a-f-]{36}")
 
 
 @dataclass(slots=True)
@@ -56,43 +71,42 @@ class Restored:
 
 
 def restore_user(context: Context, archive: ArchiveReader, slug: str, on_bytes: Callable[[int], None]) -> Restored:
-    """Restore the user of an export in this database, with all ids unchanged.
+    """Restore the user of an export in this database.
 
-    An export contains no API keys, so they must be issued again.
+    All ids stay, except those that another user of this database has. An export contains no API keys, so they must be
+    issued again.
 
     Args:
         slug: The user that the export must belong to.
         on_bytes: Called with the number of bytes just read. Each byte is read twice: to verify it and to store it.
 
     Raises:
-        InvalidInputError: The export is damaged, of another user, or of a newer version; nothing was stored.
+        InvalidInputError: The export is damaged, hostile, of another user, or of a newer version; nothing was stored.
         ConflictError: The user, or some of their data, is in this database already; nothing was stored.
-        ConfigurationError: The server cannot lock so many tables in one transaction.
+        ConfigurationError: The server cannot lock so many tables in one transaction; nothing was stored.
         StorageError: The object store rejected a request; nothing was stored.
     """
-    database, objects = context.database, context.objects
     entries, manifest = archive.entries(), _checked(archive, slug)
     archive.check(entries.values(), on_bytes)
     restored = Restored(UUID(manifest["user"]["user_id"]), slug, lost=tuple(manifest["lost_objects"]))
-    written: list[str] = []
+    forgotten = tuple(manifest.get("forgotten_objects", ()))
+    written = RestoredObjects(context.objects, archive, entries, frozenset((*restored.lost, *forgotten)), on_bytes)
     try:
-        with database.owner() as tx:
-            _Restore(tx, objects, archive, entries, restored, written, on_bytes).run()
-    except psycopg.errors.UniqueViolation as error:
-        _remove(objects, written)
-        raise ConflictError(f"something of this export is in this database already: {_one_line(error)}") from error
-    except psycopg.errors.OutOfMemory as error:
-        raise ConfigurationError(
-            "the server cannot create so many tables at once: raise its max_locks_per_transaction, and try again"
-        ) from error
-    except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
-        _remove(objects, written)
-        raise InvalidInputError(f"the export cannot be restored: {_one_line(error)}") from error
-    except psycopg.OperationalError:  # the transaction may have been committed nevertheless
-        raise
-    except BaseException:
-        _remove(objects, written)
-        raise
+        with context.database.owner() as tx:
+            restore = _Restore(tx, written, archive, entries, restored, on_bytes)
+            restore.run()
+            left_over = restore.forget(frozenset(forgotten))
+    except BaseException as error:
+        if not _may_have_committed(error):
+            written.remove()
+        explained = _explained(error)
+        if explained is None:
+            raise
+        raise explained from error
+    restored.objects = written.count
+    for record_id in left_over:
+        claims = Claims.of_user(restored.user_id)
+        forget(context.acting_for(claims), Subject(SubjectKind.RECORD, record_id), through="restore")
     return restored
 
 
@@ -102,11 +116,10 @@ class _Restore:
     def __init__(
         self,
         tx: Transaction,
-        objects: ObjectStore,
+        objects: RestoredObjects,
         archive: ArchiveReader,
         entries: Mapping[str, Entry],
         restored: Restored,
-        written: list[str],
         on_bytes: Callable[[int], None],
     ) -> None:
         self._tx = tx
@@ -114,11 +127,51 @@ class _Restore:
         self._archive = archive
         self._entries = entries
         self._restored = restored
-        self._written = written
         self._on_bytes = on_bytes
+        self._ids = Identifiers()
+        self._files: dict[str, UUID] = {}  # records by the key of their file in the export
+        self._uploads: dict[str, UUID] = {}
 
     def run(self) -> None:
         user = {"user_id": self._restored.user_id, "slug": self._restored.slug}
+        self._require_absent(user)
+        self._tx.execute(_QUERIES["create_staging_table"])
+        self._tx.execute(_QUERIES["create_keys_table"])
+        tables = shared_tables(self._tx)
+        self._choose_ids(tables)
+        for table in tables:
+            self._load(table, _file_of(table))
+        self._reject_foreign_references(tables)
+        nodes = self._tx.execute(_QUERIES["nodes_of_user"], user).fetchall()
+        self._restored.nodes = len(nodes)
+        exported_ids = self._ids.inverse()
+        for node in nodes:
+            folder = f"nodes/{exported_ids.get(str(node['node_id']), str(node['node_id']))}"
+            node["schema_name"] = self._node(node["node_id"], node["names"], node["node_ddl_version"], folder)
+        for node in nodes:
+            files = _QUERIES["objects_of_node"].format(schema=sql.Identifier(node["schema_name"]))
+            for file in self._tx.execute(files).fetchall():
+                self._objects.write_file(file)
+                self._files[self._objects.exported[file["storage_path"]]] = file["record_id"]
+        self._objects.exported.update(self._ids.staged)
+        for upload in self._tx.execute(_QUERIES["staged_of_user"], user).fetchall():
+            self._objects.write(upload["staging_key"], upload["sha256"])
+            self._uploads[self._objects.exported[upload["staging_key"]]] = upload["source_id"]
+
+    def forget(self, keys: frozenset[str]) -> set[UUID]:
+        """Erase uploads that were forgotten during the export.
+
+        Args:
+            keys: Objects that were forgotten.
+
+        Returns:
+            The records that were forgotten with them, to erase after this transaction.
+        """
+        sources = [source_id for key, source_id in self._uploads.items() if key in keys]
+        self._tx.execute(_ERASURE["erase_sources"], {"source_ids": sources, "user_id": self._restored.user_id})
+        return {record_id for key, record_id in self._files.items() if key in keys}
+
+    def _require_absent(self, user: Mapping[str, object]) -> None:
         found = self._tx.execute(_QUERIES["user_is_there"], user).fetchone()
         if found is None or found["present"]:
             raise ConflictError(f"the user {user['slug']!r} is in this database already: restore into another one")
@@ -126,23 +179,21 @@ class _Restore:
             raise ConflictError(
                 f"the user {user['slug']!r} is still being erased: finish it with `neurigraph erasures --finish`"
             )
-        self._tx.execute(_QUERIES["create_staging_table"])
-        for table in shared_tables(self._tx):
-            self._load(table, f"tables/{table.name}.jsonl")
-        self._reject_foreign_references()
-        nodes = self._tx.execute(_QUERIES["nodes_of_user"], user).fetchall()
-        self._restored.nodes = len(nodes)
-        for node in nodes:
-            self._node(node["node_id"], node["names"], node["node_ddl_version"])
-        for upload in self._tx.execute(_QUERIES["staged_of_user"], user).fetchall():
-            if not _STAGED.fullmatch(upload["staging_key"]):
-                raise InvalidInputError(
-                    f"the export names an object {upload['staging_key'][:80]!r}, which is not a valid key"
-                )
-            self._object(upload["staging_key"], upload["sha256"])
 
-    def _node(self, node_id: UUID, names: Sequence[str], version: int) -> None:
-        """Create the tables of a node at their exported version, load the rows, and upgrade the tables."""
+    def _choose_ids(self, tables: Sequence[Table]) -> None:
+        for table in tables_with_ids(tables):
+            if _file_of(table) in self._entries:
+                self._ids.replace_foreign(self._tx, table, self._lines(_file_of(table)))
+        for name in self._entries:
+            if name.endswith("/file_manifest.jsonl"):
+                self._ids.replace_originals(self._lines(name))
+
+    def _node(self, node_id: UUID, names: Sequence[str], version: int, folder: str) -> str:
+        """Create the tables of a node at their exported version, load the rows, and upgrade the tables.
+
+        Returns:
+            The name of its schema.
+        """
         if not BASELINE["node"] <= version <= newest("node"):
             raise InvalidInputError(
                 f"the export has a node of DDL {version}, and this version reads {BASELINE['node']} to "
@@ -150,31 +201,60 @@ class _Restore:
             )
         # The schema name never comes from the export.
         schema_name = free_schema_name(self._tx, self._restored.slug, names[1:], node_id)
+        schema = sql.Identifier(schema_name)
         self._tx.execute(_QUERIES["set_schema_name"], {"node_id": node_id, "schema_name": schema_name})
         make_tables(self._tx, schema_name, node_id, self._restored.user_id, version)
         tables = tables_of(self._tx, schema_name)
         for table in tables:
             self._tx.execute(_QUERIES["disable_triggers"].format(table=table.identifier))
-        rows = {table.name: self._load(table, f"nodes/{node_id}/{table.name}.jsonl") for table in tables}
+        self._add_keys(f"{folder}/file_manifest.jsonl", names[1:])
+        rows = {table.name: self._load(table, f"{folder}/{table.name}.jsonl") for table in tables}
         self._restored.records += rows["metadata_records"]
         for table in tables:
             self._tx.execute(_QUERIES["enable_triggers"].format(table=table.identifier))
+        self._tx.execute(_QUERIES["clear_keys"])
+        found = self._tx.execute(_QUERIES["unregistered"].format(schema=schema), {"node_id": node_id}).fetchone()
+        if found is None or found["found"]:
+            raise InvalidInputError(f"the records and files of node {node_id} in the export differ from its registries")
         if rows["passages"]:
             self._tx.execute(_QUERIES["recount_node"], {"node_id": node_id})
         upgrade_node(self._tx, node_id, schema_name)
-        files = _QUERIES["objects_of_node"].format(schema=sql.Identifier(schema_name))
-        for file in self._tx.execute(files).fetchall():
-            self._file(file)
+        return schema_name
+
+    def _add_keys(self, name: str, path: Sequence[str]) -> None:
+        """Choose the keys of a node's objects."""
+        if name not in self._entries:
+            return
+        attempt, chosen = uuid4(), {}
+        for line in self._lines(name):
+            row = row_of(line)
+            record_id, exported = str(id_of(row, "record_id")), str(row.get("storage_path"))
+            record_id = self._ids.changed.get(record_id, record_id)
+            key = durable_key(self._restored.slug, path, UUID(record_id), attempt)
+            if exported.endswith(_ORIGINAL_ENDS):
+                key = original_key(key, exported.endswith(_COMPRESSED))
+            if key in self._objects.exported:
+                raise InvalidInputError("a record of the export has two files of one kind: export it again")
+            self._objects.exported[key] = exported
+            chosen[key] = record_id
+        values = {
+            "record_ids": list(chosen.values()),
+            "exported": [self._objects.exported[key] for key in chosen],
+            "keys": list(chosen),
+        }
+        self._tx.execute(_QUERIES["add_keys"], values)
 
     def _load(self, table: Table, name: str) -> int:
         """Load the rows of a file into their table, and return their number."""
         if name not in self._entries:
             return 0
         columns: list[str] = []
+        rewrite = self._ids.rewriter(table)
         with self._tx.cursor().copy(_QUERIES["copy_rows"]) as copy:
             for line in self._lines(name):
                 columns = columns or _columns(line, table, name)
-                copy.write_row((line,))
+                copy.write_row((line if rewrite is None else rewrite(line),))
+                self._on_bytes(len(line))
         done = self._tx.execute(
             _QUERIES["write_rows"].format(
                 table=table.identifier,
@@ -189,54 +269,33 @@ class _Restore:
     def _lines(self, name: str) -> Iterator[str]:
         with self._archive.open(name) as file:
             while line := file.readline(_MAX_LINE_BYTES):
-                self._on_bytes(len(line))
                 yield line.decode()
 
-    def _reject_foreign_references(self) -> None:
+    def _reject_foreign_references(self, tables: Sequence[Table]) -> None:
         """Check that no restored row refers to a row of another user."""
-        tables = {table.name: table.identifier for table in shared_tables(self._tx)}
-        for reference in references_in(self._tx, SHARED):
-            if reference.child not in tables or reference.parent not in tables:
+        known = {table.name: table.identifier for table in tables}
+        for reference in (*references_in(self._tx, SHARED), *IMPLIED_REFERENCES):
+            if reference.child not in known or reference.parent not in known:
                 continue
-            condition = sql.SQL(" AND ").join(
-                sql.SQL("{} = {}").format(sql.Identifier("c", child), sql.Identifier("p", parent))
-                for child, parent in zip(reference.child_columns, reference.parent_columns, strict=True)
-            )
             query = _QUERIES["references_other_user"].format(
-                child=tables[reference.child], parent=tables[reference.parent], condition=condition
+                child=known[reference.child], parent=known[reference.parent], condition=_condition(reference)
             )
             found = self._tx.execute(query, {"user_id": self._restored.user_id}).fetchone()
             if found is None or found["found"]:
                 raise InvalidInputError(f"rows of {reference.child} in the export refer to rows of another user")
 
-    def _file(self, file: dict[str, Any]) -> None:
-        """Write the durable object of a file, and the working copy if the file is active."""
-        key = file["storage_path"]
-        if record_of(key) != file["record_id"] or not key.startswith(DURABLE):
-            raise InvalidInputError(f"the export names an object {key[:80]!r}, which is not that of its record")
-        self._object(key, file["stored_sha256"])
-        needs_copy = file["compression_state"] == CompressionState.ACTIVE and has_working_copy(file)
-        if needs_copy and key not in self._restored.lost:
-            self._written.append(active_key(key))
-            # The copy comes from bytes that were just verified, so its checksum need not be compared.
-            make_working_copy(self._objects, {**file, "content_sha256": None}, lambda: None)
 
-    def _object(self, key: str, sha256: bytes) -> None:
-        name = OBJECTS + key
-        if name not in self._entries and key in self._restored.lost:
-            return
-        self._written.append(key)
-        stored = self._objects.put(key, self._counted(name))
-        if bytes.fromhex(stored.sha256) != sha256 and key not in self._restored.lost:
-            raise InvalidInputError(f"{name} differs from its checksum in the export: export it again")
-        self._restored.objects += 1
+def _file_of(table: Table) -> str:
+    return f"tables/{table.name}.jsonl"
 
-    def _counted(self, name: str) -> Iterator[bytes]:
-        if name not in self._entries:
-            raise InvalidInputError(f"{name} is missing in the export: export it again")
-        for piece in self._archive.chunks(name):
-            self._on_bytes(len(piece))
-            yield piece
+
+def _condition(reference: Reference) -> sql.Composable:
+    """Return the condition under which a row refers to another; an implied reference may be the text of an id."""
+    form = "{}::text = {}::text" if reference in IMPLIED_REFERENCES else "{} = {}"
+    return sql.SQL(" AND ").join(
+        sql.SQL(form).format(sql.Identifier("c", child), sql.Identifier("p", parent))
+        for child, parent in zip(reference.child_columns, reference.parent_columns, strict=True)
+    )
 
 
 def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
@@ -250,7 +309,7 @@ def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
         )
         known = manifest["user"]["slug"]
         UUID(manifest["user"]["user_id"])
-        lost = manifest["lost_objects"]
+        lost = [*manifest["lost_objects"], *manifest.get("forgotten_objects", ())]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidInputError(f"the manifest of the export is damaged ({error!r}): export it again") from error
     if newer:
@@ -259,25 +318,37 @@ def _checked(archive: ArchiveReader, slug: str) -> dict[str, Any]:
         )
     if known != slug:
         raise InvalidInputError(f"the export is of the user {known!r}: give that user")
-    if not isinstance(lost, list) or not all(isinstance(key, str) for key in lost):
+    if not all(isinstance(key, str) for key in lost):
         raise InvalidInputError("the manifest of the export is damaged (lost_objects): export it again")
     return manifest
 
 
 def _columns(line: str, table: Table, name: str) -> list[str]:
     """Return the columns of a file's rows, from its first line."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{name} of the export is not JSON: export it again") from error
-    if not isinstance(row, dict) or not row or not row.keys() <= set(table.columns):
+    row = row_of(line)
+    if not row or not row.keys() <= set(table.columns):
         raise InvalidInputError(f"{name} of the export has columns that {table.name} does not have")
     return list(row)
 
 
-def _remove(objects: ObjectStore, keys: Iterable[str]) -> None:
-    for key in keys:
-        objects.delete(key)
+def _may_have_committed(error: BaseException) -> bool:
+    """Return whether the connection broke, so that nobody knows how the transaction ended."""
+    return isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08")[:2] in ("08", "57")
+
+
+def _explained(error: BaseException) -> NeurigraphError | None:
+    """Return the error for a person; None if it is one already, or none that an export can cause."""
+    if isinstance(error, psycopg.errors.UniqueViolation):
+        return ConflictError(f"something of this export is in this database already: {_one_line(error)}")
+    if isinstance(error, psycopg.errors.OutOfMemory):
+        return ConfigurationError(
+            "the server cannot create so many tables at once: raise its max_locks_per_transaction, and try again"
+        )
+    if isinstance(error, psycopg.DataError | psycopg.IntegrityError | psycopg.ProgrammingError):
+        return InvalidInputError(f"the export cannot be restored: {_one_line(error)}")
+    if isinstance(error, RecursionError | UnicodeDecodeError):
+        return InvalidInputError("the export cannot be restored: a line is nested too deeply or is not UTF-8")
+    return None
 
 
 def _one_line(error: psycopg.Error) -> str:

@@ -38,11 +38,20 @@ _QUERIES = statements("portability")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a user or of a node, with its exported ``columns`` and the columns that order its rows."""
+    """A table of a user or of a node.
+
+    Attributes:
+        columns: The exported columns.
+        types: Their types.
+        key: The columns of the primary key.
+        ordered_by: The columns that order the rows.
+    """
 
     schema: str
     name: str
     columns: tuple[str, ...]
+    types: tuple[str, ...]
+    key: tuple[str, ...]
     ordered_by: tuple[str, ...]
     is_of_users: bool
 
@@ -62,6 +71,19 @@ class Reference:
     parent_columns: tuple[str, ...]
 
 
+IMPLIED_REFERENCES = (
+    Reference("sources", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("messages", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("quarantines", "graph_index", ("persona_id",), ("node_id",)),
+    Reference("quarantine_changes", "graph_index", ("row_id",), ("node_id",)),
+    Reference("quarantine_changes", "node_edges", ("row_id",), ("edge_id",)),
+    Reference("quarantine_changes", "node_candidates", ("row_id",), ("candidate_id",)),
+    Reference("permission_grants", "graph_index", ("subject_id",), ("node_id",)),
+    Reference("storage_triggers", "storage_triggers", ("batch_id",), ("batch_id",)),
+)
+"""References without a foreign key between shared tables. They must not lead to rows of another user either."""
+
+
 def shared_tables(tx: Transaction) -> list[Table]:
     """Return the exported shared tables, each after the tables that it references."""
     return [t for t in tables_of(tx, SHARED) if t.is_of_users and t.name not in LEFT_OUT]
@@ -70,7 +92,15 @@ def shared_tables(tx: Transaction) -> list[Table]:
 def tables_of(tx: Transaction, schema: str) -> list[Table]:
     """Return all tables of a schema, each after the tables that it references."""
     found = {
-        row["name"]: Table(schema, row["name"], tuple(row["columns"]), tuple(row["ordered_by"]), row["is_of_users"])
+        row["name"]: Table(
+            schema,
+            row["name"],
+            tuple(row["columns"]),
+            tuple(row["types"]),
+            tuple(row["key"]),
+            (*row["numbered_by"], *row["key"]),
+            row["is_of_users"],
+        )
         for row in tx.execute(_QUERIES["tables"], {"schema": schema})
     }
     order: TopologicalSorter[str] = TopologicalSorter({name: [] for name in found})

@@ -68,12 +68,19 @@ class Settings(BaseSettings):
     )
     secret: SecretStr | None = Field(
         default=None,
-        description="Signs claims and derives the passwords of the database roles. "
+        description="Signs claims; at least 32 characters. "
         "Unset: generated once and stored in the home folder, readable by its owner only.",
+    )
+    role_secret: SecretStr | None = Field(
+        default=None,
+        description="Derives the passwords of the database roles; at least 32 characters. All installations on one "
+        "Postgres server need the same one. Unset: generated once and stored in the home folder, readable by its owner "
+        "only.",
     )
     admin_key: SecretStr | None = Field(
         default=None,
-        description="Bearer key that may create users over HTTP. May be left out on loopback with the embedded server.",
+        description="Bearer key that may create users over HTTP. Unset: generated once and stored in the home folder; "
+        "`neurigraph admin-key` prints it.",
     )
     opaque_schema_names: bool = Field(
         default=False,
@@ -136,6 +143,13 @@ class Settings(BaseSettings):
             elif setting := known.get(name):
                 (nested.setdefault(setting.group, {}) if setting.group else nested)[setting.variable] = value
         return nested
+
+    @property
+    def chosen_reranker(self) -> Literal["none", "cohere", "voyage", "compatible"]:
+        """The reranker that is used."""
+        if self.reranker.choice != "auto":
+            return self.reranker.choice
+        return "cohere" if self.reranker.cohere_api_key else "voyage" if self.models.voyage_api_key else "none"
 
     def changed(self, **values: object) -> Settings:
         """Return these settings with other values, each given by the name of its variable, and not validated."""

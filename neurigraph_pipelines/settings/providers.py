@@ -48,6 +48,20 @@ class ModelSettings(BaseModel):
         default=1, ge=1, le=64, description="Threads of the local embedder; more than the free cores slows it down."
     )
 
+    @property
+    def chosen_language_model(self) -> Literal["openai", "offline"]:
+        """The language model that is used."""
+        if self.language_model != "auto":
+            return self.language_model
+        return "openai" if self.openai_api_key else "offline"
+
+    @property
+    def chosen_embedder(self) -> Literal["openai", "voyage", "minilm"]:
+        """The embedder that is used."""
+        if self.embedder != "auto":
+            return self.embedder
+        return "openai" if self.openai_api_key else "voyage" if self.voyage_api_key else "minilm"
+
 
 class ModelCallSettings(BaseModel):
     """How a process calls its language model and embedding providers."""

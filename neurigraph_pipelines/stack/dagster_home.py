@@ -79,6 +79,7 @@ class DagsterHome:
 
     def become(self, command: Sequence[str]) -> None:
         """Replace this process by one of Dagster's; does not return."""
+        sys.stdout.flush()
         os.execve(command[0], list(command), self.environment)  # noqa: S606 - our own programs, by their full path
 
 
@@ -105,10 +106,14 @@ def dagster_home(installation: Installation) -> DagsterHome:
     environment |= {
         "DAGSTER_HOME": str(folder),
         "DAGSTER_DISABLE_TELEMETRY": "1",
+        # Starting a run waits for its process to import, and a run whose start is given up fails.
+        "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",
         "NEURIGRAPH_HOME": str(installation.home),
         ENV_FILE: str(folder / "settings.json"),
     }
-    return DagsterHome(folder, environment, installation.ui_token_file, installation.settings.ui.allowed_hosts)
+    return DagsterHome(
+        folder, environment, installation.secrets.ui_token_file(), installation.settings.ui.allowed_hosts
+    )
 
 
 def _may_pass(name: str, value: str) -> bool:

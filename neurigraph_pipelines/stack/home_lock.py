@@ -61,11 +61,27 @@ class HomeLock:
         return True
 
     def _read(self) -> dict[str, object]:
-        with suppress(OSError, ValueError):
-            found = json.loads(self._file.read_text(encoding="utf-8"))
-            if isinstance(found, dict):
-                return found
-        return {}
+        return _parsed(self._file.read_bytes())
+
+
+def running_stack(home: Path) -> dict[str, object] | None:
+    """Return the process and the addresses of the stack that runs on a home folder; None if none does."""
+    try:
+        with (home / "stack.lock").open("rb") as file:
+            with suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return None
+            return _parsed(file.read())
+    except FileNotFoundError:
+        return None
+
+
+def _parsed(text: bytes) -> dict[str, object]:
+    with suppress(ValueError):
+        found = json.loads(text)
+        if isinstance(found, dict):
+            return found
+    return {}
 
 
 def _lives(pid: object) -> bool:

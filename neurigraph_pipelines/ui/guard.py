@@ -24,6 +24,7 @@ SESSION_SECONDS = 7 * 86_400
 """Lifetime of a session; a new one starts from the address with the token."""
 
 _COOKIE = "neurigraph_ui"
+_PORTS = {"http": 80, "https": 443}
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _FORM_BYTES = 4_096
 _POLICY_VIOLATION = 1008
@@ -181,19 +182,20 @@ def _is_foreign(headers: Headers, changes: bool) -> bool:
     """
     origin = headers.get("origin")
     if origin is not None:
-        return _address(origin) != _address(f"{urlsplit(origin).scheme}://{headers['host']}")
+        given = _address(origin)
+        return given is None or given != _address(f"{urlsplit(origin).scheme}://{headers['host']}")
     is_link = not changes and headers.get("sec-fetch-mode") == "navigate"
     return headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_link
 
 
-def _address(origin: str) -> tuple[str | None, int | None] | None:
+def _address(origin: str) -> tuple[str, int] | None:
     """Return host and port of an origin; None for ``null`` and for what is no origin of a web page."""
     try:
         parts = urlsplit(origin)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+        port = parts.port or _PORTS.get(parts.scheme)
     except ValueError:
         return None
-    return (parts.hostname, port) if parts.scheme in ("http", "https") and parts.hostname else None
+    return (parts.hostname, port) if port and parts.hostname and parts.scheme in _PORTS else None
 
 
 def _host_of(header: str) -> str | None:

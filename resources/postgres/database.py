@@ -21,7 +21,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError, NodeGoneError, TransientError
+from neurigraph_pipelines.errors import ClockError, ConfigurationError, NeurigraphError, NodeGoneError, TransientError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -31,6 +31,7 @@ _SEARCH_PATH = "neurigraph,public,extensions"
 _SHARED_TABLE = '"neurigraph.'
 _AGENT = "neurigraph_agent"
 _ATTEMPTS = 3
+_WRONG_CLOCK, _CLOCK_RETRY_SECONDS = "NG001", 60.0  # raised by neurigraph.claims
 _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")
@@ -132,8 +133,8 @@ class PostgresDatabase:
         binary: bool = False,
     ) -> Iterator[Callable[[], list[dict[str, Any]]]]:
         """Send the statement of ``ask``; calling the yielded function waits for the rows."""
-        signed = self._signed(claims)
         with self._transaction(_AGENT, autocommit=True) as connection, pipelined_transaction(connection) as finish:
+            signed = self._signed(claims)
             if claims is not None and not _takes_claims(statement):
                 connection.execute(_QUERIES["set_claims"], signed, prepare=True)
             cursor = connection.cursor(binary=binary)
@@ -199,6 +200,13 @@ class PostgresDatabase:
             if _SHARED_TABLE in missing:
                 raise
             raise NodeGoneError(f"a node was dropped in the meantime ({type(error).__name__}: {missing})") from error
+        except psycopg.Error as error:
+            if error.sqlstate != _WRONG_CLOCK:
+                raise
+            raise ClockError(
+                f"{error.diag.message_primary}: set both clocks, for example with NTP",
+                retry_after=_CLOCK_RETRY_SECONDS,
+            ) from error
 
     def _pool(self, role: str) -> ConnectionPool[_Connection]:
         with self._opening:

@@ -13,6 +13,7 @@ Below the home folder::
         data/                 the data folder, 0700
         leases.lock           share-locked by every open lease; the kernel releases the lock even on kill -9
         superuser_password    0600
+        home.json             the home that the folder belongs to
         port                  the last port, used again when free, so that pools can reconnect
         server.log            rotated to server.log.1 above 10 MB
 
@@ -47,6 +48,7 @@ from neurigraph_pipelines.statements import statements
 from resources.files import write_private
 from resources.postgres.cluster import SUPERUSER, make_cluster, make_folder
 from resources.postgres.installation import Account, last_line, programs, server_account
+from resources.postgres.ownership import claim
 from resources.postgres.process import find_postmaster, postgres_processes, works_in
 
 HOST = "127.0.0.1"
@@ -152,6 +154,7 @@ class EmbeddedPostgres:
         with self._exclusively():
             account = server_account(self._data)
             make_folder(self._folder, account)
+            claim(self._home, self._folder)
             # Closing releases the lock, so every lease has its own descriptor; no child inherits it.
             descriptor = os.open(self._folder / "leases.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             try:
@@ -233,6 +236,8 @@ class EmbeddedPostgres:
             lock = os.open(self._home / "postgres.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
+                if self._folder.is_dir():
+                    claim(self._home, self._folder)
                 yield
             finally:
                 os.close(lock)

@@ -159,6 +159,15 @@ def programs(account: Account) -> Path:
     return folder
 
 
+def client_program(name: str) -> Path:
+    """Return a program that connects to servers, such as ``pg_dump``, for this process to run.
+
+    Raises:
+        ConfigurationError: The package is missing.
+    """
+    return _installed() / "bin" / name
+
+
 def _installed() -> Path:
     """Return the folder with Postgres of ``MAJOR_VERSION`` and pgvector, without importing the package."""
     spec = find_spec(_PACKAGE)

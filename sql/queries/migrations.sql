@@ -86,6 +86,21 @@ SET LOCAL ROLE neurigraph_owner;
 -- name: set_login
 ALTER ROLE {role} LOGIN PASSWORD {password};
 
+-- name: roles_fingerprint
+SELECT shobj_description(r.oid, 'pg_authid') AS description
+FROM pg_catalog.pg_roles AS r
+WHERE r.rolname = 'neurigraph_pipeline';
+
+-- name: note_roles_fingerprint
+COMMENT ON ROLE neurigraph_pipeline IS {fingerprint};
+
+-- name: has_claims_key
+SELECT to_regclass('neurigraph_private.claims_key') IS NOT NULL AS present;
+
+-- name: claims_key
+SELECT k.inner_pad
+FROM neurigraph_private.claims_key AS k;
+
 -- name: reset_agent
 -- Every role may change its own defaults, so a client that runs SQL as the interfaces do can change them for all.
 ALTER ROLE neurigraph_agent RESET ALL;

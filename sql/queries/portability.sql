@@ -5,17 +5,20 @@
 SET LOCAL transaction_isolation TO 'repeatable read';
 
 -- name: tables
--- The tables of a schema: the columns that are written (neither generated nor numbered by the database), whether rows
--- have a user, and an order of rows by creation or by key.
+-- The tables of a schema: the columns that are written (neither generated nor numbered by the database) with their
+-- types, whether rows have a user, the primary key, and the column that orders rows by creation, if there is one.
 SELECT
     c.relname AS name,
     array_agg(a.attname ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.attidentity = '') AS columns,
+    array_agg(format_type(a.atttypid, NULL) ORDER BY a.attnum)
+    FILTER (WHERE a.attgenerated = '' AND a.attidentity = '') AS types,
     bool_or(a.attname = 'user_id') AS is_of_users,
     coalesce(
         array_agg(a.attname) FILTER (WHERE a.attname = 'layer_depth'),
         array_agg(a.attname) FILTER (WHERE a.attidentity <> ''),
         ARRAY[]::name []
-    ) || coalesce(
+    ) AS numbered_by,
+    coalesce(
         (
             SELECT array_agg(k.attname ORDER BY k.attnum)
             FROM pg_catalog.pg_index AS i
@@ -23,7 +26,7 @@ SELECT
             WHERE i.indrelid = c.oid AND i.indisprimary
         ),
         ARRAY[]::name []
-    ) AS ordered_by
+    ) AS key
 FROM pg_catalog.pg_class AS c
 INNER JOIN pg_catalog.pg_attribute AS a ON c.oid = a.attrelid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relnamespace = to_regnamespace(%(schema)s) AND c.relkind = 'r'
@@ -105,13 +108,20 @@ FROM {schema}.file_manifest AS f
 ORDER BY f.storage_path;
 
 -- name: staged_of_user
+-- Staged uploads whose bytes no record has yet.
 SELECT
+    u.source_id,
     u.staging_key,
-    u.size_bytes,
     u.sha256
 FROM neurigraph.uploads AS u
-WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL
+WHERE u.user_id = %(user_id)s AND u.staging_key IS NOT NULL AND u.file_id IS NULL
 ORDER BY u.staging_key;
+
+-- name: file_of_upload
+-- The file that has an upload's bytes now; no row if the upload is forgotten.
+SELECT u.file_id
+FROM neurigraph.uploads AS u
+WHERE u.source_id = %(source_id)s;
 
 -- name: user_is_there
 -- Also whether the user is still being erased: objects under a key of the erasure journal would be removed.
@@ -124,6 +134,29 @@ SELECT
 -- name: create_staging_table
 -- Rows to restore: one statement then writes all rows of a table, so that they may reference each other.
 CREATE TEMPORARY TABLE incoming (number bigint GENERATED ALWAYS AS IDENTITY, line json NOT NULL) ON COMMIT DROP;
+
+-- name: create_keys_table
+-- The new keys of a node's objects, by record and exported key.
+CREATE TEMPORARY TABLE new_keys (
+    record_id uuid NOT NULL, exported text NOT NULL, object_key text NOT NULL, PRIMARY KEY (record_id, exported)
+) ON COMMIT DROP;
+
+-- name: add_keys
+INSERT INTO pg_temp.new_keys (record_id, exported, object_key)
+SELECT
+    k.record_id,
+    k.exported,
+    k.object_key
+FROM unnest(%(record_ids)s::uuid [], %(exported)s::text [], %(keys)s::text []) AS k (record_id, exported, object_key);
+
+-- name: clear_keys
+TRUNCATE pg_temp.new_keys;
+
+-- name: present
+-- Those ids that rows of a table have.
+SELECT {key} AS id
+FROM {table}
+WHERE {key} = ANY(%(ids)s);
 
 -- name: copy_rows
 COPY pg_temp.incoming (line) FROM STDIN;
@@ -147,6 +180,57 @@ ALTER TABLE {table} ENABLE TRIGGER USER;
 
 -- name: recount_node
 SELECT neurigraph_private.recount_node(%(node_id)s);
+
+-- name: unregistered
+-- Whether the records or files of a node differ from those that the registries name: triggers, which a restore turns
+-- off, keep them equal otherwise.
+SELECT EXISTS (
+    (
+        SELECT
+            r.record_id,
+            r.source_kind || ':' || r.source_id,
+            r.content_hash
+        FROM {schema}.metadata_records AS r
+        EXCEPT
+        SELECT
+            i.record_id,
+            i.source,
+            i.content_hash
+        FROM neurigraph.record_index AS i
+        WHERE i.node_id = %(node_id)s
+    )
+    UNION ALL
+    (
+        SELECT
+            f.file_id,
+            f.record_id::text,
+            NULL::bytea
+        FROM {schema}.file_manifest AS f
+        EXCEPT
+        SELECT
+            i.file_id,
+            i.record_id::text,
+            NULL::bytea
+        FROM neurigraph.file_index AS i
+        WHERE i.node_id = %(node_id)s
+    )
+    UNION ALL
+    SELECT
+        i.record_id,
+        NULL,
+        NULL
+    FROM neurigraph.record_index AS i
+    WHERE i.node_id = %(node_id)s
+        AND NOT EXISTS (SELECT FROM {schema}.metadata_records AS r WHERE r.record_id = i.record_id)
+    UNION ALL
+    SELECT
+        i.file_id,
+        NULL,
+        NULL
+    FROM neurigraph.file_index AS i
+    WHERE i.node_id = %(node_id)s
+        AND NOT EXISTS (SELECT FROM {schema}.file_manifest AS f WHERE f.file_id = i.file_id)
+) AS found;
 
 -- name: references_other_user
 SELECT EXISTS (

@@ -1,6 +1,10 @@
 -- Claims and access: the caller of a statement, and the nodes and sources that the caller may read and write.
 
 -- The signed claims of the transaction, or null: without a valid signature, or after they expire, there are none.
+-- Claims are signed right before they are sent. So if they are not as old as the transaction, the clock of the program
+-- that signed them is wrong: that is an error, which says so, rather than an answer without rows. Ten seconds behind
+-- are normal, since signatures are reused for so long; two minutes are allowed, so that claims live long enough (five
+-- minutes) for every statement (half a minute) and its wait for a connection (half a minute).
 CREATE OR REPLACE FUNCTION neurigraph.claims() RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -8,6 +12,7 @@ DECLARE
     signature text := current_setting('neurigraph.claims_signature', true);
     expected bytea;
     stated jsonb;
+    behind double precision;
 BEGIN
     IF coalesce(payload, '') = '' OR coalesce(signature, '') = '' THEN
         RETURN NULL;
@@ -18,6 +23,15 @@ BEGIN
         RETURN NULL;
     END IF;
     stated := payload::jsonb;
+    behind := extract(EPOCH FROM now())::double precision - (stated ->> 'iat')::double precision;
+    IF abs(behind) > 120 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'NG001',
+            MESSAGE = format(
+                'the clock of this program is %s seconds %s that of the database, and at most 120 are allowed',
+                round(abs(behind)), CASE WHEN behind > 0 THEN 'behind' ELSE 'ahead of' END
+            );
+    END IF;
     IF NOT coalesce((stated ->> 'exp')::numeric > extract(EPOCH FROM clock_timestamp()), false) THEN
         RETURN NULL;
     END IF;

@@ -3,30 +3,59 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import stat
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from socket import create_server
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx
+import psycopg
 import pytest
+from psycopg import sql
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
+from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.ui.guard import Guard
 from neurigraph_pipelines.wiring import Installation
-from tests.support.command_line import environment
-from tests.support.dagster_stack import launch
+from tests.support.command_line import PROGRAM, environment
+from tests.support.dagster_stack import await_true, graphql, launch
 
 pytestmark = pytest.mark.attack
 
 VERSION = {"query": "{ version }"}
-STOP_SENSOR = 'mutation { stopSensor(id: "none") { __typename } }'
+PAUSE = "mutation { setAutoMaterializePaused(paused: true) }"
 EVIL = "http://evil.example"
+LAUNCH = """mutation($config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
+    selector: {jobName: "replay_job", repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {
+    __typename ... on LaunchRunSuccess { run { runId } } ... on RunConfigValidationInvalid { errors { message } } } }"""
+EVENTS = """query($run: ID!) { runOrError(runId: $run) { ... on Run { status } }
+    logsForRun(runId: $run) { ... on EventConnection { events { ... on MessageEvent { message }
+    ... on ExecutionStepFailureEvent { error { message stack cause { message stack } } } } } } }"""
 LOGS = """subscription($run: ID!) { pipelineRunLogs(runId: $run) { __typename
     ... on PipelineRunLogsSubscriptionSuccess { messages { ... on MessageEvent { message } } } } }"""
+
+
+SECRETS = {
+    name: f"{name.lower()}-{uuid4().hex}"
+    for name in (
+        "NEURIGRAPH_ADMIN_KEY",
+        "NEURIGRAPH_S3_SECRET_ACCESS_KEY",
+        "OPENAI_API_KEY",
+        "VOYAGE_API_KEY",
+        "COHERE_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "SOME_OTHER_PASSWORD",
+    )
+} | {"NEURIGRAPH_S3_ACCESS_KEY_ID": "public", "HTTPS_PROXY": f"http://user:{uuid4().hex}@127.0.0.1:1"}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +63,10 @@ def stack(shared_installation: Installation) -> Iterator[LocalStack]:
     """The stack of an operator whose environment holds secrets."""
     shared_installation.migrate()  # a copied database does not say where Dagster's tables belong
     with pytest.MonkeyPatch.context() as given:
-        for name, value in environment(shared_installation.settings, NEURIGRAPH_UI_PORT="0").items():
+        here = environment(shared_installation.settings, NEURIGRAPH_UI_PORT="0", **SECRETS)
+        SECRETS["NEURIGRAPH_SECRET"] = here["NEURIGRAPH_SECRET"]
+        SECRETS["NEURIGRAPH_DATABASE_URL"] = here["NEURIGRAPH_DATABASE_URL"]
+        for name, value in here.items():
             given.setenv(name, value)
         with Installation() as installation, LocalStack(installation, with_api=False) as running:
             yield running
@@ -55,6 +87,12 @@ def browser(stack: LocalStack) -> Iterator[httpx.Client]:
         yield made
 
 
+def is_paused(browser: httpx.Client) -> bool:
+    """Return whether the mutation ``PAUSE`` has had its effect."""
+    answer = browser.post("/graphql", json={"query": "{ instance { autoMaterializePaused } }"})
+    return bool(answer.json()["data"]["instance"]["autoMaterializePaused"])
+
+
 def socket(stack: LocalStack, browser: httpx.Client, origin: str | None = None, **headers: str) -> ClientConnection:
     """Open a websocket as the browser does, with its cookies."""
     cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
@@ -63,6 +101,7 @@ def socket(stack: LocalStack, browser: httpx.Client, origin: str | None = None, 
         origin=Origin(origin) if origin else None,
         subprotocols=[Subprotocol("graphql-ws")],
         additional_headers={**({"Cookie": cookies} if cookies else {}), **headers},
+        proxy=None,
     )
 
 
@@ -158,11 +197,14 @@ def test_host_that_resolves_to_this_machine(stack: LocalStack, browser: httpx.Cl
 )
 def test_post_from_another_origin(stack: LocalStack, browser: httpx.Client, origin: str) -> None:
     foreign = {"Origin": origin.format(port=stack.ui.port)}
-    form = {"query": STOP_SENSOR}
+    form = {"query": PAUSE}
     assert browser.post("/graphql", json=form, headers=foreign).status_code == 403
     assert browser.post("/graphql", params=form, headers={**foreign, "Content-Type": "text/plain"}).status_code == 403
     assert browser.post("/report_asset_materialization/x", headers=foreign).status_code == 403
-    assert "data" in browser.post("/graphql", json=form).json()
+    assert not is_paused(browser)
+    assert browser.post("/graphql", json=form).json()["data"] == {"setAutoMaterializePaused": True}
+    assert is_paused(browser)
+    browser.post("/graphql", json={"query": PAUSE.replace("true", "false")})
 
 
 def test_post_that_hides_its_origin(browser: httpx.Client) -> None:
@@ -175,16 +217,16 @@ def test_post_that_hides_its_origin(browser: httpx.Client) -> None:
         assert browser.get("/server_info", headers=linked).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "query", [STOP_SENSOR, "query { version }", "{version} " + STOP_SENSOR.replace("mutation", "mutation m")]
-)
+@pytest.mark.parametrize("query", [PAUSE, "query { version }", "{version} " + PAUSE.replace("mutation", "mutation m")])
 def test_graphql_by_get(browser: httpx.Client, query: str) -> None:
-    for path in ("/graphql", "/graphql/", "//graphql"):
-        answer = browser.get(path, params={"query": query, "operationName": "m"})
-        assert answer.status_code == 405 or "data" not in answer.text, path
+    asked = {"query": query, "operationName": "m"}
+    assert browser.get("/graphql", params=asked).status_code == 405
+    assert browser.get("/graphql/", params=asked).status_code == 405
+    assert browser.get("//graphql", params=asked).headers["content-type"].startswith("text/html")  # the UI's frame
+    assert not is_paused(browser)
     page = browser.get("/graphql", params={"query": query}, headers={"Accept": "text/html"})
     assert (page.status_code, page.headers["x-frame-options"]) == (200, "DENY")
-    assert "stopSensor" not in page.text  # it shows an editor and runs nothing
+    assert "setAutoMaterializePaused" not in page.text  # it shows an editor and runs nothing
     assert "errors" in browser.post("/graphql", json={"query": query + "x"}).json()
     assert browser.post("/graphql", json=VERSION).json()["data"]["version"]
 
@@ -209,6 +251,99 @@ def test_websocket_from_another_origin(stack: LocalStack, browser: httpx.Client,
         message = json.loads(opened.recv(30))
         assert message["type"] == "data"
         assert message["payload"]["data"]["pipelineRunLogs"]["messages"]
+
+
+def test_run_that_quotes_the_environment(stack: LocalStack, shared_installation: Installation) -> None:
+    create_user(shared_installation.database, "quoted")
+    for place in ("user", "failure_ids", "all"):
+        for name in (*SECRETS, "NEURIGRAPH_DAGSTER_DATABASE_URL", "PATH"):
+            quoted = {"env": name}
+            config = {"failure_ids": [quoted]} if place == "failure_ids" else {place: quoted}
+            answer = graphql(stack, LAUNCH, config=replay(config))["launchRun"]
+            assert answer["__typename"] == "RunConfigValidationInvalid", (place, name)
+            assert os.environ.get(name, "unset") not in json.dumps(answer["errors"])
+    launch(stack, "replay_job", replay({"user": "quoted"}))
+
+
+def test_logs_repeat_no_configuration(stack: LocalStack) -> None:
+    wanted = f"nobody-{uuid4().hex}"
+    run = graphql(stack, LAUNCH, config=replay({"user": wanted}))["launchRun"]["run"]["runId"]
+
+    def ended() -> bool:
+        return bool(graphql(stack, EVENTS, run=run)["runOrError"]["status"] == "FAILURE")
+
+    await_true(ended, "the run fails")
+    events = json.dumps(graphql(stack, EVENTS, run=run)["logsForRun"])
+    assert "there is no user with the slug in" in events
+    assert wanted not in events
+    for value in SECRETS.values():
+        assert stored_in(stack, value) == []
+    assert "dagster.runs" in stored_in(stack, wanted)  # the scan finds what is there: the configuration itself
+
+
+def test_processes_have_no_secret(stack: LocalStack) -> None:
+    folders = [place for pid in stack.pids().values() for place in family(pid)]
+    assert len(folders) >= 3
+    for place in folders:
+        held = (place / "environ").read_bytes() + (place / "cmdline").read_bytes()
+        assert str(stack.dagster.folder).encode() in held  # it could be read
+        for name, value in SECRETS.items():
+            assert value == "public" or value.encode() not in held, (name, place)
+        assert b"postgresql" not in held
+
+
+def replay(config: Mapping[str, object]) -> dict[str, object]:
+    return {"ops": {"replay_failures": {"config": config}}}
+
+
+def family(pid: int) -> list[Path]:
+    """Return the folders in /proc of a process and those that it started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [Path(f"/proc/{pid}"), *(place for child in children for place in family(int(child)))]
+
+
+def stored_in(stack: LocalStack, text: str) -> list[str]:
+    """Return the files of Dagster's storage and logs, and the tables of Dagster, that hold a text."""
+    folders = (stack.dagster.folder / "storage", stack.dagster.folder.parent / "logs")
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    found = [str(path) for path in files if text.encode() in path.read_bytes()]
+    with psycopg.connect(os.environ["NEURIGRAPH_DATABASE_URL"]) as connection:
+        names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'dagster'").fetchall()
+        assert names
+        for (name,) in names:
+            query = sql.SQL("SELECT FROM dagster.{0} WHERE strpos({0}::text, %s) > 0").format(sql.Identifier(name))
+            if connection.execute(query, [text]).fetchall():
+                found.append(f"dagster.{name}")
+    return found
+
+
+def test_ui_started_by_hand(stack: LocalStack) -> None:
+    with create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with stopped_at_the_end([PROGRAM, "ui", "--port", str(port), "--json"]) as process:
+        assert process.stdout is not None
+        address, _, token = json.loads(process.stdout.readline())["url"].partition("/?token=")
+
+        def serves() -> bool:
+            with suppress(httpx.TransportError):
+                return httpx.get(f"{address}/server_info").status_code == 401
+            return False
+
+        await_true(serves, "the UI answers")
+        assert httpx.get(f"{address}/server_info", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        for place in family(process.pid):
+            held = (place / "environ").read_bytes()
+            assert not any(value.encode() in held for value in SECRETS.values() if value != "public")
+
+
+@contextmanager
+def stopped_at_the_end(command: Sequence[str | Path]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with process:
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def test_files_of_secrets_are_private(stack: LocalStack) -> None:

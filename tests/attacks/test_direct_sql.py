@@ -6,6 +6,7 @@ and to leave objects behind.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -17,7 +18,7 @@ from psycopg.errors import InsufficientPrivilege
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.ports import Transaction
-from tests.conftest import SECRET
+from tests.conftest import ROOT, SECRET
 from tests.support.memories import schemas_of
 from tests.support.two_users import World
 
@@ -180,15 +181,34 @@ def test_reading_foreign_table_statistics(world: World, agent: Transaction) -> N
         rows(agent, "SELECT * FROM pg_statistic")
 
 
-def test_probing_ids_by_foreign_key(world: World, agent: Transaction) -> None:
+@pytest.mark.parametrize("table", ["permission_grants", "messages"])
+def test_probing_ids_by_foreign_key(world: World, agent: Transaction, table: str) -> None:
     """Postgres checks references past row-level security: what does not exist and what is hidden must look the same."""
-    stage = "INSERT INTO neurigraph.warm_nodes (user_id, node_id, expires_at) VALUES (%s, %s, now())"
+    statement, mine, theirs = {
+        "permission_grants": (
+            "INSERT INTO neurigraph.permission_grants "
+            "(user_id, subject_id, subject_type, target_node_id, grant_type, grantor_user_id) "
+            "VALUES (%(user)s, 'probe', 'third_party', %(id)s, 'read', %(user)s)",
+            world.alice.root_node_id,
+            world.bob.root_node_id,
+        ),
+        "messages": (
+            "INSERT INTO neurigraph.messages "
+            "(source_id, user_id, seq, role, content, token_count, content_hash, occurred_at, external_id, key_id, "
+            "persona_id, received_through) VALUES (%(id)s, %(user)s, 99, 'user', 'x', 1, sha256('x'), now(), 'probe', "
+            "neurigraph.asking_key(), neurigraph.writing_persona(), neurigraph.asking_door())",
+            world.alices_source,
+            world.bobs_source,
+        ),
+    }[table]
     refusals = []
-    for node_id in (world.bob.root_node_id, uuid4()):
-        with pytest.raises(InsufficientPrivilege) as caught:
-            rows(agent, stage, world.alice.user_id, node_id)
-        refusals.append(str(caught.value).replace(str(node_id), "ID"))
+    for wanted in (theirs, uuid4()):
+        with pytest.raises(psycopg.IntegrityError) as caught:
+            agent.execute(sql.SQL(statement), {"user": world.alice.user_id, "id": wanted})
+        refusals.append((type(caught.value), str(caught.value).replace(str(wanted), "ID")))
     assert refusals[0] == refusals[1]
+    with agent.transaction(force_rollback=True):
+        assert agent.execute(sql.SQL(statement), {"user": world.alice.user_id, "id": mine}).rowcount == 1
 
 
 def test_probing_external_ids_by_unique_index(world: World, agent: Transaction) -> None:
@@ -349,11 +369,17 @@ def test_migrate_resets_role_defaults(world: World) -> None:
 
 def test_notifications_of_other_sessions(world: World, agent: Transaction) -> None:
     """The project announces nothing on notification channels, which any role may listen to."""
-    for channel in ("neurigraph", "messages", "storage_triggers", "claims"):
-        agent.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-    with world.installation.database.agent(world.bobs) as tx:
-        tx.execute("UPDATE neurigraph.sources SET title = 'heard' WHERE source_id = %s", [world.bobs_source])
-    assert list(agent.notifies(timeout=0.2, stop_after=1)) == []
+    announcing = rows(agent, "SELECT p.oid::regprocedure::text AS name FROM pg_proc AS p WHERE p.prosrc ~* 'notify'")
+    assert [row["name"] for row in announcing if row["name"].startswith("neurigraph")] == []
+    texts = [
+        *(ROOT / "sql").rglob("*.sql"),
+        *(ROOT / "neurigraph_pipelines").rglob("*.py"),
+        *(ROOT / "resources").rglob("*.py"),
+    ]
+    assert len(texts) > 100
+    assert [
+        path for path in texts if re.search(r"pg_notify|^\s*NOTIFY\b", path.read_text(encoding="utf-8"), re.M)
+    ] == []
 
 
 def test_inserting_rows_for_another_user(world: World, agent: Transaction) -> None:
@@ -364,3 +390,9 @@ def test_inserting_rows_for_another_user(world: World, agent: Transaction) -> No
             "VALUES (%s, 'conversation', 'planted', '', now())",
             world.bob.user_id,
         )
+    own = (
+        "INSERT INTO neurigraph.sources (user_id, kind, external_id, title, started_at) "
+        "VALUES (%s, 'conversation', 'own', '', now())"
+    )
+    with agent.transaction(force_rollback=True):
+        assert agent.execute(sql.SQL(own), [world.alice.user_id]).rowcount == 1

@@ -219,26 +219,59 @@ def test_docx_members_with_paths(extractor: SubprocessExtractor, tmp_path: Path)
     assert Path("/tmp/mallory.txt").exists() == before
 
 
-def test_pdf_stream_bomb(extractor: SubprocessExtractor) -> None:
-    bomb = pdf_of("", stream=b" " * (300 * MEGABYTE))
-    assert len(read(extractor, bomb, "pdf")) < 1_000
+DRAWN = b"BT /F1 12 Tf 72 720 Td (harbour) Tj ET"
 
 
-def test_pdf_packed_twice(extractor: SubprocessExtractor) -> None:
-    twice = zlib.compress(zlib.compress(b" " * (300 * MEGABYTE)))
-    once = pdf_of("x").replace(b"/FlateDecode", b"[/FlateDecode /FlateDecode]")
-    start = once.index(b"stream\n") + 7
-    bomb = once[:start] + twice + once[once.index(b"\nendstream") :]
-    assert len(read(extractor, bomb, "pdf")) < 1_000
+@pytest.mark.parametrize("times", [1, 2], ids=["packed once", "packed twice"])
+def test_pdf_stream_bomb(extractor: SubprocessExtractor, times: int) -> None:
+    """The text at the end of a stream is read, but not behind 300 MB of blanks."""
+
+    def packed(blanks: int) -> bytes:
+        pdf = pdf_of("", stream=b" " * blanks + DRAWN)
+        if times == 1:
+            return pdf
+        start, end = pdf.index(b"stream\n") + 7, pdf.index(b"\nendstream")
+        inner = zlib.compress(pdf[start:end])
+        length = b"/Length %d /Filter [/FlateDecode /FlateDecode]" % len(inner)
+        twice = pdf[:start] + inner + pdf[end:]
+        return twice.replace(b"/Length %d /Filter /FlateDecode" % (end - start), length)
+
+    assert read(extractor, packed(MEGABYTE), "pdf") == "harbour"
+    assert len(packed(300 * MEGABYTE)) < MEGABYTE
+    assert "harbour" not in read(extractor, packed(300 * MEGABYTE), "pdf")
 
 
 def test_pdf_with_a_page_cycle(extractor: SubprocessExtractor) -> None:
-    looped = pdf_of("x").replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]")
-    assert len(read(extractor, looped, "pdf")) < 1_000
+    plain = pdf_of("x")
+    looped = plain.replace(b"/Kids [5 0 R]", b"/Kids [2 0 R]")
+    assert looped != plain
+    assert read(extractor, plain, "pdf") == "x"
+    assert "cyclic" in read(extractor, looped, "pdf")
 
 
 def test_deeply_nested_html(extractor: SubprocessExtractor) -> None:
-    assert len(read(extractor, b"<div>" * 200_000 + b"x", "html")) < 1_000
+    """The parser stops at a depth, before its process reaches a limit."""
+    assert read(extractor, b"<div>" * 100 + b"x", "html") == "x"
+    assert read(extractor, b"<div>" * 200_000 + b"x", "html") == ""
+
+
+WIDE = b"<p>" + b"<b>x</b>" * 600_000
+"""HTML whose parsed tree takes far more than its bytes."""
+
+
+def test_memory_limit_of_a_reader() -> None:
+    """The same page is read where there is memory, as far as its text is allowed, and ends the reader where not."""
+    limits = {"seconds": 20, "text_bytes": 1_000}
+    assert "bytes of text" in read(SubprocessExtractor(memory_bytes=1 << 32, **limits), WIDE, "html")
+    refused = read(SubprocessExtractor(memory_bytes=3 << 25, **limits), WIDE, "html")
+    assert "cannot be read" in refused
+    assert "bytes of text" not in refused
+
+
+def test_time_limit_of_a_reader() -> None:
+    drawn = b"BT /F1 12 Tf 72 720 Td " + b"(x) Tj " * 2_000_000 + b"ET"
+    hasty = SubprocessExtractor(seconds=2, memory_bytes=1 << 30, text_bytes=1_000_000)
+    assert "in 2 seconds" in read(hasty, pdf_of("", stream=drawn), "pdf")
 
 
 def test_html_loads_nothing(extractor: SubprocessExtractor, secret: Path) -> None:
@@ -276,13 +309,26 @@ def test_export_zip_bomb(tmp_path: Path) -> None:
         read_conversations(tmp_path / "bomb.zip", "chatgpt")
 
 
-def test_export_zip_with_a_path(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
-        archive.writestr("../../conversations.json", b"[]")
-        archive.writestr("/etc/conversations.json", b"[]")
-    before = sorted(tmp_path.parent.iterdir())
-    list(read_conversations(tmp_path / "export.zip", "chatgpt"))
-    assert sorted(tmp_path.parent.iterdir()) == before, "nothing is ever unpacked to the disk"
+def test_export_zip_with_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members are read as streams: nothing is unpacked to the disk, neither beside the zip file nor elsewhere."""
+    here = tmp_path / "a" / "b"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    (here / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(here / "temporary"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    line = json.dumps([{"uuid": "c1", "chat_messages": [{"uuid": "m1", "sender": "human", "text": "The keel."}]}])
+    for name in ("conversations.json", "../../conversations.json", str(tmp_path / "absolute" / "conversations.json")):
+        with zipfile.ZipFile(here / "export.zip", "w") as archive:
+            archive.writestr(name, line)
+        try:
+            found = [
+                one for one in read_conversations(here / "export.zip", "claude") if isinstance(one, NewConversation)
+            ]
+            assert [one.messages[0].content for one in found] == ["The keel."]
+        except InvalidInputError:
+            assert name != "conversations.json", "a plain name is read"
+        assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b", "export.zip", "temporary"]
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '[{"mapping":{"x":'])

@@ -26,7 +26,7 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.end_to_end
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 400.0
 MESSAGES = (
     "We chose the copper gutters for the boathouse, not the zinc ones.",
     "Noted: copper gutters for the boathouse.",
@@ -113,7 +113,9 @@ def _assert_the_ui_tells(stack: LocalStack) -> str:
         found: list[dict[str, Any]] = graphql(stack, _RUNS)["runsOrError"]["results"]
         return found
 
-    wait_until(lambda: [run["status"] for run in look()][:1] == ["SUCCESS"], "the run succeeds", interval=0.5)
+    wait_until(
+        lambda: [run["status"] for run in look()][:1] == ["SUCCESS"], "the run succeeds", PATIENCE_SECONDS, interval=0.5
+    )
     runs = look()
     assert len(runs) == 1
     found = {

@@ -64,7 +64,7 @@ def await_api(port: int, process: subprocess.Popen[bytes]) -> None:
     def ready() -> bool:
         assert process.poll() is None, "the stack ended by itself"
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30):
                 return True
         except (urllib.error.URLError, OSError):
             return False
@@ -86,13 +86,15 @@ def test_page_commands_work(page: str, tmp_path: Path, session_home: Path) -> No
             run_in_one_shell(before, folder, env, port)
         if _UP in shown:
             run_under_the_stack(shown[shown.index(_UP) + 1 :], folder, env, port)
+        for restored in home.parent.glob(f"{home.name}-*"):
+            EmbeddedPostgres(restored).delete()
 
 
 def readers_folder(tmp_path: Path) -> Path:
     """Create a reader's project folder, with exports in it."""
     folder = tmp_path / "neurigraph"
     folder.mkdir()
-    for name in ("samples", "docs", ".venv"):
+    for name in ("samples", "docs", ".venv", ".env.example"):
         (folder / name).symlink_to(ROOT / name)
     export = write(folder / "conversations.json", [chatgpt_dialogue(number) for number in range(3)])
     with zipfile.ZipFile(folder / "export.zip", "w") as archive:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import stat
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,9 +17,10 @@ from psycopg import sql
 from neurigraph_pipelines import readiness
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from tests.conftest import ADMIN_KEY, SECRET
+from tests.conftest import ADMIN_KEY
 from tests.support.api_calls import TALK, admin, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
+from tests.support.command_line import run_cli
 
 
 @pytest.fixture
@@ -178,22 +180,28 @@ def test_only_admin_creates_users(client: httpx.Client) -> None:
     assert UUID(made["root_node_id"]) != UUID(made["user_id"])
 
 
-def test_external_database_needs_admin_key(installation: Installation, settings: Settings) -> None:
+def test_admin_key_is_made_at_the_first_start(installation: Installation, settings: Settings) -> None:
     keyless = Installation(settings.changed(admin_key=None))
     with keyless, serving(keyless) as address:
-        assert_problem(httpx.post(f"{address}/v1/users", json={"slug": "bob"}), 403)
+        url, file = f"{address}/v1/users", settings.home / "admin_key"
+        assert httpx.get(f"{address}/healthz").status_code == 200  # it has started
+        key = file.read_text().strip()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        for headers in [
+            {},
+            {"X-Forwarded-For": "127.0.0.1"},
+            bearer(ADMIN_KEY),
+            bearer(key + "x"),
+            {"Authorization": "Bearer"},
+        ]:
+            assert_problem(httpx.post(url, json={"slug": "bob"}, headers=headers), 401)
+        assert httpx.post(url, json={"slug": "bob"}, headers=bearer(key)).status_code == 201
+    printed = run_cli(settings, "admin-key")
+    assert printed.stdout.strip() == key
 
 
-def test_embedded_server_needs_no_admin_key(session_home: Any, server: Any) -> None:
-    slug = f"user-{uuid4().hex[:8]}"
-    own = Installation(Settings.model_validate({"home": session_home, "secret": SECRET, "embedder": "minilm"}))
-    with own:
-        own.migrate()
-        with serving(own) as address:
-            url = f"{address}/v1/users"
-            for header in [{"X-Forwarded-For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}, {"Host": "evil.example"}]:
-                assert_problem(httpx.post(url, json={"slug": slug}, headers=header), 403)
-            assert httpx.post(url, json={"slug": slug}).status_code == 201
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
 
 
 def test_framework_errors_are_problems(client: httpx.Client) -> None:

@@ -39,7 +39,7 @@ def talk(tmp_path: Path) -> Path:
 @pytest.fixture
 def here(home_env: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     """Runs commands in this process, since a process for each takes a second."""
-    for name in ("NEURIGRAPH_HOME", "NEURIGRAPH_SECRET", "NEURIGRAPH_LANGUAGE_MODEL"):
+    for name in ("NEURIGRAPH_HOME", "NEURIGRAPH_SECRET", "NEURIGRAPH_ROLE_SECRET", "NEURIGRAPH_LANGUAGE_MODEL"):
         monkeypatch.setenv(name, home_env[name])
 
     def run_here(*arguments: str | Path | bytes, code: int = 0) -> tuple[str, str]:

@@ -63,6 +63,18 @@ def test_added_key_opens_served_api(home_env: dict[str, str], user: str) -> None
         assert "Traceback" not in err
 
 
+def test_status_names_what_does_not_work(home_env: dict[str, str]) -> None:
+    run(home_env, "stats")
+    found = ask(home_env, "status", code=1)
+    assert (found["running"], found["ready"]) == (None, False)
+    assert [fault["part"] for fault in found["faults"]] == ["ingestion"]
+    shown = run(home_env, "status", code=1).stdout
+    assert "ingestion does not work: no sensor has run" in shown
+    without_daemon = {**home_env, "NEURIGRAPH_READY_SENSOR_SECONDS": "0"}
+    assert ask(without_daemon, "status")["ready"]
+    assert "reading, writing and ingestion work" in run(without_daemon, "status").stdout
+
+
 def test_taken_port_is_reported(home_env: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -132,8 +144,10 @@ def test_help_imports_nothing_slow() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     slow = {"numpy", "psycopg", "pydantic", "fastapi", "uvicorn", "openai", "onnxruntime", "dagster", "rich"}
     assert not slow & set(loaded)
-    started = time.perf_counter()
+    before = os.times()
     done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True, env={**os.environ})
-    assert time.perf_counter() - started < 4.0  # 0.3 s on an idle machine
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    assert used < 4.0  # 0.3 s; seconds of the processor, because the machine may be busy
     for command in ("import", "ingest", "search", "ask", "open", "tree", "node", "stats", "serve", "keys", "migrate"):
         assert command in done.stdout

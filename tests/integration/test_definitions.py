@@ -145,6 +145,7 @@ def test_definitions_are_complete_and_valid() -> None:
         "expired_files:nothing_awake_past_its_time",
         "orphan_objects:every_row_has_its_object",
         "storage_report:every_table_is_guarded",
+        "storage_report:nothing_looks_like_poison",
         "storage_report:sampled_checksums_hold",
     }
     assert sorted(sensor.name for sensor in repository.sensor_defs) == [
@@ -169,6 +170,13 @@ def test_definitions_are_complete_and_valid() -> None:
     assert all(job.description for job in jobs)
     assert all(sensor.description for sensor in repository.sensor_defs)
     assert all(schedule.description for schedule in repository.schedule_defs)
+
+
+def test_no_configuration_quotes_the_environment() -> None:
+    for job in defs.get_repository_def().get_all_jobs():
+        types = job.get_job_snapshot().config_schema_snapshot.all_config_snaps_by_key
+        assert types
+        assert not [name for name in types if "Source" in name], f"{job.name}: use defs.job_config.schema_of"
 
 
 def test_job_ops_in_order() -> None:

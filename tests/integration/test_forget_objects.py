@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-from neurigraph_pipelines.graph.provisioning import User, resolve_path
+from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.lifecycle.orphans import audit_objects
-from neurigraph_pipelines.model import Claims, ConceptKind, PlannedNode
+from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
-from tests.support.erasures import RECORD, USER, erase, mark, remember_all, sound
-from tests.support.memories import converse, new_user, node_rows, rows, schemas_of
+from tests.support.erasures import RECORD, USER, erase, mark, parts_of_a_document, remember_all, sound
+from tests.support.memories import converse, new_user, rows
 from tests.support.word_traces import found_in_database
-
-
-def parts_of_a_document(here: Installation, claims: Claims) -> Iterator[tuple[UUID, str]]:
-    """Store a file that is too long for one record; gives the records in order, with a word of each."""
-    here.settings = here.settings.changed(chunk_watch_tokens=2_000, chunk_target_tokens=2_000, chunk_limit_tokens=3_500)
-    words = [mark() for _ in range(1_000)]
-    here.uploads.receive(claims, "tides.txt", ["".join(f"The tide {word}.\n" for word in words).encode()])
-    here.uploads.read_due(here.text_extractor)
-    remember_all(here)
-    here.uploads.clear()
-    (schema,) = [
-        schema
-        for schema in schemas_of(here, User(claims.user_id, "", claims.user_id)).values()
-        if node_rows(here, schema, "SELECT FROM {schema}.metadata_records")
-    ]
-    for record in node_rows(
-        here, schema, "SELECT record_id, summary FROM {schema}.metadata_records ORDER BY first_message"
-    ):
-        yield record["record_id"], next(word for word in words if word in record["summary"])
 
 
 def test_original_stays_for_remaining_parts(installation: Installation) -> None:

@@ -13,7 +13,7 @@ from psycopg import sql
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ConfigurationError
-from neurigraph_pipelines.migrations import migrate, require_current
+from neurigraph_pipelines.migrations import migrate, require_current, require_secret
 from neurigraph_pipelines.statements import newest, numbered, routines
 from resources.postgres.database import PostgresDatabase
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
@@ -192,19 +192,68 @@ def test_a_server_without_pgvector_is_one_clear_line() -> None:
             )
 
 
-def test_passwords_and_the_key_of_claims_follow_the_secret(fresh_server: ServerLease) -> None:
-    url = _new_database(fresh_server, "rotated")
-    migrate(url, Secret(SECRET))
-    other = Secret("another secret that is long enough to be taken")
-    migrate(url, other)
+def test_another_secret_is_refused(fresh_server: ServerLease) -> None:
+    url, right = _new_database(fresh_server, "first"), Secret("of claims", "of roles")
+    migrate(url, right)
+    service = PostgresDatabase(url, right)
+    for wrong, named in (
+        (Secret("another", "of roles"), "NEURIGRAPH_SECRET"),
+        (Secret("of claims", "another"), "NEURIGRAPH_ROLE_SECRET"),
+        (Secret("of claims"), "NEURIGRAPH_ROLE_SECRET"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"another secret: set {named}, .*rotate-secret") as caught:
+            migrate(url, wrong)
+        assert "\n" not in str(caught.value)
+        with service.pipeline() as tx:
+            tx.execute("SELECT")
+    with pytest.raises(ConfigurationError, match="another secret: set NEURIGRAPH_SECRET"):
+        require_secret(service, Secret("another", "of roles"))
+    require_secret(service, right)
+    assert migrate(url, right).applied == ()
+    service.close()
+
+
+def test_databases_of_one_server_share_the_passwords_only(fresh_server: ServerLease) -> None:
+    migrate(_new_database(fresh_server, "first"), Secret("of the first", "of roles"))
+    second = _new_database(fresh_server, "second")
+    with pytest.raises(ConfigurationError, match="NEURIGRAPH_ROLE_SECRET"):
+        migrate(second, Secret("of the second", "another"))
+    assert migrate(second, Secret("of the second", "of roles")).version == NEWEST
+
+
+def test_secrets_are_replaced_when_asked(fresh_server: ServerLease) -> None:
+    url, old, new = _new_database(fresh_server, "rotated"), Secret("old", "old roles"), Secret("new", "new roles")
+    migrate(url, old)
+    migrate(url, new, replace_claims_key=True, replace_passwords=True)
     with (
         pytest.raises(ConfigurationError, match="password authentication failed"),
-        PostgresDatabase(url, Secret(SECRET)).pipeline(),
+        PostgresDatabase(url, old).pipeline(),
     ):
         pass
-    database = PostgresDatabase(url, other)
+    database = PostgresDatabase(url, new)
     require_current(database)
     database.close()
+    with pytest.raises(ConfigurationError, match="another secret"):
+        migrate(url, old)
+
+
+def test_passwords_of_an_older_version_are_replaced(fresh_server: ServerLease) -> None:
+    url = _new_database(fresh_server, "older")
+    migrate(url, Secret("of claims"))  # one secret for both, and no note of it
+    with psycopg.connect(url) as connection:
+        connection.execute("COMMENT ON ROLE neurigraph_pipeline IS NULL")
+    with pytest.raises(ConfigurationError, match="NEURIGRAPH_SECRET"):
+        migrate(url, Secret("another", "of roles"))
+    for _ in range(2):
+        assert migrate(url, Secret("of claims", "of roles")).applied == ()
+    database = PostgresDatabase(url, Secret("of claims", "of roles"))
+    require_current(database)
+    database.close()
+    with (
+        pytest.raises(ConfigurationError, match="password authentication failed"),
+        PostgresDatabase(url, Secret("of claims")).pipeline(),
+    ):
+        pass
 
 
 def _new_database(server: ServerLease, name: str) -> str:

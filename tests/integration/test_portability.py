@@ -21,19 +21,23 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
 from neurigraph_pipelines.lifecycle.verification import verify
 from neurigraph_pipelines.portability.archive import MANIFEST, new_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.tables import LEFT_OUT, SHARED, shared_tables, tables_of
+from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
+from tests.support.erasures import RECORD, erase, parts_of_a_document
 from tests.support.exported_user import QUESTIONS, Source, export, exported_user, restore
 from tests.support.files import store_file
 from tests.support.memories import WordEmbedder, converse, ingest, new_user, plain_context, rows, schemas_of
+from tests.support.uploads import store
 from tests.support.waiting import wait_until
 
 
@@ -42,8 +46,16 @@ def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathF
     return exported_user(shared_installation, tmp_path_factory.mktemp("exports"))
 
 
+CHOSEN_BY_RESTORE = {"schema_name", "storage_path", "file_pointer", "staging_key"}
+
+
+def contents(here: Installation) -> list[bytes]:
+    """The content of every object. Their keys change in a restore."""
+    return sorted(b"".join(here.objects.get(key)) for key in here.objects.keys(""))
+
+
 def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
-    """Every row of a user that an export has, as text; where nodes lie may differ."""
+    """Every row of a user that an export has, as text, without the columns that a restore chooses."""
     found: dict[str, list[str]] = {}
     with here.database.owner() as tx:
         tables = {table.name: (table, "WHERE user_id = %(user_id)s") for table in shared_tables(tx)}
@@ -52,7 +64,7 @@ def all_rows(here: Installation, user_id: UUID) -> dict[str, list[str]]:
                 tables[f"{node['node_id']}/{table.name}"] = (table, "")
         for name, (table, where) in tables.items():
             statement = sql.SQL("SELECT row_to_json(r)::text AS line FROM (SELECT {} FROM {} {}) AS r").format(
-                sql.SQL(", ").join(sql.Identifier(c) for c in table.columns if c != "schema_name"),
+                sql.SQL(", ").join(sql.Identifier(c) for c in table.columns if c not in CHOSEN_BY_RESTORE),
                 table.identifier,
                 sql.SQL(where),
             )
@@ -85,7 +97,7 @@ def test_restore_gives_same_answers(source: Source, installation: Installation, 
             with source.here.database.owner() as other:
                 was = sorted(row["line"] for row in other.execute(statement, [source.user.user_id]))
             assert sorted(row["line"] for row in tx.execute(statement, [source.user.user_id])) == was, table
-    assert set(installation.objects.keys()) == set(source.here.objects.keys())
+    assert contents(installation) == contents(source.here)
     assert not verify(installation.context).findings
     # What comes in afterwards goes on from there.
     converse(installation, source.claims, "And now it is finished.", external_id="open", first=2)
@@ -149,7 +161,7 @@ def test_taken_schema_name_is_not_reused(source: Source, installation: Installat
 
 
 def test_lost_object_is_reported(shared_installation: Installation, installation: Installation, tmp_path: Path) -> None:
-    gone, kept = store_file(shared_installation), None
+    gone = store_file(shared_installation)
     kept = store_file(shared_installation, "#Notes Another one.", user=(gone.user, gone.claims))
     shared_installation.objects.delete(gone.key)
     report = export(shared_installation, gone.user, tmp_path / "export.zip")
@@ -157,7 +169,97 @@ def test_lost_object_is_reported(shared_installation: Installation, installation
     restored = restore(installation, tmp_path / "export.zip", gone.user.slug)
     assert restored.lost == (gone.key,)
     assert (restored.records, restored.objects) == (2, 1)
-    assert installation.objects.exists(kept.key)
+    (key,) = installation.objects.keys("durable/")
+    assert b"".join(installation.objects.get(key)) == b"".join(shared_installation.objects.get(kept.key))
+
+
+def test_damaged_object_is_exported_and_reported(
+    shared_installation: Installation, installation: Installation, tmp_path: Path
+) -> None:
+    damaged = store_file(shared_installation)
+    shared_installation.objects.put(damaged.key, [b"other bytes than were stored"])
+    report = export(shared_installation, damaged.user, tmp_path / "export.zip")
+    assert (report.lost, report.objects) == ([damaged.key], 1)
+    restored = restore(installation, tmp_path / "export.zip", damaged.user.slug)
+    assert restored.lost == (damaged.key,)
+    assert "damaged" in verify(installation.context).findings[0].detail
+
+
+def test_export_is_of_one_moment(shared_installation: Installation, installation: Installation, tmp_path: Path) -> None:
+    """What is stored while an export runs is in none of its tables."""
+    first = store_file(shared_installation)
+    report = Exported()
+    with new_archive(tmp_path / "export") as archive:
+        steps = export_user(shared_installation.context, first.user.user_id, archive, report)
+        next(steps)
+        store_file(shared_installation, "#Later A later note.", user=(first.user, first.claims))
+        for _ in steps:
+            pass
+    assert (report.rows["metadata_records"], report.rows["record_index"], report.objects) == (1, 1, 1)
+    assert "Later" not in (tmp_path / "export/tables/graph_index.jsonl").read_text()
+    assert restore(installation, tmp_path / "export", first.user.slug).records == 1
+    assert not verify(installation.context).findings
+
+
+def test_memory_forgotten_during_export_is_not_lost(
+    shared_installation: Installation, installation: Installation, tmp_path: Path
+) -> None:
+    kept = store_file(shared_installation, "#Notes One that stays.")
+    gone = store_file(shared_installation, "#Notes One that goes.", user=(kept.user, kept.claims))
+    key, record_id = gone.key, gone.row["record_id"]
+    report = Exported()
+    acting = shared_installation.acting_for(kept.claims)
+    with new_archive(tmp_path / "export.zip") as archive:
+        steps = export_user(shared_installation.context, kept.user.user_id, archive, report)
+        next(steps)
+        forget(acting, Subject(SubjectKind.RECORD, record_id), through="tests")
+        for _ in steps:
+            pass
+    assert (report.forgotten, report.lost) == ([key], [])
+    restored = restore(installation, tmp_path / "export.zip", kept.user.slug)
+    assert restored.lost == ()
+    records = rows(installation, "SELECT record_id FROM neurigraph.record_index")
+    assert records == [{"record_id": kept.row["record_id"]}]
+    assert not verify(installation.context).findings
+
+
+def test_upload_stored_during_export_is_not_lost(
+    installation: Installation, shared_installation: Installation, tmp_path: Path
+) -> None:
+    """Its staged bytes are removed once a record has them, which the snapshot does not show."""
+    user, claims = new_user(installation)
+    content = b"The lighthouse keeper's recipe for bread. " * 20
+    installation.uploads.receive(claims, "recipe.txt", [content])
+    report = Exported()
+    with new_archive(tmp_path / "export") as archive:
+        steps = export_user(installation.context, user.user_id, archive, report)
+        next(steps)
+        store(installation)
+        assert list(installation.objects.keys("staging/")) == []
+        for _ in steps:
+            pass
+    assert (report.lost, report.forgotten, report.objects) == ([], [], 1)
+    restore(shared_installation, tmp_path / "export", user.slug)
+    staged = [b"".join(shared_installation.objects.get(key)) for key in shared_installation.objects.keys("staging/")]
+    assert content in staged
+
+
+def test_handed_over_original_is_restored(
+    installation: Installation, shared_installation: Installation, tmp_path: Path
+) -> None:
+    """Its key names a record that is gone; after the restore it passes on as before, and no audit removes it."""
+    user, claims = new_user(installation)
+    (first, _), (second, _), (third, _), *_ = parts_of_a_document(installation, claims)
+    original = open_file(installation.acting_for(claims), file_of_record(installation.database, claims, first)).content
+    erase(installation, claims, RECORD, first)
+    export(installation, user, tmp_path / "export")
+    there = shared_installation.acting_for(claims)
+    restore(shared_installation, tmp_path / "export", user.slug)
+    erase(shared_installation, claims, RECORD, second)
+    at_once = shared_installation.settings.changed(orphan_grace_hours=0)
+    audit_objects(there.using(settings=at_once))
+    assert open_file(there, file_of_record(there.database, claims, third)).content == original
+    assert not verify(there, user_id=user.user_id).findings
 
 
 def test_killed_restore_is_repeatable(source: Source, installation: Installation) -> None:

@@ -26,6 +26,7 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
         "NEURIGRAPH_HOME": str(settings.home),
         "NEURIGRAPH_DATABASE_URL": settings.database.url.get_secret_value(),
         "NEURIGRAPH_SECRET": settings.secret.get_secret_value(),
+        "NEURIGRAPH_ROLE_SECRET": settings.secret.get_secret_value(),
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
         "NEURIGRAPH_EMBEDDER": "minilm",
         **more,

@@ -15,7 +15,9 @@ from typing import Any
 from neurigraph_pipelines.stack.processes import LocalStack
 from tests.support.waiting import wait_until
 
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 400.0
+"""For a machine that is busy with other work: no test waits for the time to pass."""
+
 
 _LAUNCH = """mutation($job: String!, $config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
     selector: {jobName: $job, repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {

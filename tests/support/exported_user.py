@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
-from neurigraph_pipelines.portability.archive import new_archive, open_archive
+from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
 from neurigraph_pipelines.portability.export import Exported, export_user
 from neurigraph_pipelines.portability.restore import Restored, restore_user
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
@@ -86,6 +90,16 @@ def exported_user(here: Installation, folder: Path) -> Source:
             "INSERT INTO neurigraph.dropped_files (user_id, file_name, version, error) VALUES (%s, 'x', '1', 'empty')",
             [user.user_id],
         )
+        tx.execute(
+            "WITH held AS (INSERT INTO neurigraph.quarantines"
+            " (user_id, received_until, reason, requested_by, released_by, released_at)"
+            " VALUES (%(user)s, '2001-01-01', 'a test', 'tests', 'tests', now()) RETURNING quarantine_id),"
+            " records AS (INSERT INTO neurigraph.quarantined_records (quarantine_id, record_id, user_id)"
+            " SELECT h.quarantine_id, %(record)s, %(user)s FROM held AS h)"
+            " INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before)"
+            " SELECT h.quarantine_id, %(user)s, 'graph_index', %(root)s, '{}' FROM held AS h",
+            {"user": user.user_id, "root": user.root_node_id, "record": file.row["record_id"]},
+        )
         candidate = NodeCandidate("Eve", ConceptKind.PERSON, ("Family",), 0.4)
         add_candidates(tx, user.user_id, [candidate])
     # The first question of a minute sets the clocks of nodes: an export is of what is there then.
@@ -94,3 +108,47 @@ def exported_user(here: Installation, folder: Path) -> Source:
     report = export(here, user, folder / "open")
     export(here, user, folder / "packed.zip")
     return Source(here, user, claims, file, folder / "open", folder / "packed.zip", report)
+
+
+def rewrite(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
+    """Return a malicious change of the rows of one file, with a matching manifest."""
+
+    def damage(folder: Path) -> None:
+        path = next(folder.glob(name))
+        lines = [json.dumps(change(json.loads(line))) for line in path.read_text().splitlines()]
+        path.write_text("\n".join(lines) + "\n")
+        seal(folder)
+
+    return damage
+
+
+def replace_text(folder: Path, texts: Mapping[str, str]) -> None:
+    """Replace texts in all rows and object names of an export, with a matching manifest."""
+    for path in folder.rglob("*.jsonl"):
+        path.write_text(_replaced(path.read_text(), texts))
+    manifest = folder / MANIFEST
+    manifest.write_text(_replaced(manifest.read_text(), texts))
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        target = folder / _replaced(str(path.relative_to(folder)), texts)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(target)
+    seal(folder)
+
+
+def seal(folder: Path) -> None:
+    """Write the manifest of a changed export again, so that it matches its files."""
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest.pop("files")
+    writer = FolderWriter(folder.parent / "sealed")
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST):
+        for _ in writer.add(str(path.relative_to(folder)), [path.read_bytes()]):
+            pass
+    writer.finish(manifest)
+    shutil.rmtree(folder)
+    (folder.parent / "sealed").rename(folder)
+
+
+def _replaced(text: str, texts: Mapping[str, str]) -> str:
+    for old, new in texts.items():
+        text = text.replace(old, new)
+    return text

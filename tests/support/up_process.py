@@ -6,17 +6,17 @@ import json
 import os
 import signal
 import subprocess
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import httpx
 
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.command_line import PROGRAM
 from tests.support.waiting import wait_until
 
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 400.0
 COMMANDS = {
     "code server": " api grpc ",
     "webserver": "neurigraph_pipelines.ui",
@@ -49,15 +49,20 @@ class Up:
         server = EmbeddedPostgres(self.home).status()
         return {**found, "postgres": server.pid} if server.pid is not None else found
 
-    def answers(self, path: str, place: str = "api") -> bool:
-        """Return whether a part answers 200 at a path."""
-        try:
-            base, _, token = self.places[place].partition("/?token=")
-            request = urllib.request.Request(base + path, headers={"Authorization": f"Bearer {token}"} if token else {})
-            with urllib.request.urlopen(request, timeout=10):
-                return True
-        except (urllib.error.URLError, OSError):
-            return False
+    def is_ready(self) -> bool:
+        """Return whether the API says that everything works."""
+        return _status(f"{self.places['api']}/readyz") == 200
+
+    def shows_ui(self) -> bool:
+        """Return whether Dagster's UI opens with the link that was printed."""
+        return _status(self.places["dagster_ui"]) == 200
+
+
+def _status(url: str) -> int:
+    """Return the status of an answer, after the redirections of a browser; 0 if there is none."""
+    with suppress(httpx.HTTPError), httpx.Client(follow_redirects=True, timeout=10) as client:
+        return client.get(url).status_code
+    return 0
 
 
 @contextmanager

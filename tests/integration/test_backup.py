@@ -1,0 +1,329 @@
+"""Backup of an installation and restore into another: same rows, bytes and answers, whatever is killed or forgotten."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.errors import ConfigurationError, ConflictError, DamagedObjectError, InvalidInputError
+from neurigraph_pipelines.lifecycle.orphans import audit_objects
+from neurigraph_pipelines.lifecycle.verification import verify
+from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.stack.backup.check import check
+from neurigraph_pipelines.stack.backup.create import Backup, Listener, back_up
+from neurigraph_pipelines.stack.backup.folder import BackupFolder
+from neurigraph_pipelines.stack.backup.load import RestoredBackup, restore
+from neurigraph_pipelines.wiring import Installation
+from resources.age_encryption import AgeKey
+from resources.postgres.installation import client_program
+from tests.conftest import ADMIN_KEY, ROOT, SECRET
+from tests.support.command_line import environment, run_cli
+from tests.support.exported_user import QUESTIONS, Source, exported_user
+from tests.support.files import store_file
+from tests.support.memories import rows
+
+SILENT = Listener(lambda _: None, lambda _: None)
+BACKUP_MOMENTS = (("objects", 0), ("objects", 1), ("database", 0), ("database", 1), ("manifest", 0), ("completing", 0))
+RESTORE_MOMENTS = (("objects", 1), ("database", 0), ("database", 1), ("upgrade", 0), ("exchange", 0))
+
+
+@pytest.fixture(scope="module")
+def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    return exported_user(shared_installation, tmp_path_factory.mktemp("exports"))
+
+
+@pytest.fixture(scope="module")
+def folder(source: Source, tmp_path_factory: pytest.TempPathFactory) -> BackupFolder:
+    """A folder with one backup of the source."""
+    made = BackupFolder(tmp_path_factory.mktemp("backups") / "folder", None)
+    back_up(source.here, made, None, SILENT)
+    return made
+
+
+@pytest.fixture
+def target(tmp_path: Path, administrator: psycopg.Connection, shared_installation: Installation) -> Iterator[Settings]:
+    """Settings of an installation with neither database nor objects."""
+    name = f"restored_{tmp_path.name}".replace("-", "_").lower()[:50]
+    yield Settings.model_validate(
+        {
+            "home": tmp_path / "restored",
+            "database_url": make_conninfo(shared_installation.administrator_url, dbname=name),
+            "secret": SECRET,
+            "admin_key": ADMIN_KEY,
+            "language_model": "offline",
+            "embedder": "minilm",
+        }
+    )
+    for suffix in ("", "_being_restored", "_before_restore"):
+        dropped = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name + suffix))
+        administrator.execute(dropped)
+
+
+def restored(target: Settings, folder: BackupFolder, *, replace: bool = False) -> RestoredBackup:
+    with Installation(target) as installation:
+        return restore(installation, folder, None, replace, SILENT)
+
+
+def exists(administrator: psycopg.Connection, target: Settings) -> bool:
+    assert target.database.url is not None
+    name = psycopg.conninfo.conninfo_to_dict(target.database.url.get_secret_value())["dbname"]
+    return administrator.execute("SELECT FROM pg_database WHERE datname = %s", [name]).fetchone() is not None
+
+
+def contents(here: Installation) -> dict[str, bytes]:
+    keys = here.objects.keys("")
+    return {key: b"".join(here.objects.get(key)) for key in keys}
+
+
+def rows_of_owner(here: Installation, query: str) -> list[dict[str, Any]]:
+    with psycopg.connect(here.administrator_url, row_factory=dict_row) as connection:
+        return connection.execute(sql.SQL(query)).fetchall()
+
+
+def same_answers(source: Source, there: Installation) -> bool:
+    return all(source.ask(there, question) == source.ask(source.here, question) for question in QUESTIONS)
+
+
+def kill_in(settings: Settings, what: str, folder: BackupFolder, stage: str, after_bytes: int) -> None:
+    command = [sys.executable, "-m", "tests.support.pausing_backup", what, str(folder.path), stage, str(after_bytes)]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment(settings), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "paused\n"
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_restore_gives_same_answers(source: Source, target: Settings, tmp_path: Path, encrypted: bool) -> None:
+    AgeKey.make(tmp_path / "key")
+    folder = BackupFolder(tmp_path / "backups", AgeKey.read(tmp_path / "key") if encrypted else None)
+    done = back_up(source.here, folder, None, SILENT)
+    assert (done.lost, done.objects) == ((), 5)
+    assert check(folder, None, SILENT).damaged == []
+    assert restored(target, folder).objects == done.objects
+    with Installation(target) as there:
+        assert same_answers(source, there)
+        assert contents(there) == contents(source.here)
+        assert not verify(there.context).findings
+        assert not audit_objects(there.context).orphans
+        # The database goes on from there: versions of the old server's transactions are gone.
+        assert store_file(there, "#Family/Dave Dave sold the boat.", user=(source.user, source.claims)).open().content
+    again = back_up(source.here, folder, None, SILENT)
+    assert (again.new_objects, again.objects) == (0, done.objects)
+
+
+def test_backup_holds_no_secret(source: Source, folder: BackupFolder) -> None:
+    """Neither the key that signs claims, which the database knows, nor the secret that it follows from."""
+    (pads,) = rows_of_owner(source.here, "SELECT inner_pad, outer_pad FROM neurigraph_private.claims_key")
+    dumped = b"".join(folder.read(folder.find(None), "database.dump"))
+    text = subprocess.run(
+        [str(client_program("pg_restore")), "--file=-"], input=dumped, capture_output=True, check=True
+    )
+    assert b"exporter" in text.stdout
+    for secret in (SECRET.encode(), pads["inner_pad"].hex().encode(), pads["outer_pad"].hex().encode()):
+        assert secret not in text.stdout
+
+
+def test_encrypted_folder_tells_nothing(source: Source, tmp_path: Path) -> None:
+    public = AgeKey.make(tmp_path / "key")
+    (tmp_path / "public").write_text(public)
+    folder = BackupFolder(tmp_path / "backups", AgeKey.read(tmp_path / "public"))
+    back_up(source.here, folder, None, SILENT)
+    files = [file for file in folder.path.rglob("*") if file.is_file()]
+    read = b"".join(file.read_bytes() for file in files) + "".join(map(str, files)).encode()
+    for told in (b"sails", b"exporter", b"durable/", b"Family", public.encode(), source.file.row["stored_sha256"]):
+        assert told not in read
+    assert all(file.suffix == ".age" or file.name in ("lock", "names.txt", "neurigraph-backup.json") for file in files)
+    with pytest.raises(ConfigurationError, match="secret key"):
+        check(folder, None, SILENT)
+    assert check(BackupFolder(folder.path, AgeKey.read(tmp_path / "key")), None, SILENT).damaged == []
+    AgeKey.make(tmp_path / "other")
+    for key in (None, AgeKey.read(tmp_path / "other")):
+        with pytest.raises(ConfigurationError, match=r"has another key|is encrypted"):
+            back_up(source.here, BackupFolder(folder.path, key), None, SILENT)
+
+
+def test_killed_backup_leaves_complete_ones(source: Source, tmp_path: Path) -> None:
+    folder = BackupFolder(tmp_path / "backups", None)
+    for stage, after_bytes in BACKUP_MOMENTS:
+        kill_in(source.here.settings, "backup", folder, stage, after_bytes)
+        assert folder.backups() == []
+    done = back_up(source.here, folder, None, SILENT)
+    kill_in(source.here.settings, "backup", folder, "database", 1)
+    assert folder.backups() == [done.backup_id]
+    again = back_up(source.here, folder, None, SILENT)
+    assert folder.backups() == [done.backup_id, again.backup_id]
+    assert check(folder, None, SILENT).damaged == []
+    assert list((folder.path / "incoming").iterdir()) == []
+    assert not [entry for entry in (folder.path / "backups").iterdir() if entry.suffix == ".partial"]
+
+
+def test_killed_restore_starts_over(
+    source: Source, folder: BackupFolder, target: Settings, administrator: psycopg.Connection
+) -> None:
+    for stage, after_bytes in RESTORE_MOMENTS:
+        kill_in(target, "restore", folder, stage, after_bytes)
+        assert not exists(administrator, target)
+    restored(target, folder)
+    with Installation(target) as there:
+        assert same_answers(source, there)
+        assert not verify(there.context).findings
+
+
+def test_memory_forgotten_during_backup(installation: Installation, target: Settings, tmp_path: Path) -> None:
+    """It is whole in the backup or not there: its object vanishes after the list was made, and before it is copied."""
+    kept = store_file(installation, "#Notes One that stays.")
+    gone = store_file(installation, "#Notes One that goes.", user=(kept.user, kept.claims))
+    other = store_file(installation, "#Notes Another that goes.", user=(kept.user, kept.claims))
+    rest = [Subject(SubjectKind.RECORD, file.row["record_id"]) for file in (gone, other)]
+    acting = installation.acting_for(kept.claims)
+    forgotten: list[Subject] = []
+
+    def forget_another(_: int) -> None:
+        if rest:
+            forgotten.append(rest.pop())
+            forget(acting, forgotten[-1], through="tests")
+
+    folder = BackupFolder(tmp_path / "backups", None)
+    done = back_up(installation, folder, None, Listener(lambda _: None, forget_another))
+    assert (len(forgotten), done.lost) == (2, ())
+    restored(target, folder)
+    with Installation(target) as there:
+        assert len(rows(there, "SELECT FROM neurigraph.record_index")) == done.objects == 1
+        assert not verify(there.context).findings
+
+
+def test_backups_beside_writers(installation: Installation, target: Settings, tmp_path: Path) -> None:
+    """Memories come and go while backups are made: each is of one moment."""
+    first = store_file(installation)
+    ended = threading.Event()
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            while not ended.is_set():
+                file = store_file(installation, "#Notes Short-lived.", user=(first.user, first.claims))
+                subject = Subject(SubjectKind.RECORD, file.row["record_id"])
+                store_file(installation, "#Diary One that stays.", user=(first.user, first.claims))
+                forget(installation.acting_for(first.claims), subject, through="tests")
+        except BaseException as error:
+            failures.append(error)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    folder = BackupFolder(tmp_path / "backups", None)
+    try:
+        made = [back_up(installation, folder, 2, SILENT) for _ in range(3)]
+    finally:
+        ended.set()
+        writer.join()
+    assert failures == []
+    assert [backup.lost for backup in made] == [(), (), ()]
+    assert folder.backups() == [backup.backup_id for backup in made[1:]]
+    assert check(folder, None, SILENT).damaged == []
+    restored(target, folder)
+    with Installation(target) as there:
+        assert not verify(there.context).findings
+        assert not audit_objects(there.context).orphans
+
+
+def test_lost_object_is_reported(installation: Installation, target: Settings, tmp_path: Path) -> None:
+    gone = store_file(installation)
+    damaged = store_file(installation, "#Notes Another.", user=(gone.user, gone.claims))
+    installation.objects.delete(gone.key)
+    installation.objects.put(damaged.key, [b"other bytes"])
+    folder = BackupFolder(tmp_path / "backups", None)
+    done = back_up(installation, folder, None, SILENT)
+    assert (done.objects, set(done.lost)) == (0, {gone.key, damaged.key})
+    assert set(restored(target, folder).lost) == {gone.key, damaged.key}
+
+
+def damage(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("what", ["database.dump", "objects.jsonl", "manifest.json", "object", "missing"])
+def test_damage_is_found(source: Source, target: Settings, tmp_path: Path, administrator: Any, what: str) -> None:
+    folder = BackupFolder(tmp_path / "backups", None)
+    done = back_up(source.here, folder, None, SILENT)
+    object_file = next(file for file in (folder.path / "objects").rglob("*") if file.is_file())
+    if what == "missing":
+        object_file.unlink()
+    else:
+        damage(object_file if what == "object" else folder.path / "backups" / done.backup_id / what)
+    (found,) = check(folder, None, SILENT).damaged
+    assert done.backup_id in found or object_file.name in found
+    with pytest.raises(DamagedObjectError):
+        restored(target, folder)
+    assert not exists(administrator, target)
+
+
+def test_restore_replaces_only_when_told(
+    source: Source, folder: BackupFolder, installation: Installation, tmp_path: Path
+) -> None:
+    mine = store_file(installation).key
+    with pytest.raises(ConflictError, match="in use by"):
+        restore(installation, folder, None, True, SILENT)
+    installation.close()
+    before = contents(installation)
+    with pytest.raises(ConflictError, match="holds memories"):
+        restore(installation, folder, None, False, SILENT)
+    assert contents(installation) == before
+    done = restore(installation, folder, None, True, SILENT)
+    assert done.objects == 5
+    assert same_answers(source, installation)
+    # What was here before has no rows any more: the audit removes it.
+    assert mine in audit_objects(installation.context, dry_run=True).orphans
+    installation.close()
+    with pytest.raises(InvalidInputError, match="no backup 'yesterday'"):
+        restore(installation, folder, "yesterday", True, SILENT)
+
+
+def test_folder_of_something_else(source: Source, target: Settings, tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "mine.txt").write_text("Dear …")
+    other = BackupFolder(tmp_path / "letters", None)
+    with pytest.raises(ConflictError, match="holds something else"):
+        back_up(source.here, other, None, SILENT)
+    assert [file.name for file in (tmp_path / "letters").iterdir()] == ["mine.txt"]
+    with pytest.raises(InvalidInputError, match="not a folder of backups"):
+        restored(target, other)
+    empty = BackupFolder(tmp_path / "empty", None)
+    with empty.writing(), pytest.raises(ConflictError, match="another backup"):
+        back_up(source.here, BackupFolder(empty.path, None), None, SILENT)
+    with pytest.raises(InvalidInputError, match="no complete backup"):
+        restored(target, empty)
+
+
+def test_backup_by_cli(source: Source, target: Settings, tmp_path: Path) -> None:
+    folder, key = tmp_path / "backups", tmp_path / "key"
+    made = run_cli(source.here.settings, "backup", "new-key", str(key), "--json")
+    assert json.loads(made.stdout)["public_key"].startswith("age1")
+    assert key.stat().st_mode & 0o077 == 0
+    done = run_cli(source.here.settings, "backup", str(folder), "--key", str(key), "--json")
+    assert done.returncode == 0, done.stderr
+    backup = Backup(**json.loads(done.stdout, object_hook=lambda row: {n: v for n, v in row.items() if n != "folder"}))
+    assert backup.objects == backup.new_objects == 5
+    refused = run_cli(target, "restore", str(folder))
+    assert (refused.returncode, "give its key with --key" in refused.stderr) == (4, True)
+    back = run_cli(target, "restore", str(folder), "--key", str(key), "--json")
+    assert back.returncode == 0, back.stderr
+    assert json.loads(back.stdout)["backup_id"] == backup.backup_id
+    next((folder / "objects").rglob("*.age")).unlink()
+    checked = run_cli(target, "backup", "verify", str(folder), "--key", str(key), "--json")
+    assert (checked.returncode, len(json.loads(checked.stdout)["damaged"])) == (1, 1)
