@@ -281,3 +281,21 @@ def test_privacy_by_api_and_cli(installation: Installation) -> None:
     unknown = run_cli(installation.settings, "privacy", "nothing", "private", "--user", user.slug)
     assert unknown.returncode == 3
     converse(installation, owner, "Hello.")
+
+
+def test_private_conversation_adds_no_candidates(shared_installation: Installation) -> None:
+    """A doubtful topic of a private conversation is no evidence for a node; a shared one's is."""
+    here = shared_installation
+    user, owner = new_user(here)
+    doubting = plain_context(here).using(settings=here.settings.changed(node_creation_confidence=0.95))
+
+    def candidates() -> list[str]:
+        found = rows(here, "SELECT node_name FROM neurigraph.node_candidates WHERE user_id = %s", user.user_id)
+        return [row["node_name"] for row in found]
+
+    hand_in(here, owner, "first", "#Affair It is Zed.", private=True)
+    assert len(stored(ingest(doubting, user))) == 1
+    assert candidates() == []
+    hand_in(here, owner, "second", "#Affair It is Zed again.", private=False)
+    assert len(stored(ingest(doubting, user))) == 1
+    assert candidates() == ["Affair"]
