@@ -6,7 +6,7 @@ candidates and nodes. What is changed in the graph is remembered row by row, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -38,6 +38,7 @@ from neurigraph_pipelines.text.lexemes import Lexer
 
 _QUERIES = statements("quarantine")
 _ERASURE = statements("erasure")
+_GRAPH = statements("graph")
 
 
 def quarantine(context: Context, rule: Rule, reason: str) -> Quarantine:
@@ -144,6 +145,17 @@ def _forget_in_graph(tx: Transaction, user_id: UUID, moments: Sequence[datetime]
     return {node_id for edge in edges for node_id in (edge["from_node_id"], edge["to_node_id"])}
 
 
+def _is_complete(tx: Transaction, place: Mapping[str, Any]) -> bool:
+    """Return whether the shell of a node counts all its records: not if some were stored or embedded while hidden."""
+    counted = tx.execute(
+        _GRAPH["content_of_shell"].format(schema=sql.Identifier(place["schema_name"])), {"node_id": place["node_id"]}
+    ).fetchone()
+    shell = tx.execute(_GRAPH["lock_shell"], {"node_id": place["node_id"]}).fetchone()
+    assert counted is not None
+    assert shell is not None
+    return all(counted[name] == shell[name] for name in ("record_count", "embedded_count"))
+
+
 def _let_go(tx: Transaction, slug: str, quarantine_id: UUID) -> None:
     values: dict[str, Any] = {"quarantine_id": quarantine_id}
     heir = tx.execute(_QUERIES["heir"], values).fetchone()
@@ -160,8 +172,7 @@ def _let_go(tx: Transaction, slug: str, quarantine_id: UUID) -> None:
         for table in ("shells", "edges", "candidates"):
             tx.execute(_QUERIES[f"restore_{table}"], values)
         stale = {row["node_id"] for row in tx.execute(_QUERIES["changed_shells"], values)}
-        unremembered = nodes - {row["row_id"] for row in tx.execute(_QUERIES["remembered_nodes"], values)}
-        stale |= unremembered
+        stale |= {row["node_id"] for row in freed if not _is_complete(tx, row)}
     tx.execute(_QUERIES["show_nodes"], {"node_ids": list(nodes | stale)})
     for node_id in sorted(stale):
         rebuild_shell(tx, node_id, slug)

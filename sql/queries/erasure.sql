@@ -268,8 +268,14 @@ DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
 DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
 
 -- name: erase_quarantine_changes
--- What quarantines remember of the graph may contain erased words: their release computes the shells again.
-DELETE FROM neurigraph.quarantine_changes WHERE user_id = %(user_id)s;
+-- What quarantines remember of the graph may contain erased words: all that is left is which shells a release computes
+-- again.
+WITH gone AS (
+    DELETE FROM neurigraph.quarantine_changes WHERE user_id = %(user_id)s AND table_name <> 'graph_index'
+)
+
+UPDATE neurigraph.quarantine_changes SET before = jsonb_build_object('quarantined', false), digest_after = NULL
+WHERE user_id = %(user_id)s AND table_name = 'graph_index';
 
 -- name: erase_record
 -- Registrations, deltas and log entries are deleted with it.

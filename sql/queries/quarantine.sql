@@ -179,11 +179,6 @@ WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'graph_index'
     AND c.before IS DISTINCT FROM neurigraph_private.changeable('graph_index', to_jsonb(g))
 ORDER BY g.node_id;
 
--- name: remembered_nodes
-SELECT c.row_id
-FROM neurigraph.quarantine_changes AS c
-WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'graph_index';
-
 -- name: show_nodes
 -- With the nodes above them.
 UPDATE neurigraph.graph_index AS g SET quarantined = false

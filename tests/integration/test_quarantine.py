@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,8 +19,11 @@ from psycopg.rows import dict_row
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import authenticate
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.erasure.forget import forget
+from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.errors import ForbiddenError, InvalidInputError, NotFoundError
-from neurigraph_pipelines.graph.navigation import find_node, shell, tree
+from neurigraph_pipelines.graph.navigation import records, shell, tree
+from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.history import history, record_at
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.ingestion.revision import supersede
@@ -30,16 +36,19 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
+from tests.conftest import ROOT, SECRET
+from tests.support.locks import wait_until_locked
 from tests.support.memories import converse, ingest, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
+from tests.support.waiting import wait_until
 
 POISON = ("zyxgrub", "Mallory", "bribery", "Poisonfarm")
 """Words, a person and a node that only the poison names."""
 
 
 @pytest.fixture
-def graph(installation: Installation) -> SharedGraph:
-    return new_shared_graph(installation)
+def graph(shared_installation: Installation) -> SharedGraph:
+    return new_shared_graph(shared_installation)
 
 
 @pytest.fixture
@@ -131,8 +140,8 @@ def through_all_doors(graph: SharedGraph, claims: Claims, hidden: Sequence[dict[
         found += [reply.answer, [dataclasses.asdict(one) for one in reply.citations]]
     with here.database.agent(claims) as tx:
         found.append(str(tree(tx, claims.user_id)))
-        for path in ("Family/Dave", "Family"):
-            found.append(str(shell(tx, find_node(tx, claims.user_id, path))))
+        nodes = tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall()
+        found += [str(shell(tx, node["node_id"])) + str(records(tx, node["node_id"])) for node in nodes]
     for record in hidden:
         with pytest.raises(NotFoundError):
             record_at(here.database, claims, record["record_id"])
@@ -304,7 +313,7 @@ def test_reason_is_needed(graph: SharedGraph, poison: Claims) -> None:
 
 
 def test_what_poison_replaced_is_current_again(graph: SharedGraph, poison: Claims) -> None:
-    record_id, _ = graph.record_of("Family/Dave")
+    record_id = UUID(phase_one(context(graph), Question("trout")).hits[0]["record_id"])
     (bad,) = rows(
         graph.installation,
         "SELECT record_id FROM neurigraph.record_index WHERE node_id = %s",
@@ -346,3 +355,63 @@ def test_revoked_key_can_be_named(graph: SharedGraph, poison: Claims) -> None:
     assert poison.key_id is not None
     sharing.revoke_key(graph.installation.database, graph.owners, poison.key_id)
     assert quarantine(context(graph), Rule(key_id=poison.key_id), "revoked").records == 2
+
+
+def kill_in(graph: SharedGraph, action: str, subject: UUID) -> None:
+    """Start a process that hides or releases, and kill it when all but the last statements of it are done."""
+    here = graph.installation
+    command = [sys.executable, "-m", "tests.support.quarantining", here.administrator_url, SECRET]
+    with psycopg.connect(here.administrator_url) as lock:
+        lock.execute("LOCK TABLE neurigraph.quarantine_changes IN SHARE MODE")
+        process = subprocess.Popen([*command, str(graph.owner.user_id), action, str(subject)], cwd=ROOT)
+        wait_until_locked(here, role="neurigraph_pipeline")
+        process.kill()
+        process.wait()
+        assert process.returncode == -signal.SIGKILL
+    waiting = "SELECT FROM pg_stat_activity WHERE usename = 'neurigraph_pipeline' AND wait_event_type = 'Lock'"
+    wait_until(lambda: not rows(here, waiting), "the server notices that its client is gone")
+
+
+def test_killed_midway_it_is_wholly_on_or_off(graph: SharedGraph, poison: Claims) -> None:
+    assert poison.key_id is not None
+    before = derived(graph)
+    kill_in(graph, "hold", poison.key_id)
+    assert derived(graph) == before
+    assert quarantines(graph.installation.database, graph.owners, with_released=True) == []
+    held = quarantine(context(graph), Rule(key_id=poison.key_id), "again")
+    hidden = derived(graph)
+    assert hidden != before
+    kill_in(graph, "release", held.quarantine_id)
+    assert derived(graph) == hidden
+    records = hidden_records(graph)
+    assert traces(through_all_doors(graph, graph.owners, records), records) == set()
+    release(context(graph), held.quarantine_id)
+    assert derived(graph) == before
+
+
+def test_hidden_memories_can_be_forgotten(graph: SharedGraph, poison: Claims) -> None:
+    held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
+    hidden = hidden_records(graph)
+    for record in hidden:
+        subject = Subject(SubjectKind.RECORD, record["record_id"])
+        with pytest.raises(NotFoundError):
+            forget(context(graph, graph.personas), subject, through="tests")
+        forget(context(graph), subject, through="tests")
+    remembered = "SELECT DISTINCT before FROM neurigraph.quarantine_changes WHERE user_id = %s"
+    assert rows(graph.installation, remembered, graph.owner.user_id) == [{"before": {"quarantined": False}}]
+    release(context(graph), held.quarantine_id)
+    assert traces(json.dumps(derived(graph)), hidden) == {"Poisonfarm"}, "an empty node keeps its name, as always"
+    assert "Poisonfarm" in seen(graph, graph.owners)
+    assert verify(context(graph), user_id=graph.owner.user_id).findings == []
+
+
+def test_hidden_memories_move_with_their_node(graph: SharedGraph, poison: Claims) -> None:
+    held = quarantine(context(graph), Rule(key_id=poison.key_id), "a stolen key")
+    merge_nodes(graph.installation.database, graph.owners, graph.node("Family/Dave"), graph.node("Work"))
+    hidden = hidden_records(graph)
+    assert traces(through_all_doors(graph, graph.owners, hidden), hidden) == set()
+    assert verify(context(graph), user_id=graph.owner.user_id).findings == []
+    release(context(graph), held.quarantine_id)
+    assert verify(context(graph), user_id=graph.owner.user_id).findings == []
+    found = {hit["record_id"] for hit in phase_one(context(graph), Question("zyxgrub")).hits}
+    assert found >= {str(record["record_id"]) for record in hidden}
