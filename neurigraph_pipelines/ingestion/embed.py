@@ -33,6 +33,7 @@ from neurigraph_pipelines.ingestion.records import (
 from neurigraph_pipelines.ingestion.time_limits import time_limit, unlimited
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, ItemFailure
 from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 
@@ -128,7 +129,7 @@ def window_text(passages: Sequence[Passage], index: int) -> str:
 
 
 def _spoken(passage: Passage) -> str:
-    return f"{passage.message.speaker}: {passage.text}"
+    return undisguised(f"{passage.message.speaker}: {passage.text}")
 
 
 def _texts(

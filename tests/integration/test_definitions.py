@@ -145,6 +145,7 @@ def test_definitions_are_complete_and_valid() -> None:
         "expired_files:nothing_awake_past_its_time",
         "orphan_objects:every_row_has_its_object",
         "storage_report:every_table_is_guarded",
+        "storage_report:no_canary_was_retrieved",
         "storage_report:nothing_looks_like_poison",
         "storage_report:sampled_checksums_hold",
     }
