@@ -95,6 +95,16 @@ def test_small_talk_demands_no_topic(text: str) -> None:
     assert placement.steps == ()
 
 
+@pytest.mark.parametrize(("other", "names"), [("Anna", ("Mel",)), ("Melvin", ())])
+def test_short_form_that_fits_two_speakers_names_neither(other: str, names: tuple[str, ...]) -> None:
+    segment = chat(
+        ("Melanie", "Hello there, I moved the boat."),
+        ("Ben", "Did Mel see it? I asked Mel twice."),
+        (other, "Mel laughed at Mel's boat."),
+    )
+    assert {person.name: person.aliases for person in find_names(Prose(segment)).persons}["Melanie"] == names
+
+
 def test_project_by_short_name() -> None:
     first = chat(("user", "Project Atlas needs a vendor contract. The deadline for Project Atlas is Friday."))
     again = chat(("user", "How is Atlas doing? I think the Atlas garden is late."), at=MONDAY + timedelta(days=1))
