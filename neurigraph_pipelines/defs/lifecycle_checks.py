@@ -18,6 +18,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
     storage_report,
 )
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
+from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.lifecycle import dormancy, verification
 from neurigraph_pipelines.quarantine import suggestions
 
@@ -80,6 +81,16 @@ def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckR
     return dg.AssetCheckResult(
         passed=not unguarded,
         metadata={"unguarded tables": len(unguarded), "first of them": table([{"table": name} for name in unguarded])},
+    )
+
+
+@dg.asset_check(asset=storage_report)
+def no_canary_was_retrieved(installation: InstallationResource) -> dg.AssetCheckResult:
+    """Nobody retrieved a memory that was planted as a canary."""
+    retrieved = canaries.retrieved_canaries(installation.opened.database)
+    rows = [{name: str(value) for name, value in row.items()} for row in retrieved]
+    return dg.AssetCheckResult(
+        passed=not retrieved, metadata={"canaries retrieved": len(retrieved), "newest of them": table(rows)}
     )
 
 
@@ -149,6 +160,7 @@ def definitions() -> dg.Definitions:
             nothing_awake_that_nobody_opens,
             every_row_has_its_object,
             every_table_is_guarded,
+            no_canary_was_retrieved,
             sampled_checksums_hold,
             nothing_looks_like_poison,
         ]

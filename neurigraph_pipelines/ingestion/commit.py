@@ -6,6 +6,7 @@ a row is invisible and removed by a later sweep, and a row without its object ca
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -70,9 +71,11 @@ def commit(
     storage = _SegmentStorage(context, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
     stored: list[Committed] = []
+    seconds: dict[UUID, float] = {}
     with triggers.keep_lease(context, assigned.batch_id):
         for trigger_id, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
             plans = list(group)
+            started = time.monotonic()
             if trigger_id not in failed:
                 try:
                     stored.extend(storage.store(plans))
@@ -80,6 +83,7 @@ def commit(
                     pass
                 except Exception as error:  # one bad item must not fail the others
                     failed[trigger_id] = failure_of(trigger_id, STEP, error)
+            seconds[trigger_id] = time.monotonic() - started
             if on_done is not None:
                 on_done(len(plans))
     attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(context.database, assigned.batch_id)}
@@ -91,7 +95,7 @@ def commit(
         if trigger_id in attempts
         and (state := triggers.give_back(context, assigned.batch_id, failure, attempts[trigger_id]))
     ]
-    return BatchResult(assigned.batch_id, tuple(stored), tuple(returned))
+    return BatchResult(assigned.batch_id, tuple(stored), tuple(returned), seconds)
 
 
 class _SegmentStorage:

@@ -299,6 +299,13 @@ ORDER BY i.node_id, i.record_id;
 UPDATE {schema}.metadata_records SET superseded_by = NULL
 WHERE record_id = %(record_id)s AND superseded_by = ANY(%(superseding)s);
 
+-- name: erase_retrievals
+-- Removes the ids of erased records from the log of retrievals, with the questions that found them.
+UPDATE neurigraph.retrievals AS r SET
+    record_ids = ARRAY(SELECT k.id FROM unnest(r.record_ids) AS k (id) WHERE k.id <> ALL(%(record_ids)s::uuid [])),
+    question = NULL
+WHERE r.user_id = %(user_id)s AND r.record_ids && %(record_ids)s::uuid [];
+
 -- name: erase_nodes
 -- All rows of shared tables that belong to the nodes and their records are deleted with them.
 DELETE FROM neurigraph.graph_index WHERE node_id = ANY(%(node_ids)s) AND user_id = %(user_id)s;

@@ -176,6 +176,7 @@ def test_audit_checks_objects_and_rows(
     assert run.checks() == {
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
+        "no_canary_was_retrieved": True,
         "nothing_looks_like_poison": True,
         "sampled_checksums_hold": True,
     }
@@ -189,6 +190,7 @@ def test_audit_checks_objects_and_rows(
     assert Ran(instance, "storage_audit_job").checks() == {
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
+        "no_canary_was_retrieved": True,
         "nothing_looks_like_poison": True,
         "sampled_checksums_hold": False,
     }
@@ -197,6 +199,7 @@ def test_audit_checks_objects_and_rows(
     assert run.checks() == {
         "every_row_has_its_object": False,
         "every_table_is_guarded": True,
+        "no_canary_was_retrieved": True,
         "nothing_looks_like_poison": True,
         "sampled_checksums_hold": False,
     }
