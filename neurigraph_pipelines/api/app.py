@@ -24,6 +24,7 @@ from neurigraph_pipelines.api import (
     health,
     memories,
     nodes,
+    quarantines,
     search,
     sharing,
     uploads,
@@ -105,6 +106,7 @@ def create_app(installation: Installation) -> FastAPI:
         graph_changes,
         erasures,
         sharing,
+        quarantines,
         failures,
     ):
         version_1.include_router(subject.router)

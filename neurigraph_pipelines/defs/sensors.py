@@ -56,6 +56,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
                     "neurigraph/segments": str(batch.segments),
                     "neurigraph/tokens": str(batch.tokens),
                     "neurigraph/queue_age_seconds": f"{age:.0f}",
+                    **({"neurigraph/size": "large"} if batch.large else {}),
                 },
             )
 
@@ -82,7 +83,7 @@ def _renew_leases_of_queued_runs(
 ) -> None:
     """Renew the leases of runs in Dagster's queue: they cannot do it themselves, and would start with expired ones."""
     database, settings = installation.opened.database, installation.settings
-    batches = triggers.open_batches(database, claimed_by)
+    batches = triggers.open_batches(installation.context, claimed_by)
     if not batches:
         return
     waiting = instance.get_runs(dg.RunsFilter(job_name=ingestion_job.name, statuses=WAITING))

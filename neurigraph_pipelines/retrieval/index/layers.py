@@ -7,18 +7,18 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import count
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Role, Voice
+from neurigraph_pipelines.retrieval.index.columns import Columns, joined, new_rows
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
 from neurigraph_pipelines.retrieval.index.wire_format import (
@@ -31,8 +31,6 @@ from neurigraph_pipelines.retrieval.index.wire_format import (
     format_ids,
 )
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
-
-Columns = dict[str, NDArray[Any]]
 
 ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
 """Numbers of the roles that a question may be about; 0 is any other."""
@@ -187,7 +185,7 @@ class MetadataLayer:
             "vectors": decode_vectors(row["summary_vectors"], ">f4", len(sent)),
         }
         if before is not None:
-            columns = _joined(before[0]._records, before[1], columns)
+            columns = joined(before[0]._records, before[1], columns)
         self._records: Columns = columns
         self.records = len(columns["id"])
         self.record_ids = format_ids(columns["id"])
@@ -229,7 +227,7 @@ class MetadataLayer:
             if layer.sign_hashes is not None:
                 hashes = layer.sign_hashes.joined(stay, _means(columns["vectors"]))
             first = int(stay.sum())
-            columns = _joined(layer._passages | {"record": _new_rows(stays)[layer.record]}, stay, columns)
+            columns = joined(layer._passages | {"record": new_rows(stays)[layer.record]}, stay, columns)
         row_now = np.arange(len(columns["seq"]))
         place = (columns["record"] << 32) + columns["seq"]
         if np.any(place[1:] < place[:-1]):
@@ -260,7 +258,7 @@ class MetadataLayer:
         past, first = None, 0
         if before is not None:
             layer, stays = before
-            records, first = _new_rows(stays), int(stays.sum())
+            records, first = new_rows(stays), int(stays.sum())
             staying = layer.place[stays[layer.record]]
             moved = np.full(layer.places, GONE)
             moved[staying] = self.place[: len(staying)]  # those that stay come first
@@ -311,11 +309,18 @@ class MetadataLayer:
         author: str | None = self._passages["authors"][passage]
         return author
 
+    def restated(self, statements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of passages with each of these digests of their words; 0 for the unknown digest 0."""
+        keys, counts = self._statements
+        if not len(keys):
+            return np.zeros(len(statements), np.int64)
+        places = np.minimum(np.searchsorted(keys, statements), len(keys) - 1)
+        return np.where(keys[places] == statements, counts[places], 0)
+
     @cached_property
-    def restatements(self) -> Counter[int]:
-        """The number of passages by the digest of their words."""
-        keys, counts = np.unique(self.statement[self.statement != 0], return_counts=True)
-        return Counter(dict(zip(keys.tolist(), counts.tolist(), strict=True)))
+    def _statements(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The distinct digests of the passages, in order, with the number of passages of each."""
+        return np.unique(self.statement[self.statement != 0], return_counts=True)
 
     def stored_record(self, record: int) -> StoredRecord:
         """Return the record in a row."""
@@ -339,12 +344,20 @@ class MetadataLayer:
         """Return where the record in a row comes from."""
         return Origin(**json.loads(self._records["origins"][record]))
 
+    def handed_in_by(self, record: int) -> str:
+        """Return the persona that handed in the record in a row, or else its source."""
+        return self.origin(record).persona_id or format_id(self._sources[16 * record : 16 * record + 16])
+
     def _voices_of(self, record: int) -> dict[str, int]:
-        """Return the number of a record's passages by voice, most first; the passages of a record are neighbours."""
-        first, end = np.searchsorted(self.record, (record, record + 1))
-        numbers, counts = np.unique(self.voice[first:end], return_counts=True)
-        voices = {str(VOICES[number]): int(count) for number, count in zip(numbers, counts, strict=True) if number}
-        return dict(sorted(voices.items(), key=itemgetter(1), reverse=True))
+        """Return the number of a record's passages by voice."""
+        counts = self._voice_counts[record].tolist()
+        return {str(voice): count for voice, count in zip(VOICES, counts, strict=True) if count and voice is not None}
+
+    @cached_property
+    def _voice_counts(self) -> Numbers:
+        """The number of passages by record and voice, ``(records, voices)``."""
+        pairs = self.record * len(VOICES) + self.voice
+        return np.bincount(pairs, minlength=self.records * len(VOICES)).reshape(self.records, len(VOICES))
 
     def superseded(self, at: float | None) -> list[int]:
         """Return the rows of the records that are superseded, now or at a moment in seconds since 1970."""
@@ -379,26 +392,3 @@ def _lower(name: str) -> str:
 def _means(vectors: Floats) -> Floats:
     """Return ``(passages, dimensions)``: the mean of each passage's own vector and that of its window."""
     return (vectors[:, 0] + vectors[:, 1]) * np.float32(0.5)
-
-
-def _new_rows(stays: NDArray[np.bool_]) -> Numbers:
-    """Return the new row of each row once those that do not stay are removed, or ``GONE``."""
-    return np.where(stays, np.cumsum(stays) - 1, GONE)
-
-
-def _joined(before: Columns, stays: NDArray[np.bool_], added: Columns) -> Columns:
-    """Return the rows that stay followed by those that are added; narrower vectors are padded with zeros."""
-    kept = np.flatnonzero(stays)
-    joined: Columns = {}
-    for name, column in added.items():
-        past = before[name]
-        if column.ndim == 1:
-            joined[name] = np.concatenate((past[kept], column))
-            continue
-        width = max(past.shape[-1], column.shape[-1])
-        vectors = np.zeros((len(kept) + len(column), *column.shape[1:-1], width), np.float32)
-        # By far the largest part: copied once.
-        np.take(past, kept, axis=0, out=vectors[: len(kept), ..., : past.shape[-1]], mode="clip")
-        vectors[len(kept) :, ..., : column.shape[-1]] = column
-        joined[name] = vectors
-    return joined
