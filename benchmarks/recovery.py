@@ -113,7 +113,7 @@ def _ticked(installation: Installation, seconds: float) -> bool:
     """Return whether two sensors have run within the last seconds; one tick may have been under way at the kill."""
     with installation.database.pipeline() as tx:
         ages = {row["name"]: row["age_seconds"] for row in tx.execute(_QUERIES["heartbeats"])}
-    return sum(ages.get(name, seconds) < seconds for name in SENSORS) >= 2
+    return len([name for name in SENSORS if ages.get(name, seconds) < seconds]) >= 2
 
 
 def _others(home: Path) -> list[str]:
