@@ -66,6 +66,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/nodes/{node_id}/merge": {"into_node_id": "{home_id}"},
     "post /v1/nodes/{node_id}/split": {"name": "Part", "keyword": "Ana"},
     "post /v1/keys": {"label": "by hand"},
+    "post /v1/quarantines": {"source_id": "{conversation_id}", "reason": "by hand"},
+    "post /v1/quarantines/preview": {"source_id": "{conversation_id}", "reason": "by hand"},
     "post /v1/grants": {"third_party": "mallory", "node_id": "{node_id}"},
 }
 QUERIES = {
@@ -136,6 +138,11 @@ def test_request_by_hand_succeeds(
     ids = {f"{name}_id": value for name, value in nodes[f"call{OPERATIONS.index((path, method))}"].texts().items()}
     spare, _ = sharing.issue_key(world.installation.database, caller.claims)
     ids |= {"home_id": str(nodes["home"].node), "user_id": str(caller.claims.user_id), "key_id": str(spare.key_id)}
+    if "{quarantine_id}" in path:
+        rule = {"source_id": ids["conversation_id"], "reason": "to be released"}
+        headers = {"Authorization": f"Bearer {caller.key}"}
+        made = requests.post(f"{target.address}/v1/quarantines", json=rule, headers=headers, timeout=30).json()
+        ids["quarantine_id"] = made["quarantine_id"]
     name = f"{method} {path}"
     body = {
         field: value.format(**ids) if isinstance(value, str) else value for field, value in BODIES.get(name, {}).items()
