@@ -72,6 +72,13 @@ def stack(shared_installation: Installation) -> Iterator[LocalStack]:
             yield running
 
 
+@pytest.fixture(scope="module")
+def finished_run(stack: LocalStack, shared_installation: Installation) -> str:
+    """A run whose configuration names a user."""
+    create_user(shared_installation.database, "named")
+    return launch(stack, "replay_job", replay({"user": "named"}))
+
+
 @pytest.fixture
 def stranger(stack: LocalStack) -> Iterator[httpx.Client]:
     """Somebody who can reach the UI's port."""
@@ -231,7 +238,9 @@ def test_graphql_by_get(browser: httpx.Client, query: str) -> None:
     assert browser.post("/graphql", json=VERSION).json()["data"]["version"]
 
 
-def test_websocket_from_another_origin(stack: LocalStack, browser: httpx.Client, stranger: httpx.Client) -> None:
+def test_websocket_from_another_origin(
+    stack: LocalStack, browser: httpx.Client, stranger: httpx.Client, finished_run: str
+) -> None:
     for caller, origin, headers in (
         (browser, EVIL, {}),
         (browser, "null", {}),
@@ -242,19 +251,18 @@ def test_websocket_from_another_origin(stack: LocalStack, browser: httpx.Client,
     ):
         with pytest.raises(InvalidStatus), socket(stack, caller, origin, **headers):
             pass
-    run = launch(stack, "replay_job", {})
     with socket(stack, browser, stack.ui.url) as opened:
         opened.send(json.dumps({"type": "connection_init"}))
         assert json.loads(opened.recv(30))["type"] == "connection_ack"
-        start = {"type": "start", "id": "1", "payload": {"query": LOGS, "variables": {"run": run}}}
+        start = {"type": "start", "id": "1", "payload": {"query": LOGS, "variables": {"run": finished_run}}}
         opened.send(json.dumps(start))
         message = json.loads(opened.recv(30))
         assert message["type"] == "data"
         assert message["payload"]["data"]["pipelineRunLogs"]["messages"]
 
 
-def test_run_that_quotes_the_environment(stack: LocalStack, shared_installation: Installation) -> None:
-    create_user(shared_installation.database, "quoted")
+def test_run_that_quotes_the_environment(stack: LocalStack, finished_run: str) -> None:
+    assert finished_run  # of a configuration that says its values
     for place in ("user", "failure_ids", "all"):
         for name in (*SECRETS, "NEURIGRAPH_DAGSTER_DATABASE_URL", "PATH"):
             quoted = {"env": name}
@@ -262,7 +270,6 @@ def test_run_that_quotes_the_environment(stack: LocalStack, shared_installation:
             answer = graphql(stack, LAUNCH, config=replay(config))["launchRun"]
             assert answer["__typename"] == "RunConfigValidationInvalid", (place, name)
             assert os.environ.get(name, "unset") not in json.dumps(answer["errors"])
-    launch(stack, "replay_job", replay({"user": "quoted"}))
 
 
 def test_logs_repeat_no_configuration(stack: LocalStack) -> None:
