@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 export NEURIGRAPH_HOME ?= $(CURDIR)/.neurigraph
 export DAGSTER_DISABLE_TELEMETRY := 1
 
-.PHONY: demo up test lint format bench docs lock clean help
+.PHONY: demo up test lint format bench breaks mutants docs lock clean help
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -44,6 +44,12 @@ format: $(READY)  ## Format code and SQL
 
 bench: $(READY)  ## Run all benchmarks and write docs/benchmarks.md
 	$(BIN)/python -m benchmarks
+
+breaks: $(READY)  ## Take one defence away after the other: a named test must fail each time (ONLY="words" selects)
+	$(BIN)/python -m tests.mutants breaks $(ONLY)
+
+mutants: breaks  ## The same with generated mutants of the modules that guard data, for hours (ONLY, SAMPLE=number)
+	$(BIN)/python -m tests.mutants generated $(ONLY) $(if $(SAMPLE),--sample $(SAMPLE))
 
 docs: $(READY)  ## Write the generated pages
 	$(BIN)/python docs/generate.py

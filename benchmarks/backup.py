@@ -21,9 +21,9 @@ from neurigraph_pipelines.wiring import Installation
 from resources.age_encryption import AgeKey
 from resources.postgres.dump import dump
 
-FILES, QUICK_FILES = 2_000, 20
+FILES, QUICK_FILES = 1_000, 20
 FILE_BYTES = 200_000
-ROWS, QUICK_ROWS = 40_000, 200
+ROWS, QUICK_ROWS = 10_000, 200
 
 _SILENT = Listener(lambda _: None, lambda _: None)
 _METHOD = f"""An installation with {FILES:,} uploads of {FILE_BYTES:,} random bytes each that wait in the object store,
@@ -70,7 +70,7 @@ def _fill(installation: Installation, files: int, rows: int) -> None:
         tx.execute("CREATE TABLE neurigraph.measured (id bigint PRIMARY KEY, embedding vector(1536))")
         tx.execute(
             "INSERT INTO neurigraph.measured SELECT n, "
-            "(SELECT array_agg(random() + n * 0) FROM generate_series(1, 1536))::vector "
+            "(SELECT array_agg(random()) FROM generate_series(1, 1536) AS d WHERE d + n > 0)::vector "
             "FROM generate_series(1, %s) AS n",
             [rows],
         )

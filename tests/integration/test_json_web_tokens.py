@@ -183,6 +183,29 @@ def test_invalid_key_set_admits_nobody(issuer: TokenIssuer, answer: tuple[int, b
     assert issuer.fetches == 1
 
 
+@pytest.mark.parametrize(
+    ("changes", "genuine"),
+    [
+        ({}, True),
+        ({"use": None}, True),
+        ({"use": "enc"}, False),
+        ({"alg": "RS512"}, False),
+    ],
+)
+def test_only_signing_keys_verify(issuer: TokenIssuer, changes: dict[str, Any], genuine: bool) -> None:
+    """A key of the set for other purposes may be in other hands."""
+    (key,) = json.loads(issuer.key_set())["keys"]
+    shown = {name: value for name, value in (key | changes).items() if value is not None}
+    issuer.answer = (200, json.dumps({"keys": [shown]}).encode(), {})
+    checked = verifier(keys=KeySet(issuer.url, 300.0))
+    token = issuer.sign(token_claims(USER))
+    if genuine:
+        assert checked.verify(token)["sub"] == str(USER)
+    else:
+        with pytest.raises(UnauthenticatedError):
+            checked.verify(token)
+
+
 def test_key_set_needs_https_or_loopback() -> None:
     for url in (
         "http://issuer.example/keys",

@@ -73,8 +73,8 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
             listener.on_stage("database")
             exported = tx.execute(QUERIES["export_snapshot"]).fetchone()
             assert exported is not None
-            database = folder.write(target, DATABASE, dump(url, exported["name"]), listener.on_bytes)
             description = _description(tx, copied)
+            database = folder.write(target, DATABASE, dump(url, exported["name"]), listener.on_bytes)
         listener.on_stage("manifest")
         listed = folder.write(target, OBJECT_LIST, _lines(copied), lambda _: None)
         manifest = {

@@ -72,7 +72,7 @@ class BackupFolder:
     def __init__(self, path: Path, key: AgeKey | None) -> None:
         self.path = path.expanduser().absolute()
         self._key = key
-        self._pending: list[str] = []
+        self._pending: set[str] = set()
         self._pending_bytes = 0
 
     @contextlib.contextmanager
@@ -161,7 +161,7 @@ class BackupFolder:
         if stored.sha256 != sha256:
             target.unlink()
             raise DamagedObjectError("it differs from its checksum")
-        self._pending.append(name)
+        self._pending.add(name)
         self._pending_bytes += stored.size_bytes
         if len(self._pending) >= _SYNC_FILES or self._pending_bytes >= _SYNC_BYTES:
             self.flush()
@@ -336,8 +336,13 @@ class BackupFolder:
 
 @contextlib.contextmanager
 def _new_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file, and remove it after an error."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        yield file
+        try:
+            yield file
+        except BaseException:
+            path.unlink()
+            raise
 
 
 def _sha256(text: str) -> str:

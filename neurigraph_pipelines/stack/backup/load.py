@@ -247,10 +247,15 @@ def _checked(chunks: Iterator[bytes], sha256: str) -> Iterator[bytes]:
 
 
 def _make_roles(server: Connection[dict[str, Any]], roles: list[dict[str, Any]]) -> None:
-    """Make the roles that the dump names. They have no login until the migration gives them one."""
+    """Make the roles that the dump names. They have no login until the migration gives them one.
+
+    Raises:
+        InvalidInputError: The backup names roles of others.
+    """
+    for name in {name for role in roles for name in (role["name"], *role["member_of"])}:
+        if not name.startswith(_ROLE_PREFIX):
+            raise InvalidInputError(f"the backup names a role {name[:80]!r}, which is not Neurigraph's")
     for role in roles:
-        if not role["name"].startswith(_ROLE_PREFIX):
-            raise InvalidInputError(f"the backup names a role {role['name'][:80]!r}, which is not Neurigraph's")
         found = server.execute(QUERIES["role_exists"], {"name": role["name"]}).fetchone()
         if found is None or not found["present"]:
             query = QUERIES["create_inheriting_role" if role["inherits"] else "create_role"]
