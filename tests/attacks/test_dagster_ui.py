@@ -32,7 +32,7 @@ from tests.support.dagster_stack import await_true, graphql, launch
 pytestmark = pytest.mark.attack
 
 VERSION = {"query": "{ version }"}
-PAUSE = "mutation { setAutoMaterializePaused(paused: true) }"
+RESUME = "mutation { setAutoMaterializePaused(paused: false) }"
 EVIL = "http://evil.example"
 LAUNCH = """mutation($config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
     selector: {jobName: "replay_job", repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {
@@ -95,7 +95,7 @@ def browser(stack: LocalStack) -> Iterator[httpx.Client]:
 
 
 def is_paused(browser: httpx.Client) -> bool:
-    """Return whether the mutation ``PAUSE`` has had its effect."""
+    """Return whether the mutation ``RESUME`` has had no effect yet."""
     answer = browser.post("/graphql", json={"query": "{ instance { autoMaterializePaused } }"})
     return bool(answer.json()["data"]["instance"]["autoMaterializePaused"])
 
@@ -204,14 +204,14 @@ def test_host_that_resolves_to_this_machine(stack: LocalStack, browser: httpx.Cl
 )
 def test_post_from_another_origin(stack: LocalStack, browser: httpx.Client, origin: str) -> None:
     foreign = {"Origin": origin.format(port=stack.ui.port)}
-    form = {"query": PAUSE}
+    form = {"query": RESUME}
     assert browser.post("/graphql", json=form, headers=foreign).status_code == 403
     assert browser.post("/graphql", params=form, headers={**foreign, "Content-Type": "text/plain"}).status_code == 403
     assert browser.post("/report_asset_materialization/x", headers=foreign).status_code == 403
-    assert not is_paused(browser)
-    assert browser.post("/graphql", json=form).json()["data"] == {"setAutoMaterializePaused": True}
     assert is_paused(browser)
-    browser.post("/graphql", json={"query": PAUSE.replace("true", "false")})
+    assert browser.post("/graphql", json=form).json()["data"] == {"setAutoMaterializePaused": False}
+    assert not is_paused(browser)
+    browser.post("/graphql", json={"query": RESUME.replace("false", "true")})
 
 
 def test_post_that_hides_its_origin(browser: httpx.Client) -> None:
@@ -224,13 +224,15 @@ def test_post_that_hides_its_origin(browser: httpx.Client) -> None:
         assert browser.get("/server_info", headers=linked).status_code == 200
 
 
-@pytest.mark.parametrize("query", [PAUSE, "query { version }", "{version} " + PAUSE.replace("mutation", "mutation m")])
+@pytest.mark.parametrize(
+    "query", [RESUME, "query { version }", "{version} " + RESUME.replace("mutation", "mutation m")]
+)
 def test_graphql_by_get(browser: httpx.Client, query: str) -> None:
     asked = {"query": query, "operationName": "m"}
     assert browser.get("/graphql", params=asked).status_code == 405
     assert browser.get("/graphql/", params=asked).status_code == 405
     assert browser.get("//graphql", params=asked).headers["content-type"].startswith("text/html")  # the UI's frame
-    assert not is_paused(browser)
+    assert is_paused(browser)
     page = browser.get("/graphql", params={"query": query}, headers={"Accept": "text/html"})
     assert (page.status_code, page.headers["x-frame-options"]) == (200, "DENY")
     assert "setAutoMaterializePaused" not in page.text  # it shows an editor and runs nothing
