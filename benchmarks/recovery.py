@@ -25,7 +25,7 @@ from neurigraph_pipelines.wiring import Installation
 from resources.postgres.embedded import EmbeddedPostgres
 from tests.support.up_process import Up, left_running, up
 
-KILLS = 3
+KILLS = 2
 PATIENCE_SECONDS = 180.0
 _QUERIES = statements("readiness")
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.errors import ForbiddenError, UnauthenticatedError
+from neurigraph_pipelines.errors import ForbiddenError, NotFoundError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims, ReceivedThrough
 from neurigraph_pipelines.ports import Database, TokenVerifier, Transaction
 from neurigraph_pipelines.statements import statements
@@ -130,6 +130,20 @@ def require_owner(claims: Claims) -> None:
     """
     if claims.role != "user":
         raise ForbiddenError("only the owner of the graph may do this")
+
+
+def require_visible(database: Database, claims: Claims, kind: str, wanted: UUID) -> None:
+    """Require that a caller sees something by its id, in one statement whose time says nothing about hidden ids.
+
+    Args:
+        kind: ``node``, ``record``, ``file``, ``source``, ``key``, ``grant`` or ``failure``.
+
+    Raises:
+        NotFoundError: There is no such thing, or it is hidden from the caller.
+    """
+    (row,) = database.ask(claims, _QUERIES["sees"], {"kind": kind, "wanted": wanted})
+    if not row["is_visible"]:
+        raise NotFoundError
 
 
 def require_writer(database: Database, claims: Claims) -> None:

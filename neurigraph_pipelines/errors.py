@@ -82,6 +82,10 @@ class RehydratingError(NeurigraphError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class StepTimeoutError(NeurigraphError):
+    """A step took more processor time for one segment than the settings permit; no other segment is affected."""
+
+
 class ProviderError(NeurigraphError):
     """A permanent error of a model provider: a refusal, bad credentials or an unusable answer."""
 

@@ -89,10 +89,17 @@ class Database(Protocol):
         """
         ...
 
-    def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> bool:
-        """Run a statement of ``ask`` in the background, after those given before.
+    def later(
+        self,
+        claims: Claims | None,
+        statement: SQL | Composed,
+        parameters: Mapping[str, object],
+        then: Callable[[list[dict[str, Any]]], object] | None = None,
+    ) -> bool:
+        """Run a statement of ``ask`` in the background, after those given before; its errors are logged.
 
-        Its rows are dropped and its errors are logged.
+        Args:
+            then: Called with its rows, in the background too.
 
         Returns:
             Whether it was accepted; False if too many statements are waiting.
@@ -132,6 +139,10 @@ class TokenCounter(Protocol):
 
     def count(self, text: str) -> int:
         """Return the number of tokens in ``text``; 0 for the empty string."""
+        ...
+
+    def count_each(self, texts: Sequence[str]) -> list[int]:
+        """Return ``count`` of each text, faster than one by one."""
         ...
 
 

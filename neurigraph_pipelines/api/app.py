@@ -24,6 +24,7 @@ from neurigraph_pipelines.api import (
     health,
     memories,
     nodes,
+    quarantines,
     search,
     sharing,
     uploads,
@@ -33,6 +34,7 @@ from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
+from neurigraph_pipelines.api.sight import Looked
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.readiness import Checks
 from neurigraph_pipelines.wiring import Installation
@@ -90,7 +92,7 @@ def create_app(installation: Installation) -> FastAPI:
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
     add_problem_handlers(app)
-    version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
+    version_1 = APIRouter(prefix="/v1", responses=documented(408, 429), dependencies=[Looked])
     for subject in (
         users,
         exports,
@@ -104,6 +106,7 @@ def create_app(installation: Installation) -> FastAPI:
         graph_changes,
         erasures,
         sharing,
+        quarantines,
         failures,
     ):
         version_1.include_router(subject.router)

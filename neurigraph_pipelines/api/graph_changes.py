@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, model_validator
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.requests import Form
+from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.graph import moving, reshaping
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.model import ConceptKind
@@ -86,6 +87,7 @@ class GraphChange(BaseModel):
 @router.post("/records/{record_id}/move", response_model=GraphChange)
 def move_record(record_id: UUID, body: MoveRecord, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Move a record to another node, with its file, its history and its state."""
+    look(installation, caller, node_id=body.node_id)
     return asdict(moving.move_records(installation.database, caller, [record_id], body.node_id, dry_run=body.dry_run))
 
 
@@ -96,6 +98,7 @@ def change_node(node_id: UUID, body: ChangeNode, caller: Caller, installation: I
     if body.name is not None:
         return asdict(reshaping.rename_node(database, caller, node_id, body.name, dry_run=body.dry_run))
     assert body.parent_node_id is not None
+    look(installation, caller, parent_node_id=body.parent_node_id)
     return asdict(reshaping.move_node(database, caller, node_id, body.parent_node_id, dry_run=body.dry_run))
 
 
@@ -105,6 +108,7 @@ def merge(node_id: UUID, body: Merge, caller: Caller, installation: Installation
 
     Children with the same name are merged in the same way. Grants of removed nodes end.
     """
+    look(installation, caller, into_node_id=body.into_node_id)
     return asdict(
         reshaping.merge_nodes(installation.database, caller, node_id, body.into_node_id, dry_run=body.dry_run)
     )

@@ -16,6 +16,7 @@ from neurigraph_pipelines.api.nodes import MAX_PAGE
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import memories as responses
+from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.ingestion import revision
 
 router = APIRouter(prefix="/records/{record_id}", tags=["memories"], responses=documented(401, 404, 422, 503))
@@ -76,5 +77,6 @@ def supersede(
     record_id: UUID, body: requests.Supersede, caller: Caller, installation: InstallationDep
 ) -> dict[str, Any]:
     """Mark a memory as replaced by a newer one, or undo that with null."""
+    look(installation, caller, by=body.by)
     revision.supersede(installation.database, caller, record_id, body.by, body.expected_delta)
     return history.record_at(installation.database, caller, record_id)

@@ -15,6 +15,7 @@ from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import graph as responses
 from neurigraph_pipelines.api.responses.files import NodeFiles
+from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.graph import navigation
 from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import NodeType
@@ -35,6 +36,7 @@ def tree(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
 @router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
 def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep) -> dict[str, UUID]:
     """Create a node: a concept, or a persona that can have keys and grants of its own."""
+    look(installation, caller, parent_node_id=body.parent_node_id)
     node_id = sharing.add_node(
         installation.database,
         caller,

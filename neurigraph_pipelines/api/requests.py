@@ -27,9 +27,10 @@ from neurigraph_pipelines.model import (
     SourceKind,
     SubjectType,
 )
+from neurigraph_pipelines.quarantine.rules import MAX_REASON, Rule
 from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_MESSAGE_LIMIT, MAX_QUERY_CHARACTERS, Question
 from neurigraph_pipelines.sharing import MAX_LABEL_LENGTH, MAX_NODE_SUMMARY_LENGTH, MAX_SUBJECT_LENGTH
-from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS
+from neurigraph_pipelines.text.hygiene import MAX_NAME_CHARACTERS, utc
 
 MAX_MESSAGES = 1_000
 """Most messages in one request."""
@@ -267,6 +268,28 @@ class NewGrant(Subject):
         if self.subject is None:
             raise ValueError("name a persona or a third party")
         return self
+
+
+class NewQuarantine(Form):
+    """A quarantine: every record with a message that meets all conditions that are set. At least one is needed."""
+
+    source_id: UUID | None = Field(default=None, description="Of this conversation, event or upload.")
+    key_id: UUID | None = Field(default=None, description="Handed in with this API key.")
+    persona_id: UUID | None = Field(default=None, description="Handed in by this persona, with any of its keys.")
+    received_from: datetime | None = Field(default=None, description="Received at this time or later.")
+    received_until: datetime | None = Field(default=None, description="Received before this time.")
+    reason: str = Field(description="For the log.", json_schema_extra={"minLength": 1, "maxLength": MAX_REASON})
+
+    @property
+    def rule(self) -> Rule:
+        """The conditions; times without a zone are UTC."""
+        return Rule(
+            self.source_id,
+            self.key_id,
+            self.persona_id,
+            utc(self.received_from) if self.received_from else None,
+            utc(self.received_until) if self.received_until else None,
+        )
 
 
 class NewNode(Form):

@@ -11,6 +11,7 @@ from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import retrieval as responses
+from neurigraph_pipelines.api.sight import look
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.query import search as phase_one
 
@@ -22,6 +23,7 @@ def search(
     body: requests.Search, caller: Caller, installation: InstallationDep, background: BackgroundTasks
 ) -> dict[str, Any]:
     """Search memories and messages for a question. No file is opened."""
+    look(installation, caller, node_id=body.node_id)
     found = phase_one.search(
         installation.acting_for(caller),
         body.question,
@@ -34,6 +36,7 @@ def search(
 @router.post("/ask", response_model=responses.Reply)
 def ask(body: requests.Ask, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
+    look(installation, caller, node_id=body.node_id)
     return asdict(
         phase_two.ask(
             installation.acting_for(caller),

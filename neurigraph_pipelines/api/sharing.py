@@ -13,6 +13,7 @@ from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import access as responses
+from neurigraph_pipelines.api.sight import look
 
 router = APIRouter(tags=["access"], responses=documented(401, 403, 404, 422, 503))
 
@@ -22,6 +23,7 @@ _All = Annotated[bool, Query(alias="all", description="Include expired and revok
 @router.post("/keys", status_code=201, response_model=responses.IssuedKey, responses=documented(413))
 def issue_key(body: requests.NewKey, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Issue a key for the user, a persona or a third party."""
+    look(installation, caller, persona_id=body.persona_id)
     key, secret = sharing.issue_key(
         installation.database, caller, subject=body.subject, label=body.label, expires_at=body.expires_at
     )
@@ -59,6 +61,7 @@ def revoke_key(key_id: UUID, caller: Owner, installation: InstallationDep) -> di
 def grant(body: requests.NewGrant, response: Response, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Grant a persona or a third party access to exactly one node."""
     assert body.subject is not None, "NewGrant requires a subject"
+    look(installation, caller, persona_id=body.persona_id, node_id=body.node_id)
     granted, created = sharing.grant(
         installation.database, caller, body.subject, body.node_id, body.grant_type, expires_at=body.expires_at
     )

@@ -6,7 +6,7 @@ import the domain when they run, so that loading the definitions does not load n
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -65,7 +65,7 @@ def assign_nodes(context: dg.OpExecutionContext, installation: InstallationResou
             "tokens": sum(ref.token_count for ref in segments),
             "token counter": used.tokens.name + ("" if used.tokens.exact else " (not exact)"),
             "language model": used.language_model.name,
-            "items": table(_plan_row(plan) for plan in assigned.plans),
+            "items": table(_plan_row(plan, assigned.seconds) for plan in assigned.plans),
             **_common(started, assigned.failures),
         },
     )
@@ -86,7 +86,7 @@ def summarize(installation: InstallationResource, assigned: Assigned) -> dg.Outp
             "tokens": _tokens(plans[record_id] for record_id in summarized.summaries),
             "words": sum(len(summary.text.split()) for summary in summarized.summaries.values()),
             "items": table(
-                {**_plan_row(plans[record_id]), "words": len(summary.text.split())}
+                {**_plan_row(plans[record_id], summarized.seconds), "words": len(summary.text.split())}
                 for record_id, summary in summarized.summaries.items()
             ),
             **_common(started, summarized.failures),
@@ -110,7 +110,7 @@ def extract_keywords(installation: InstallationResource, assigned: Assigned) -> 
             "entities": len({entity for found in described.keywords.values() for entity in found.entities}),
             "items": table(
                 {
-                    **_plan_row(plans[record_id]),
+                    **_plan_row(plans[record_id], described.seconds),
                     "entities": len(found.entities),
                     "topics": len(found.topics),
                     "dates": len(found.dates),
@@ -183,6 +183,8 @@ def commit(
                     "record": str(record.record_id),
                     "passages": record.passages,
                     "already stored": record.already_stored,
+                    "tokens": tokens[record.trigger_id],
+                    "seconds": round(result.seconds.get(record.trigger_id, 0.0), 3),
                 }
                 for record in result.stored
             ),
@@ -213,9 +215,13 @@ def _tokens(plans: Iterable[RecordPlan]) -> int:
     return sum({plan.ref.trigger_id: plan.ref.token_count for plan in plans}.values())
 
 
-def _plan_row(plan: RecordPlan) -> dict[str, str | int]:
+def _plan_row(plan: RecordPlan, seconds: Mapping[UUID, float] | None = None) -> dict[str, str | int | float]:
+    """Return the row of a record; its tokens and seconds are those of its segment."""
+    taken = {} if seconds is None else {"seconds": round(seconds.get(plan.ref.trigger_id, 0.0), 3)}
     return {
+        **taken,
         "source": str(plan.ref.source_id),
+        "tokens": plan.ref.token_count,
         "layer": len(plan.filing.path),
         "record": str(plan.record_id),
         "messages": plan.filing.last_message - plan.filing.first_message + 1,

@@ -18,7 +18,9 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
     storage_report,
 )
 from neurigraph_pipelines.defs.run_metadata import seconds_since, table
+from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.lifecycle import dormancy, verification
+from neurigraph_pipelines.quarantine import suggestions
 
 SAMPLE_FILES = 100
 EXPIRY_GRACE_SECONDS = 600.0
@@ -82,6 +84,40 @@ def every_table_is_guarded(installation: InstallationResource) -> dg.AssetCheckR
     )
 
 
+@dg.asset_check(asset=storage_report)
+def no_canary_was_retrieved(installation: InstallationResource) -> dg.AssetCheckResult:
+    """Nobody retrieved a memory that was planted as a canary."""
+    retrieved = canaries.retrieved_canaries(installation.opened.database)
+    rows = [{name: str(value) for name, value in row.items()} for row in retrieved]
+    return dg.AssetCheckResult(
+        passed=not retrieved, metadata={"canaries retrieved": len(retrieved), "newest of them": table(rows)}
+    )
+
+
+@dg.asset_check(asset=storage_report)
+def nothing_looks_like_poison(installation: InstallationResource) -> dg.AssetCheckResult:
+    """Nothing that is found looks like hidden instructions, stuffed keywords, restatements or a flood."""
+    found = suggestions.suggest(installation.opened.context)
+    return dg.AssetCheckResult(
+        passed=not found,
+        # A suggestion: a person decides with `neurigraph quarantine`.
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "suggestions": len(found),
+            "first suggestions": table(
+                [
+                    {"suspicion": one.suspicion.value, "source or key": _subject(one), "detail": one.detail}
+                    for one in found
+                ]
+            ),
+        },
+    )
+
+
+def _subject(found: suggestions.Suggestion) -> str:
+    return str(found.rule.source_id or found.rule.key_id or "")
+
+
 def _overdue(report: dormancy.SweepReport, grace_seconds: float) -> dg.AssetCheckResult:
     # Only a warning: space is wasted, nothing is lost.
     return dg.AssetCheckResult(
@@ -124,6 +160,8 @@ def definitions() -> dg.Definitions:
             nothing_awake_that_nobody_opens,
             every_row_has_its_object,
             every_table_is_guarded,
+            no_canary_was_retrieved,
             sampled_checksums_hold,
+            nothing_looks_like_poison,
         ]
     )

@@ -18,6 +18,7 @@ from neurigraph_pipelines.graph.provisioning import has_outdated_nodes, upgrade_
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
+from neurigraph_pipelines.retrieval.log import purge_retrievals
 
 SECONDS_PER_DAY = 86_400
 NODES_UPGRADED = 1_000
@@ -33,6 +34,14 @@ def purge_inbox(installation: InstallationResource) -> dg.Output[int]:
     age_seconds = installation.settings.ingestion.inbox_retention_days * SECONDS_PER_DAY
     removed = purge_stored_bodies(installation.opened.database, age_seconds)
     return dg.Output(removed, metadata={"bodies removed": removed, "retention in days": age_seconds / SECONDS_PER_DAY})
+
+
+@dg.op
+def purge_retrieval_log(installation: InstallationResource) -> dg.Output[int]:
+    """Removes entries of the log of retrievals that are older than `retrieval_log_days`."""
+    days = installation.settings.retrieval.retrieval_log_days
+    removed = purge_retrievals(installation.opened.database, days)
+    return dg.Output(removed, metadata={"entries removed": removed, "kept for days": days})
 
 
 @dg.op
@@ -60,11 +69,12 @@ def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
 
 @dg.job(executor_def=dg.in_process_executor)
 def retention_job() -> None:
-    """Removes stored text from the inbox and old run output from the disk, and continues interrupted erasures.
+    """Removes stored text from the inbox, old entries and old run output, and continues interrupted erasures.
 
-    The three ops are independent.
+    The four ops are independent.
     """
     purge_inbox()
+    purge_retrieval_log()
     purge_run_outputs()
     finish_erasures()
 

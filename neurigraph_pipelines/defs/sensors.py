@@ -56,6 +56,7 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
                     "neurigraph/segments": str(batch.segments),
                     "neurigraph/tokens": str(batch.tokens),
                     "neurigraph/queue_age_seconds": f"{age:.0f}",
+                    **({"neurigraph/size": "large"} if batch.large else {}),
                 },
             )
 
@@ -82,7 +83,7 @@ def _renew_leases_of_queued_runs(
 ) -> None:
     """Renew the leases of runs in Dagster's queue: they cannot do it themselves, and would start with expired ones."""
     database, settings = installation.opened.database, installation.settings
-    batches = triggers.open_batches(database, claimed_by)
+    batches = triggers.open_batches(installation.context, claimed_by)
     if not batches:
         return
     waiting = instance.get_runs(dg.RunsFilter(job_name=ingestion_job.name, statuses=WAITING))
@@ -102,12 +103,13 @@ def upload_sensor(
     context: dg.SensorEvaluationContext, installation: InstallationResource
 ) -> dg.RunRequest | dg.SkipReason:
     """Launches a run if a file waits in the drop place or an upload waits to be read."""
-    readiness.beat(installation.opened.database, "upload_sensor")
     running = dg.RunsFilter(job_name=upload_job.name, statuses=UNFINISHED)
-    if context.instance.get_runs_count(running):
-        return dg.SkipReason("a run is already taking in files")
     opened = installation.opened
-    waiting = drops.waiting(opened.database, opened.drop_place, opened.uploads)
+    busy = context.instance.get_runs_count(running) > 0
+    waiting = not busy and drops.waiting(opened.database, opened.drop_place, opened.uploads)
+    readiness.beat(opened.database, "upload_sensor")
+    if busy:
+        return dg.SkipReason("a run is already taking in files")
     return dg.RunRequest() if waiting else dg.SkipReason("no file is waiting")
 
 

@@ -8,6 +8,7 @@ unfinished, so that repeating the request, or ``finish_erasures``, continues it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -68,7 +69,7 @@ def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
         NotFoundError: There is no such subject, or the caller does not own it.
         InvalidInputError: The subject is the root of a graph.
     """
-    with database.agent(claims) as tx:
+    with _rows_of(database, claims) as tx:
         _require(tx, claims, subject)
         if subject.kind is SubjectKind.RECORD:
             return _preview_record(tx, claims, subject)
@@ -137,9 +138,17 @@ def finish_erasures(context: Context) -> list[Receipt]:
     return finished
 
 
+def _rows_of(database: Database, claims: Claims) -> AbstractContextManager[Transaction]:
+    """Return a transaction that sees what the caller may erase: of the owner also what is in quarantine.
+
+    Every query names the user, and the caller is checked first.
+    """
+    return database.owner() if claims.role == _OWNER else database.agent(claims)
+
+
 def _begin(database: Database, claims: Claims, subject: Subject, through: str) -> UUID:
     values = {"user_id": claims.user_id, "kind": subject.kind, "subject_id": subject.subject_id, "through": through}
-    with database.agent(claims) as tx:
+    with _rows_of(database, claims) as tx:
         earlier = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
         try:
             _require(tx, claims, subject)

@@ -92,8 +92,10 @@ class RowsEraser:
         self._tx.execute(_QUERIES["erase_files"].format(schema=schema), of_record)
         records = self._tx.execute(_QUERIES["erase_record"].format(schema=schema), of_record).rowcount
         self._erased.update(passages=passages, records=records)
+        self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": [record_id]})
         self._erase_parts(parts)
         self._restore_superseded([record_id])
+        self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
         traces = Traces(self._tx, self._user_id, slug, self._lexer)
         self._erased.update(
             traces.remove(
@@ -136,8 +138,10 @@ class RowsEraser:
         for node in nodes:
             self._tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(node.schema_name)))
         if cleanup is not None:
+            self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": record_ids})
             self._erase_parts(cleanup.parts)
             self._restore_superseded(record_ids)
+            self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
             traces = Traces(self._tx, self._user_id, slug, self._lexer)
             paths = [node.names[1:] for node in nodes]
             self._erased.update(traces.remove(cleanup.lexemes, cleanup.texts, paths, touched=cleanup.neighbours))

@@ -36,6 +36,7 @@ def write_edges(tx: Transaction, user_id: UUID, user_slug: str, edges: Sequence[
         relation = display_name(edge.relation) or DEFAULT_RELATION
         if complete and source.node_id != target.node_id:
             ends.add((source.node_id, target.node_id, relation, edge.strength))
+    tx.execute(_QUERIES["show_nodes"], {"node_ids": list({node_id for one in ends for node_id in one[:2]})})
     for from_node, to_node, relation, strength in sorted(ends):
         tx.execute(
             _QUERIES["upsert_edge"],

@@ -19,7 +19,7 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH, name_key
-from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
+from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path, upgrade_node
 from neurigraph_pipelines.model import ConceptKind, Keywords, PlannedAlias
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -81,6 +81,7 @@ def update_shells(
         node = resolve_path(tx, user_id, user_slug, planned.path)
         if len(node.names) == len(planned.path):
             learned.setdefault(node.node_id, []).append(planned.alias)
+    tx.execute(_QUERIES["show_nodes"], {"node_ids": list(gained.keys() | learned.keys())})
     for node_id in sorted(gained.keys() | learned.keys()):
         row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
         assert row is not None
@@ -105,6 +106,7 @@ def _stage(count: int) -> tuple[int, int]:
 def replace_vector(
     tx: Transaction,
     node_id: UUID,
+    record_id: UUID,
     *,
     lost: NDArray[np.float32] | None = None,
     gained: NDArray[np.float32] | None = None,
@@ -114,6 +116,7 @@ def replace_vector(
     Args:
         tx: A transaction of the pipeline; the node stays locked until it ends.
         node_id: The record's node.
+        record_id: The record; of one in quarantine nothing is in the mean.
         lost: The vector to remove from the mean, as in an ``Addition``.
         gained: The vector to add to the mean.
     """
@@ -121,6 +124,9 @@ def replace_vector(
 
     shell = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
     assert shell is not None
+    hidden = tx.execute(_QUERIES["is_quarantined"], {"record_id": record_id}).fetchone()
+    if hidden is not None and hidden["quarantined"]:
+        return
     count, centroid = shell["embedded_count"], shell["centroid"]
     if lost is not None:
         count -= 1
@@ -153,6 +159,7 @@ def rebuild_shell(
     """
     row = tx.execute(_QUERIES["lock_shell"], {"node_id": node_id}).fetchone()
     assert row is not None
+    upgrade_node(tx, node_id, row["schema_name"])
     schema = sql.Identifier(row["schema_name"])
     shell = {
         **row,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import combinations, groupby
 from uuid import UUID
@@ -17,6 +18,7 @@ from neurigraph_pipelines.graph.entities import OutlineIndex, with_filings
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.placement_rules import PlacementRules
 from neurigraph_pipelines.ingestion.records import failure_of
+from neurigraph_pipelines.ingestion.time_limits import unlimited
 from neurigraph_pipelines.model import (
     ConceptKind,
     Filing,
@@ -32,6 +34,8 @@ from neurigraph_pipelines.model import (
 from neurigraph_pipelines.ports import LanguageModel
 
 STEP = "assign_nodes"
+
+Limit = Callable[[SegmentRef], AbstractContextManager[None]]
 
 MAX_LINKED_SPEAKERS = 12
 """Maximum number of speakers of one segment who are linked with each other; a parliament would give thousands."""
@@ -89,6 +93,7 @@ def assign_batch(
     model: LanguageModel,
     threshold: float,
     on_item: Callable[[SegmentRef], None] | None = None,
+    limited: Limit = unlimited,
 ) -> list[list[Filing] | ItemFailure]:
     """File a batch, oldest first for each user, so that later segments see the nodes of earlier ones.
 
@@ -102,11 +107,12 @@ def assign_batch(
             from before the batch.
         threshold: Minimum confidence for creating a proposed node.
         on_item: Called after each segment, with its reference.
+        limited: Returns a context manager that ends the work on a segment if it takes too long.
 
     Returns:
         For each of ``segments``, in order: the filings, or the failure of this segment.
     """
-    batch = _BatchFiling(segments, outlines, model, threshold)
+    batch = _BatchFiling(segments, outlines, model, threshold, limited)
     order = sorted(range(len(segments)), key=lambda i: (segments[i].occurred_at, segments[i].ref.first_message))
     results: dict[int, list[Filing] | ItemFailure] = {}
 
@@ -130,9 +136,15 @@ class _BatchFiling:
     """The outlines of a batch's users while its segments are filed."""
 
     def __init__(
-        self, segments: Sequence[Segment], outlines: Mapping[UUID, Outline], model: LanguageModel, threshold: float
+        self,
+        segments: Sequence[Segment],
+        outlines: Mapping[UUID, Outline],
+        model: LanguageModel,
+        threshold: float,
+        limited: Limit,
     ) -> None:
         self._model = model
+        self._limited = limited
         self._threshold = threshold
         self._outlines = {each.ref.user_id: outlines.get(each.ref.user_id, Outline()) for each in segments}
         self._planned: dict[UUID, dict[tuple[str, ...], PlannedNode]] = {user_id: {} for user_id in self._outlines}
@@ -140,7 +152,8 @@ class _BatchFiling:
     def place(self, segment: Segment) -> Sequence[Placement] | ItemFailure:
         """Ask the model for the placements of a segment."""
         try:
-            return self._model.place(segment, self._outlines[segment.ref.user_id])
+            with self._limited(segment.ref):
+                return self._model.place(segment, self._outlines[segment.ref.user_id])
         except Exception as error:  # one bad item must not fail the others
             return failure_of(segment.ref.trigger_id, STEP, error)
 
@@ -148,7 +161,8 @@ class _BatchFiling:
         """Turn placements into filings, and add their nodes to the outline for later segments."""
         ref = segment.ref
         try:
-            filings = file_segment(segment, placements, self._outlines[ref.user_id], self._threshold)
+            with self._limited(ref):
+                filings = file_segment(segment, placements, self._outlines[ref.user_id], self._threshold)
         except Exception as error:  # such as an unusable answer of the model
             return failure_of(ref.trigger_id, STEP, error)
         known = self._planned[ref.user_id]

@@ -15,7 +15,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.graph.navigation import outline
 from neurigraph_pipelines.ingestion import triggers
-from neurigraph_pipelines.ingestion.assign import assign_batch
+from neurigraph_pipelines.ingestion.assign import STEP, assign_batch
 from neurigraph_pipelines.ingestion.commit import commit
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.embed import embed
@@ -23,6 +23,7 @@ from neurigraph_pipelines.ingestion.keywords import extract_keywords
 from neurigraph_pipelines.ingestion.persona_filing import assign_for_persona, writable_nodes
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
+from neurigraph_pipelines.ingestion.time_limits import StepClock
 from neurigraph_pipelines.model import ItemFailure
 
 __all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "run_due", "summarize"]
@@ -35,6 +36,7 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
 
     A batch whose lease expired and was taken over gives no plans.
     """
+    clock = StepClock(context.settings, STEP)
     with triggers.keep_lease(context, batch_id):
         refs = triggers.segments_of(context.database, batch_id)
         segments = list(triggers.load_each(context.database, refs))
@@ -51,13 +53,14 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
             context.language_model,
             context.settings.ingestion.node_creation_confidence,
             None if on_done is None else lambda _: on_done(1),
+            clock.of,
         )
         found = {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
         for segment in segments:
             ref = segment.ref
             if ref.persona_id is not None:
                 found[ref.trigger_id] = assign_for_persona(
-                    segment, outlines[ref.user_id], personas[ref.persona_id], context.language_model
+                    segment, outlines[ref.user_id], personas[ref.persona_id], context.language_model, clock.of
                 )
                 if on_done is not None:
                     on_done(1)
@@ -71,6 +74,7 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
             for part, filing in enumerate(answer)
         ),
         tuple(answer for answer in answers if isinstance(answer, ItemFailure)),
+        clock.seconds,
     )
 
 

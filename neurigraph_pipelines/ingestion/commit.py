@@ -6,7 +6,9 @@ a row is invisible and removed by a later sweep, and a row without its object ca
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from uuid import UUID, uuid4
 
@@ -69,9 +71,11 @@ def commit(
     storage = _SegmentStorage(context, assigned.batch_id, summarized, described, embedded)
     failed = failed_triggers(assigned.failures, summarized.failures, described.failures, embedded.failures)
     stored: list[Committed] = []
+    seconds: dict[UUID, float] = {}
     with triggers.keep_lease(context, assigned.batch_id):
         for trigger_id, group in groupby(assigned.plans, key=lambda plan: plan.ref.trigger_id):
             plans = list(group)
+            started = time.monotonic()
             if trigger_id not in failed:
                 try:
                     stored.extend(storage.store(plans))
@@ -79,6 +83,7 @@ def commit(
                     pass
                 except Exception as error:  # one bad item must not fail the others
                     failed[trigger_id] = failure_of(trigger_id, STEP, error)
+            seconds[trigger_id] = time.monotonic() - started
             if on_done is not None:
                 on_done(len(plans))
     attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(context.database, assigned.batch_id)}
@@ -90,7 +95,7 @@ def commit(
         if trigger_id in attempts
         and (state := triggers.give_back(context, assigned.batch_id, failure, attempts[trigger_id]))
     ]
-    return BatchResult(assigned.batch_id, tuple(stored), tuple(returned))
+    return BatchResult(assigned.batch_id, tuple(stored), tuple(returned), seconds)
 
 
 class _SegmentStorage:
@@ -168,6 +173,7 @@ class _SegmentStorage:
         source = tx.execute(_QUERIES["is_private"], {"source_id": ref.source_id}).fetchone()
         if source is not None and source["private"]:
             written = [item.as_private() for item in written]
+        written = [self._held(tx, item) for item in written]
         for item in written:
             guard_objects(tx, self._context.objects, item.plan.record_id, (file.durable.key for file in item.files))
         models = lock_models(tx, ref.user_id, self._embedding_model) if self._embedding_model is not None else None
@@ -180,6 +186,17 @@ class _SegmentStorage:
         _update_graph(tx, ref, filings, [addition for _, addition in inserted if addition is not None])
         self._finish_trigger(tx, ref)
         return committed
+
+    def _held(self, tx: Transaction, item: WrittenRecord) -> WrittenRecord:
+        """Return a record with the quarantines that it meets; if there are any, it changes nothing of the graph."""
+        first_message, last_message = item.plan.messages
+        values = {
+            "source_id": item.plan.ref.source_id,
+            "first_message": first_message,
+            "last_message": last_message,
+        }
+        met = tuple(row["quarantine_id"] for row in tx.execute(_QUERIES["quarantines_of"], values))
+        return replace(item.as_private(), quarantines=met) if met else item
 
     def _finish_trigger(self, tx: Transaction, ref: SegmentRef) -> None:
         """Mark the segment as stored, and remove its messages from the inbox unless they are retained."""

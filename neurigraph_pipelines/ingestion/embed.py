@@ -1,13 +1,16 @@
 """The fourth step: vectors of summaries, passages and passage windows.
 
-Converts the embedder's vectors to the widths of the columns. If the provider is down, records are committed as
-pending, without vectors.
+Converts the embedder's vectors to the widths of the columns. If the provider is down, or the work would take minutes,
+records are committed as pending, without vectors; ``healing`` computes them later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, chain, islice
 from uuid import UUID
 
@@ -27,8 +30,10 @@ from neurigraph_pipelines.ingestion.records import (
     failed_triggers,
     failure_of,
 )
+from neurigraph_pipelines.ingestion.time_limits import time_limit, unlimited
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, ItemFailure
 from neurigraph_pipelines.ports import Embedder
+from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.transcript import Passage, TranscriptWriter
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 
@@ -36,6 +41,9 @@ STEP = "embed"
 WINDOW_NEIGHBOUR_CHARACTERS = 300
 """Characters of each neighbour in a window: a usual message whole, of a long one the nearest end."""
 
+Limit = Callable[[int], AbstractContextManager[None]]
+
+_CHARACTERS_OF_A_TOKEN = 4
 _TEXTS_AT_ONCE = 4_096
 """Texts in one group: enough for full embedder batches. Their vectors take 25 MB at 1,536 dimensions."""
 
@@ -54,6 +62,11 @@ class RecordTexts:
     def __len__(self) -> int:
         return 1 + 2 * len(self.passages)
 
+    @property
+    def tokens(self) -> int:
+        """About how many tokens its passages have."""
+        return sum(len(passage.text) for passage in self.passages) // _CHARACTERS_OF_A_TOKEN
+
     def __iter__(self) -> Iterator[str]:
         yield self.summary
         yield from map(_spoken, self.passages)
@@ -66,14 +79,22 @@ def embed(
     summarized: Summarized,
     on_done: Progress | None = None,
 ) -> Embedded:
-    """Embed every summarised record of a batch; a record whose embedding failed is pending."""
+    """Embed every summarised record of a batch; a record whose embedding failed is pending.
+
+    With a local embedder, which may take minutes for them, the records of large segments are pending too.
+    """
     failed = failed_triggers(assigned.failures, summarized.failures)
     plans = [plan for plan in assigned.plans if plan.ref.trigger_id not in failed]
+    most = math.inf if context.embedder.is_remote else context.settings.ingestion.large_segment_tokens
+    now = [plan for plan in plans if plan.ref.token_count <= most]
     vectors: dict[UUID, Vectors] = {}
-    pending: list[tuple[UUID, str]] = []
+    pending = [
+        (plan.record_id, "its segment is large: its vectors follow") for plan in plans if plan.ref.token_count > most
+    ]
     failures: list[ItemFailure] = []
     with triggers.keep_lease(context, assigned.batch_id):
-        for found in embed_texts(context.embedder, _texts(context, plans, summarized, failures)):
+        texts = _texts(context, now, summarized, failures)
+        for found in embed_texts(context.embedder, texts, partial(time_limit, context.settings, STEP)):
             vectors.update((record_id, result) for record_id, result in found if isinstance(result, Vectors))
             pending.extend((record_id, str(result)) for record_id, result in found if isinstance(result, Exception))
             if on_done is not None:
@@ -81,13 +102,20 @@ def embed(
     return Embedded(context.embedder.model, vectors, tuple(pending), tuple(failures))
 
 
-def embed_texts(embedder: Embedder, items: Iterable[RecordTexts]) -> Iterator[list[tuple[UUID, Vectors | Exception]]]:
+def embed_texts(
+    embedder: Embedder, items: Iterable[RecordTexts], limited: Limit = unlimited
+) -> Iterator[list[tuple[UUID, Vectors | Exception]]]:
     """Yield groups of records, each record with its vectors or the error.
 
-    A provider that is down fails all records of a group with ``TransientError``. A text that it rejects fails only its
-    own record.
+    A provider that is down fails all records of a group with ``TransientError``. A text that it rejects, or that takes
+    too long, fails only its own record.
+
+    Args:
+        embedder: Computes the vectors.
+        items: The records.
+        limited: Returns a context manager that ends the work on so many tokens if it takes too long.
     """
-    return (_embed_group(embedder, group) for group in _groups(items))
+    return (_embed_group(embedder, group, limited) for group in _groups(items))
 
 
 def window_text(passages: Sequence[Passage], index: int) -> str:
@@ -101,7 +129,7 @@ def window_text(passages: Sequence[Passage], index: int) -> str:
 
 
 def _spoken(passage: Passage) -> str:
-    return f"{passage.message.speaker}: {passage.text}"
+    return undisguised(f"{passage.message.speaker}: {passage.text}")
 
 
 def _texts(
@@ -136,14 +164,17 @@ def _groups(items: Iterable[RecordTexts]) -> Iterator[list[RecordTexts]]:
         yield group
 
 
-def _embed_group(embedder: Embedder, group: Sequence[RecordTexts]) -> list[tuple[UUID, Vectors | Exception]]:
+def _embed_group(
+    embedder: Embedder, group: Sequence[RecordTexts], limited: Limit
+) -> list[tuple[UUID, Vectors | Exception]]:
     try:
-        return [(texts.record_id, found) for texts, found in zip(group, _vectors(embedder, group), strict=True)]
+        with limited(sum(texts.tokens for texts in group)):
+            return [(texts.record_id, found) for texts, found in zip(group, _vectors(embedder, group), strict=True)]
     except Exception as error:  # one bad text must not leave the other records without vectors
         if len(group) == 1 or isinstance(error, TransientError):
             return [(texts.record_id, error) for texts in group]
         half = len(group) // 2
-        return [*_embed_group(embedder, group[:half]), *_embed_group(embedder, group[half:])]
+        return [*_embed_group(embedder, group[:half], limited), *_embed_group(embedder, group[half:], limited)]
 
 
 def _vectors(embedder: Embedder, group: Sequence[RecordTexts]) -> Iterator[Vectors]:

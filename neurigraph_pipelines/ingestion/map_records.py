@@ -13,6 +13,7 @@ from uuid import UUID
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, failure_of
+from neurigraph_pipelines.ingestion.time_limits import StepClock
 from neurigraph_pipelines.model import ItemFailure, Segment
 
 Result = TypeVar("Result")
@@ -24,10 +25,10 @@ def map_records(
     context: Context,
     assigned: Assigned,
     on_done: Progress | None,
-) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...]]:
+) -> tuple[dict[UUID, Result], tuple[ItemFailure, ...], dict[UUID, float]]:
     """Call ``work`` for each planned record with its part of the segment, and renew the batch's lease meanwhile.
 
-    Runs as many calls at once as the language model's ``concurrency`` permits.
+    Runs as many calls at once as the language model's ``concurrency`` permits. A call that takes too long fails alone.
 
     Args:
         step: Name of the op, for failures.
@@ -35,12 +36,15 @@ def map_records(
         on_done: Called after each record.
 
     Returns:
-        Results by record, and the failures.
+        Results by record, the failures, and the seconds by trigger.
     """
+    clock = StepClock(context.settings, step)
 
     def attempt(plan: RecordPlan) -> Result | ItemFailure:
         try:
-            return work(plan, triggers.load(context.database, plan.ref, plan.messages))
+            part = triggers.load(context.database, plan.ref, plan.messages)
+            with clock.of(plan.ref):
+                return work(plan, part)
         except Exception as error:  # one bad item must not fail the others
             return failure_of(plan.ref.trigger_id, step, error)
         finally:
@@ -59,4 +63,4 @@ def map_records(
             failures.append(result)
         else:
             done[plan.record_id] = result
-    return done, tuple(failures)
+    return done, tuple(failures), clock.seconds

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.errors import ForbiddenError
 from neurigraph_pipelines.graph.naming import name_key
-from neurigraph_pipelines.ingestion.assign import STEP, assign_batch
+from neurigraph_pipelines.ingestion.assign import STEP, Limit, assign_batch
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.model import Filing, ItemFailure, Outline, Segment
 from neurigraph_pipelines.ports import LanguageModel, Transaction
@@ -53,12 +53,12 @@ def writable_nodes(tx: Transaction, persona_id: UUID) -> WritableNodes:
 
 
 def assign_for_persona(
-    segment: Segment, outline: Outline, nodes: WritableNodes, model: LanguageModel
+    segment: Segment, outline: Outline, nodes: WritableNodes, model: LanguageModel, limited: Limit
 ) -> list[Filing] | ItemFailure:
     """File a persona's segment as ``assign_batch`` files a user's, but only into writable nodes."""
     if not nodes.paths:
         return failure_of(segment.ref.trigger_id, STEP, ForbiddenError(_NOT_WRITABLE))
-    (answer,) = assign_batch([segment], {segment.ref.user_id: nodes.outline(outline)}, model, math.inf)
+    (answer,) = assign_batch([segment], {segment.ref.user_id: nodes.outline(outline)}, model, math.inf, limited=limited)
     return answer if isinstance(answer, ItemFailure) else [nodes.restrict(filing) for filing in answer]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 import numpy as np
 from pgvector import HalfVector, Vector
@@ -61,6 +61,7 @@ class WrittenRecord:
         files: The original of an upload, if it has one, and the transcript last.
         voices: Who speaks in each message of the segment, by its number.
         private: Whether its source is private.
+        quarantines: The quarantines in force that it meets.
     """
 
     plan: RecordPlan
@@ -68,6 +69,7 @@ class WrittenRecord:
     files: tuple[StoredFile, ...]
     voices: Mapping[int, Voice]
     private: bool = False
+    quarantines: tuple[UUID, ...] = ()
 
     @property
     def content_hash(self) -> bytes:
@@ -146,13 +148,15 @@ class RecordRows:
             pending = {"record_id": plan.record_id, "node_id": node.node_id, "user_id": ref.user_id}
             tx.execute(_EMBEDDINGS["insert_pending"], pending)
         self._append_delta(tx, plan, node, summary, keywords, vectors)
+        if record.quarantines:
+            tx.execute(_QUERIES["hold_record"], {"record_id": plan.record_id, "quarantines": list(record.quarantines)})
         is_current = vectors is not None and models is not None and models.current == self._embedded.model
         shell_keywords = Keywords() if record.private else keywords
         addition = Addition(node, shell_keywords, vectors.summary if vectors is not None and is_current else None)
         committed = Committed(
             plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at
         )
-        return committed, addition
+        return committed, addition if not record.quarantines else None
 
     def _append_delta(
         self,

@@ -45,27 +45,30 @@ class RecordPlan:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The result of ``assign_nodes``: the planned records and the failures."""
+    """The result of ``assign_nodes``: the planned records, the failures, and the seconds by trigger."""
 
     batch_id: UUID
     plans: tuple[RecordPlan, ...] = ()
     failures: tuple[ItemFailure, ...] = ()
+    seconds: dict[UUID, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Summarized:
-    """Summaries by record."""
+    """Summaries by record, and the seconds by trigger."""
 
     summaries: dict[UUID, Summary] = field(default_factory=dict)
     failures: tuple[ItemFailure, ...] = ()
+    seconds: dict[UUID, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Keywords by record."""
+    """Keywords by record, and the seconds by trigger."""
 
     keywords: dict[UUID, Keywords] = field(default_factory=dict)
     failures: tuple[ItemFailure, ...] = ()
+    seconds: dict[UUID, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,17 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The result of a batch. ``returned`` are failures with the new state: back in the queue, or failed for good."""
+    """The result of a batch.
+
+    Attributes:
+        returned: Failures with the new state of their segment: back in the queue, or failed for good.
+        seconds: Seconds of the last step by trigger.
+    """
 
     batch_id: UUID
     stored: tuple[Committed, ...] = ()
     returned: tuple[tuple[ItemFailure, str], ...] = ()
+    seconds: dict[UUID, float] = field(default_factory=dict)
 
 
 def failure_of(trigger_id: UUID, step: str, error: Exception) -> ItemFailure:

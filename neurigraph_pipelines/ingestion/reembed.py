@@ -225,4 +225,4 @@ def _write(tx: Transaction, user_id: UUID, model: str, texts: RecordTexts, vecto
         )
     tx.execute(_QUERIES["delete_pending"], key)
     if models.current == model:
-        replace_vector(tx, location.node_id, gained=vectors.summary)
+        replace_vector(tx, location.node_id, texts.record_id, gained=vectors.summary)

@@ -130,7 +130,7 @@ def replace_words(
         if usable is None:
             tx.execute(_EMBEDDINGS["insert_pending"], asdict(location))
         lost = row["embedding"].to_numpy() if row["embedding_model"] == words.current_model else None
-        replace_vector(tx, location.node_id, lost=lost, gained=usable)
+        replace_vector(tx, location.node_id, location.record_id, lost=lost, gained=usable)
         vectors = _vector_columns(usable, model)
     authored(tx, author)
     revised = {**row, **values, **vectors, "record_id": location.record_id}

@@ -40,11 +40,12 @@ _QUERIES = statements("triggers")
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Segments that one run stores."""
+    """Segments that one run stores; ``large`` if it is a single large one."""
 
     batch_id: UUID
     segments: int
     tokens: int
+    large: bool
 
     @property
     def run_key(self) -> str:
@@ -73,13 +74,16 @@ def lease_due(
     claimed_by: str,
     user_id: UUID | None = None,
     trigger_type: TriggerType | None = None,
+    *,
+    with_large: bool = True,
 ) -> Batch | None:
-    """Lease due segments for one run. A segment whose process died gets its own batch.
+    """Lease due segments for one run. A large segment, or one whose process died, gets its own batch.
 
     Args:
         claimed_by: Name of the lease holder, by which ``open_batches`` lists.
         user_id: Only this user's segments; None for all users.
         trigger_type: Only segments of this trigger type; None for all.
+        with_large: Whether it may be a large segment.
 
     Returns:
         The batch, or None if nothing is due.
@@ -97,10 +101,11 @@ def lease_due(
                 "lease_seconds": context.settings.ingestion.claim_lease_seconds,
                 "max_segments": context.settings.ingestion.batch_max_segments,
                 "max_tokens": context.settings.ingestion.batch_max_tokens,
+                "large_tokens": context.settings.ingestion.large_segment_tokens,
+                "with_large": with_large,
             },
         )
-        rows = tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by}).fetchall()
-    return next((Batch(**row) for row in rows if row["batch_id"] == batch_id), None)
+    return next((batch for batch in open_batches(context, claimed_by) if batch.batch_id == batch_id), None)
 
 
 def expire(context: Context) -> int:
@@ -121,22 +126,27 @@ def expire(context: Context) -> int:
     return expired
 
 
-def open_batches(database: Database, claimed_by: str) -> list[Batch]:
+def open_batches(context: Context, claimed_by: str) -> list[Batch]:
     """Return the leased, unfinished batches of a lease holder, oldest first."""
-    with database.pipeline() as tx:
-        return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], {"claimed_by": claimed_by})]
+    values = {"claimed_by": claimed_by, "large_tokens": context.settings.ingestion.large_segment_tokens}
+    with context.database.pipeline() as tx:
+        return [Batch(**row) for row in tx.execute(_QUERIES["open_batches"], values)]
 
 
 def lease_for_runs(context: Context, claimed_by: str, trigger_type: TriggerType | None = None) -> list[Batch]:
     """Return the batches to request runs for: those already leased, and new ones up to ``batches_in_flight``.
 
+    At most half of them, and at least one, are large segments, so that those never hold the small ones.
+
     If a sensor dies after it leased a batch and before it requested the run, the batch is listed again. Dagster skips
     runs that already exist by their run key.
     """
     expire(context)  # first, or batches of dead runs would block new ones for ever
-    batches = open_batches(context.database, claimed_by)
-    while len(batches) < context.settings.ingestion.batches_in_flight:
-        batch = lease_due(context, claimed_by, trigger_type=trigger_type)
+    batches = open_batches(context, claimed_by)
+    most = context.settings.ingestion.batches_in_flight
+    while len(batches) < most:
+        with_large = sum(batch.large for batch in batches) < max(1, most // 2)
+        batch = lease_due(context, claimed_by, trigger_type=trigger_type, with_large=with_large)
         if batch is None:
             break
         batches.append(batch)

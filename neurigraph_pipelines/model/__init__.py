@@ -60,14 +60,17 @@ from neurigraph_pipelines.model.messages import (
     SegmentRef,
 )
 from neurigraph_pipelines.model.origin import (
+    OTHERS,
     ReceivedThrough,
     Voice,
     shown_author,
+    speaker_called,
 )
 
 __all__ = [
     "KEYWORD_COLUMNS",
     "MAX_LAYER_DEPTH",
+    "OTHERS",
     "PASSAGE_DIMENSIONS",
     "RECORD_DIMENSIONS",
     "Alias",
@@ -114,4 +117,5 @@ __all__ = [
     "TriggerType",
     "Voice",
     "shown_author",
+    "speaker_called",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import datetime
 
+from neurigraph_pipelines.model.origin import OTHERS, Voice
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -57,13 +59,21 @@ class Evidence:
     """A message or an excerpt of one, from which a question may be answered.
 
     Attributes:
+        speaker: How an answer calls who said it.
         title: Title of its memory.
+        voice: Who speaks, as the server knows it; None if unknown.
     """
 
     text: str
     speaker: str
     occurred_at: datetime
     title: str = ""
+    voice: Voice | None = None
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether neither the owner nor the owner's assistant said it."""
+        return self.voice in OTHERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,16 @@ class Voice(StrEnum):
 FETCHED_THROUGH = frozenset([ReceivedThrough.WEB, ReceivedThrough.PEER])
 """Doors through which comes what neither the owner nor a program of the owner wrote."""
 
+OTHERS = frozenset(Voice) - {Voice.OWNER, Voice.ASSISTANT}
+"""Who is neither the owner nor the owner's assistant: what they say counts for less than what the owner said."""
+
+_CALLED = {
+    Voice.SYSTEM: "instructions of the system",
+    Voice.TOOL: "a tool's result",
+    Voice.DOCUMENT: "a document",
+    Voice.FETCHED: "a fetched page",
+}
+
 _NAMES_OF_ROLES = frozenset(["system", "assistant", "tool", "user", "developer", "owner"])
 
 
@@ -60,3 +70,16 @@ def shown_author(author: str | None, voice: Voice | None, persona: str | None = 
     if author is not None and voice is not None and author.strip().casefold() in _NAMES_OF_ROLES - {voice.value}:
         return f'{voice.value.replace("_", " ")} called "{author.strip()}"'
     return author
+
+
+def speaker_called(author: str | None, voice: Voice | None, role: str) -> str:
+    """Return how an answer calls the speaker of a message.
+
+    Args:
+        author: The name under which the message is shown.
+        role: The role that the writer stated.
+    """
+    called = _CALLED.get(voice) if voice is not None else None
+    if called is None:
+        return author or ("another person" if voice is Voice.OTHER_PERSON else role)
+    return f"{called} ({author})" if author else called

@@ -18,12 +18,14 @@ SHARED = "neurigraph"
 
 LEFT_OUT = {
     "api_keys": "secrets; new ones are issued after a restore",
+    "canaries": "traps of an installation; the planted conversations are exported as such",
     "erased_objects": "objects that are still to be removed from an installation's object store",
     "erasures": "receipts of an installation, which outlive the erased data",
     "heartbeats": "about processes of an installation, not about a user",
     "node_changes": "versions of cached nodes",
     "node_lexemes": "counted from the passages",
     "node_statistics": "counted from the passages",
+    "retrievals": "the log of an installation, about what was read there",
     "schema_migrations": "about the database, not about a user",
     "schema_routines": "about the database, not about a user",
     "user_changes": "versions of cached answers",

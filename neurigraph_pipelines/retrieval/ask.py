@@ -17,9 +17,10 @@ from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, StorageError
-from neurigraph_pipelines.model import Evidence, Statement, Voice
+from neurigraph_pipelines.model import Evidence, Statement, Voice, speaker_called
 from neurigraph_pipelines.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 from neurigraph_pipelines.retrieval.query.parse import lexer_of, parse
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
@@ -45,6 +46,9 @@ CANDIDATES = 3
 """How many times as many messages are read for a reranker to choose from."""
 
 NOTHING_FOUND = "Nothing that is remembered answers this."
+
+ACCORDING_TO = "According to "
+"""How a statement begins that rests on nothing but what others said."""
 
 _LIKE_A_CITATION = re.compile(r"\[(\d{1,3})\]")
 
@@ -106,8 +110,11 @@ class _Passage:
 
     def as_evidence(self) -> Evidence:
         """Return it as a language model sees it."""
-        speaker = (self.message.author or self.message.role.value) if self.message else "summary"
-        return Evidence(self.text, speaker, self.occurred_at, self.hit["title"])
+        if self.message is None:
+            return Evidence(self.text, "summary", self.occurred_at, self.hit["title"])
+        voice = self.message.voice
+        speaker = speaker_called(self.message.author, voice, self.message.role.value)
+        return Evidence(self.text, speaker, self.occurred_at, self.hit["title"], voice)
 
 
 def ask(
@@ -132,7 +139,7 @@ def ask(
     wide = replace(question, limit=HITS, message_limit=MESSAGES, explain=False)
     question = parse(wide, settings.language).question
     moment = asked_at or question.at or datetime.now(UTC)
-    found = search(context.using(reranker=None), question, asked_at=moment)
+    found = search(context.using(reranker=None), question, asked_at=moment, is_noted=False)
     notes = list(found.notes)
     lexer = lexer_of(settings.language)
     asked = frozenset(lexer.lexemes(question.query))
@@ -145,11 +152,12 @@ def ask(
     notes += rerank_notes
     passages = [passages[place] for place in order][: settings.ask.passages]
     evidence = _within([passage.as_evidence() for passage in passages], settings.ask.tokens, context.tokens)
+    note(context, "ask", (passage.hit["record_id"] for passage in passages[: len(evidence)]), question.query)
     statements = _statements(context.language_model, question.query, moment, evidence, notes)
     cited = dict.fromkeys(place for statement in statements for place in statement.evidence)
     numbers = {place: number for number, place in enumerate(cited, start=1)}
     return Reply(
-        "\n".join(_worded(statement, numbers) for statement in statements) or NOTHING_FOUND,
+        "\n".join(_worded(statement, numbers, evidence) for statement in statements) or NOTHING_FOUND,
         bool(statements),
         [
             _citation(number, passages[place - 1], excerpt(passages[place - 1].text, asked, lexer, CITED_CHARACTERS))
@@ -226,9 +234,14 @@ def _verbatim(evidence: Sequence[Evidence]) -> list[Statement]:
     ]
 
 
-def _worded(statement: Statement, numbers: dict[int, int]) -> str:
+def _worded(statement: Statement, numbers: dict[int, int], evidence: Sequence[Evidence]) -> str:
+    """Return a statement with its citations; what only others said begins with who says so."""
     # Numbers in brackets would pass for citations.
     text = _LIKE_A_CITATION.sub(r"(\1)", " ".join(statement.text.split()))
+    cited = [evidence[place - 1] for place in statement.evidence]
+    if all(one.is_of_others for one in cited):
+        speaker = _LIKE_A_CITATION.sub(r"(\1)", " ".join(cited[0].speaker.split()))
+        text = ACCORDING_TO + (text if text.startswith(speaker) else f"{speaker}: {text}")
     return f"{text} {''.join(f'[{numbers[place]}]' for place in statement.evidence)}"
 
 

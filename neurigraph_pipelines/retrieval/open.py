@@ -24,6 +24,7 @@ from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
 from neurigraph_pipelines.model import Claims, Role, Voice, shown_author
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
+from neurigraph_pipelines.retrieval.log import note_open
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.text.stored_text import members_of, read_text
@@ -99,6 +100,7 @@ def open_file(
         if as_text and manifest_of(tx, place)["file_type"] != TRANSCRIPT:
             place = replace(place, file_id=_transcript_beside(tx, place)["file_id"])
     manifest, content = open_whole(context, place, wait)
+    note_open(context, place.file_id)
     is_transcript = manifest["file_type"] == TRANSCRIPT
     name = manifest["file_name"]
     head = next(content.chunks(), b"")[:HEAD_BYTES]
@@ -124,6 +126,7 @@ def open_message(context: Context, file_id: UUID, message: int) -> OpenedMessage
     found = open_messages(context, file_id, [message])
     if not found:
         raise NotFoundError
+    note_open(context, file_id)
     return found[0]
 
 

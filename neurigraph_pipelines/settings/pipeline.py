@@ -26,6 +26,24 @@ class IngestionSettings(BaseModel):
     batch_max_tokens: int = Field(
         default=1_000_000, ge=1, description="Most tokens in one run, unless a single segment has more."
     )
+    large_segment_tokens: int = Field(
+        default=100_000,
+        ge=1,
+        description="Longer segments run alone, at most half of the batches in flight are such, and a local embedder "
+        "computes their vectors after they are stored: 100,000 tokens take it about a minute.",
+    )
+    step_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="Processor time of one step for one segment, in seconds, before that of its tokens. A step that "
+        "takes longer fails only this segment.",
+    )
+    step_tokens_per_second: int = Field(
+        default=1_000,
+        ge=1,
+        description="Tokens for which a step may take a second more: the slowest usual rate of a local model, so that "
+        "the longest segment has eleven minutes.",
+    )
     batches_in_flight: int = Field(
         default=4,
         ge=1,

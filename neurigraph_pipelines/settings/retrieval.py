@@ -61,6 +61,16 @@ class RetrievalSettings(BaseModel):
         description="Passages up to which a whole graph is searched, about 0.5 µs each in memory. In a larger graph "
         "a fifth as many are compared, in the most promising nodes.",
     )
+    retrieval_log_days: int = Field(
+        default=0,
+        ge=0,
+        le=3_650,
+        description="Days for which the log says who retrieved which memories when. 0: nothing is logged. An entry is "
+        "written in the background, about 0.3 ms of the database's time for each search.",
+    )
+    retrieval_log_questions: bool = Field(
+        default=False, description="Whether the log of retrievals also stores the words of questions."
+    )
 
 
 class AskSettings(BaseModel):

@@ -112,6 +112,8 @@ def dagster_home(installation: Installation) -> DagsterHome:
     environment |= {
         "DAGSTER_HOME": str(folder),
         "DAGSTER_DISABLE_TELEMETRY": "1",
+        # Starting a run waits for its process to import, and a run whose start is given up fails.
+        "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",
         "NEURIGRAPH_HOME": str(installation.home),
         ENV_FILE: str(folder / "settings.json"),
     }

@@ -1,7 +1,8 @@
 """Tokenisation for lexical search, the same for stored text and for queries.
 
 Stems come from Snowball; stop words are dropped. Lexemes have no accents, because people often omit them. Text in
-scripts without spaces is split into overlapping pairs of characters, the usual method without a dictionary.
+scripts without spaces is split into overlapping pairs of characters, the usual method without a dictionary. Invisible
+characters and look-alikes of Latin letters make no difference.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import Stemmer
+
+from neurigraph_pipelines.text.disguises import undisguised
 
 MAX_LEXEME_LENGTH = 64
 """Longer words are truncated: they are hashes and encodings, and nobody searches for their end."""
@@ -104,7 +107,8 @@ class Lexer:
         """Return the stems of ``text`` with their accents, as Postgres' own parser gives them."""
         found: list[str] = []
         # Case folding turns a dotted capital I into an i and a combining dot.
-        for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold().replace("\u0307", "")):
+        seen = undisguised(unicodedata.normalize("NFKC", text))
+        for match in _WORD.finditer(seen.casefold().replace("\u0307", "")):
             word = match.group()
             if _UNSPACED.search(word):
                 found.extend(_pairs(word))

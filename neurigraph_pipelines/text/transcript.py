@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from neurigraph_pipelines.model import Message, Role, Segment
@@ -23,6 +24,7 @@ from neurigraph_pipelines.text.stored_text import compress
 LINE_END = b'"}\n'
 """The end of a message's line, after the content."""
 
+_SENTENCES_AT_ONCE = 1_000
 _SENTENCE = re.compile(r"[^.!?\n。！？]*[.!?\n。！？]+\s*|[^.!?\n。！？]+")
 
 
@@ -113,17 +115,22 @@ class TranscriptWriter:
     def _parts(self, message: Message) -> list[str]:
         if message.token_count <= self._passage_max_tokens:
             return [message.content]
-        parts: list[str] = []
+        parts: list[list[str]] = []
         room = 0
-        for sentence in _sentences(message.content, self._passage_max_tokens):
-            cost = self._tokens.count(sentence)
+        sentences = _sentences(message.content, self._passage_max_tokens)
+        for sentence, cost in self._costs(sentences):
             if parts and cost <= room:
-                parts[-1] += sentence
+                parts[-1].append(sentence)
                 room -= cost
             else:
-                parts.append(sentence)
+                parts.append([sentence])
                 room = self._passage_max_tokens - cost
-        return parts or [message.content]
+        return ["".join(part) for part in parts] or [message.content]
+
+    def _costs(self, sentences: Iterator[str]) -> Iterator[tuple[str, int]]:
+        """Yield each sentence with its tokens, counted for many at a time."""
+        while some := list(islice(sentences, _SENTENCES_AT_ONCE)):
+            yield from zip(some, self._tokens.count_each(some), strict=True)
 
 
 def last_line(text: bytes) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import chain, repeat
 from typing import BinaryIO, TextIO
 
 from resources.extractors.decoding import open_text
@@ -28,8 +28,9 @@ def _rows(text: TextIO, facts: dict[str, str]) -> Iterator[str]:
     heading = next(rows, [])
     facts["columns"] = ", ".join(heading)[:1_000]
     for row in rows:
-        named = zip_longest(heading, row, fillvalue="")
-        yield "; ".join(f"{name}: {value}" if name else value for name, value in named if value)
+        # As long as the row, however wide the heading is.
+        named = zip(row, chain(heading, repeat("")), strict=False)
+        yield "; ".join(f"{name}: {value}" if name else value for value, name in named if value)
 
 
 def _dialect(sample: str) -> type[csv.Dialect] | str:

@@ -31,6 +31,8 @@ def read(stream: BinaryIO, facts: dict[str, str]) -> Iterator[tuple[str, str]]:
         remove_pis=True,
     )
     tree = etree.parse(stream, parser)
+    if parser.error_log.filter_from_fatals():  # deeper than 2,048 elements, the parser stops and keeps what it has
+        facts["cut short"] = "where its elements are nested too deeply"
     root = tree.getroot()
     if root is None:
         return

@@ -2,7 +2,8 @@
 
 A sentence's score adds lexical overlap, weighted by how rare a word is in the evidence, similarity of meaning if there
 is an embedder, and the rank of the evidence. The speaker's name counts as part of a sentence, because a question about
-Ana is about what she said. ``prose`` defines sentences and words.
+Ana is about what she said. What others wrote is left out where the owner speaks to the question. ``prose`` defines
+sentences and words.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neurigraph_pipelines.errors import NeurigraphError
-from neurigraph_pipelines.model import Evidence, Statement
+from neurigraph_pipelines.model import Evidence, Statement, Voice
 from neurigraph_pipelines.ports import Embedder
 from resources.offline.prose import Reader, sentences
 
@@ -30,6 +31,9 @@ as are rightly left without one."""
 
 LEAST_MEANING = 0.45
 """Cosine from which a sentence is relevant whatever its words."""
+
+SPEAKS = 0.6
+"""Share of the best match of others from which what the owner said speaks to the question: then others are left out."""
 
 LEAST_SHARE = 0.5
 """Share of the best sentence's score that another sentence needs to be quoted, too."""
@@ -49,6 +53,11 @@ class _Candidate:
     overlap: float = 0.0
     meaning: float = 0.0
     score: float = 0.0
+
+    @property
+    def match(self) -> float:
+        """How well the sentence matches the question, wherever the search placed it."""
+        return self.overlap + _MEANING_WEIGHT * self.meaning
 
 
 def answer(
@@ -71,12 +80,11 @@ def answer(
     del candidates[MAX_SENTENCES:]
     _add_meaning(question, candidates, embedder)
     relevant = [one for one in candidates if one.overlap >= LEAST_OVERLAP or one.meaning >= LEAST_MEANING]
+    relevant = _without_others(relevant, evidence)
     for candidate in relevant:
-        candidate.score = (
-            candidate.overlap
-            + _MEANING_WEIGHT * candidate.meaning
-            + _ORDER_WEIGHT * (1 - candidate.evidence / len(evidence))
-        ) * (_QUESTION_WEIGHT if candidate.text.rstrip(" \"')").endswith("?") else 1.0)
+        candidate.score = (candidate.match + _ORDER_WEIGHT * (1 - candidate.evidence / len(evidence))) * (
+            _QUESTION_WEIGHT if candidate.text.rstrip(" \"')").endswith("?") else 1.0
+        )
     best: dict[int, _Candidate] = {}
     for candidate in sorted(relevant, key=lambda one: -one.score):
         best.setdefault(candidate.evidence, candidate)
@@ -84,6 +92,15 @@ def answer(
     return [
         Statement(_quoted(evidence[one.evidence], one.text), (one.evidence + 1,)) for one in chosen[:MAX_STATEMENTS]
     ]
+
+
+def _without_others(candidates: list[_Candidate], evidence: Sequence[Evidence]) -> list[_Candidate]:
+    """Leave out what others said if the owner speaks to the question, too."""
+    others = [one for one in candidates if evidence[one.evidence].is_of_others]
+    owners = [one for one in candidates if evidence[one.evidence].voice is Voice.OWNER]
+    if not others or not owners or max(o.match for o in owners) < SPEAKS * max(o.match for o in others):
+        return candidates
+    return [one for one in candidates if not evidence[one.evidence].is_of_others]
 
 
 def _stems(reader: Reader, text: str) -> frozenset[str]:

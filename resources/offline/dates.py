@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from itertools import islice
 
 from neurigraph_pipelines.text.calendar_words import (
     COUNT,
@@ -72,10 +73,14 @@ def resolve_dates(text: str, spoken_at: datetime) -> list[str]:
     return list(dict.fromkeys(day for _, dates in sorted(found) for day in dates))
 
 
-def foreign_dates(text: str, spoken_at: datetime) -> list[str]:
-    """Return explicit dates with month names in other languages, such as ``8 mai 2023``."""
-    spans = list(FOREIGN_DATE.finditer(text))[:MAX_FOREIGN]
-    days = [foreign_date(span.group(), spoken_at.date()) for span in spans]
+def foreign_spans(text: str) -> list[str]:
+    """Return what may be explicit dates with month names in other languages, such as ``8 mai 2023``."""
+    return [span.group() for span in islice(FOREIGN_DATE.finditer(text), MAX_FOREIGN)]
+
+
+def foreign_dates(spans: Sequence[str], spoken_at: datetime) -> list[str]:
+    """Return the dates among ``foreign_spans``."""
+    days = [foreign_date(span, spoken_at.date()) for span in spans]
     return list(dict.fromkeys(day.isoformat() for day in days if day is not None))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from neurigraph_pipelines.model import Keywords, Role
-from resources.offline.dates import foreign_dates, resolve_dates
+from resources.offline.dates import foreign_dates, foreign_spans, resolve_dates
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose, Word, spaced, without_spaces
 
@@ -21,6 +21,9 @@ MAX_ENTITIES = 20
 MAX_TOPICS = 15
 MAX_DATES = 24
 MAX_RELATIONSHIPS = 12
+MAX_DOUBTFUL = 40
+"""Most spans of one segment that are read as dates of another language: each takes up to 40 ms of processor time."""
+
 MAX_PHRASES = 20_000
 """Most distinct candidate phrases that are scored, the most frequent first."""
 
@@ -61,11 +64,13 @@ def extract(prose: Prose) -> Keywords:
 def dates_of(prose: Prose) -> list[str]:
     """Return the dates mentioned, resolved against the time of each message."""
     found: dict[str, None] = {}
+    doubtful = 0
     for sentence in prose.sentences:
         at = prose.message(sentence).occurred_at
         dates = resolve_dates(sentence.text, at)
-        if not dates and any(word.text.isdigit() and len(word.text) == 4 for word in sentence.words):
-            dates = foreign_dates(sentence.text, at)
+        if not dates and doubtful < MAX_DOUBTFUL and (spans := foreign_spans(sentence.text)):
+            doubtful += len(spans)
+            dates = foreign_dates(spans, at)
         found.update(dict.fromkeys(dates))
         if len(found) >= MAX_DATES:
             break

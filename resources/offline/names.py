@@ -129,9 +129,10 @@ def find_names(prose: Prose) -> Names:
     projects = _projects(prose, runs, set(speakers.values()))
     taken = {form for project in projects for form in (project.name, *project.aliases)}
     persons: list[Named] = []
+    first_names = Counter(name.split()[0] for name in set(speakers.values()))
     for author, name in speakers.items():
         forms = [name, *nicknames.get(name, ())]
-        if " " in name and sum(other.split()[0] == name.split()[0] for other in set(speakers.values())) == 1:
+        if " " in name and first_names[name.split()[0]] == 1:
             forms.append(name.split()[0])
         taken.update(forms)
         if author != owner:

@@ -187,10 +187,14 @@ def _pieces(run: str) -> Iterator[str]:
 
 
 def _cut(sentence: str) -> Iterator[str]:
-    while len(sentence) > MAX_SENTENCE:
-        space = sentence.rfind(" ", MAX_SENTENCE // 2, MAX_SENTENCE)
-        end = space if space > 0 else MAX_SENTENCE
-        yield sentence[:end].strip()
-        sentence = sentence[end:].strip()
-    if any(character.isalnum() for character in sentence):
-        yield sentence
+    start = 0
+    while len(sentence) - start > MAX_SENTENCE:
+        space = sentence.rfind(" ", start + MAX_SENTENCE // 2, start + MAX_SENTENCE)
+        end = space if space > 0 else start + MAX_SENTENCE
+        yield sentence[start:end].strip()
+        start = end
+        while sentence[start : start + 1].isspace():
+            start += 1
+    rest = sentence[start:]
+    if any(character.isalnum() for character in rest):
+        yield rest

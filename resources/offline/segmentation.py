@@ -36,6 +36,9 @@ MIN_CONTRAST = 2.5
 """Least ratio of a part's evidence for its own label to that for its neighbour's."""
 
 MAX_PARTS = 8
+MAX_LABELS = 64
+"""Most labels that are compared, the most evident first: each costs a step for each message."""
+
 WINDOW = 4
 """Messages on each side of a possible change whose words are compared."""
 
@@ -117,8 +120,8 @@ def split(
         )
         if start < end
     ]
+    strengths = [_strength(one, other) for one, other in pairwise(parts)]
     while len(parts) > 1:
-        strengths = [_strength(one, other) for one, other in pairwise(parts)]
         weakest = strengths.index(min(strengths))
         if strengths[weakest] >= 1 and len(parts) <= MAX_PARTS:
             doubtful = (i for i, (one, other) in enumerate(pairwise(parts)) if alike(one.part, other.part))
@@ -126,6 +129,9 @@ def split(
             if weakest < 0:
                 break
         parts[weakest : weakest + 2] = [parts[weakest].joined(parts[weakest + 1])]
+        # Only the changes on both sides of the joined part have become clearer or less clear.
+        begin, around = max(0, weakest - 1), parts[max(0, weakest - 1) : weakest + 2]
+        strengths[begin : weakest + 2] = [_strength(one, other) for one, other in pairwise(around)]
     return [stretch.part for stretch in parts]
 
 
@@ -136,7 +142,7 @@ def _turns(prose: Prose, evidence: Evidence) -> list[int]:
     totals: Counter[str] = Counter()
     for number in spoken:
         totals.update(evidence[number])
-    labels = sorted(label for label, total in totals.items() if total >= price)
+    labels = sorted(label for label, total in totals.most_common(MAX_LABELS) if total >= price)
     if len(labels) < 2:
         return []
     scores = dict.fromkeys(labels, 0.0)
@@ -152,7 +158,7 @@ def _turns(prose: Prose, evidence: Evidence) -> list[int]:
     for index in range(len(spoken) - 1, 0, -1):
         before = came_from[index].get(label, label)
         if before != label:
-            last = next((n for n in reversed(spoken[:index]) if before in evidence[n]), spoken[0])
+            last = next((spoken[i] for i in range(index - 1, -1, -1) if before in evidence[spoken[i]]), spoken[0])
             turns.append(_valley(prose, last, spoken[index]))
             label = before
     return sorted(turns)

@@ -146,12 +146,20 @@ class PostgresDatabase:
 
             yield rows
 
-    def later(self, claims: Claims | None, statement: sql.SQL | sql.Composed, parameters: Mapping[str, object]) -> bool:
+    def later(
+        self,
+        claims: Claims | None,
+        statement: sql.SQL | sql.Composed,
+        parameters: Mapping[str, object],
+        then: Callable[[list[dict[str, Any]]], object] | None = None,
+    ) -> bool:
         """Queue a statement of ``ask`` to run in the background, in order; return False if the queue is full."""
 
         def run() -> None:
             try:
-                self.ask(claims, statement, parameters)
+                rows = self.ask(claims, statement, parameters)
+                if then is not None:
+                    then(rows)
             except (psycopg.Error, NeurigraphError) as error:
                 _log.warning("a background statement failed (%s)", type(error).__name__)
 

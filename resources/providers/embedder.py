@@ -98,6 +98,10 @@ class _CautiousCounter:
         """Return the tokens of ``text`` plus one for every two bytes of UTF-8 beyond one per character."""
         return self.inner.count(text) + (len(text.encode()) - len(text)) // 2
 
+    def count_each(self, texts: Sequence[str]) -> list[int]:
+        """Return ``count`` of each text."""
+        return [self.count(text) for text in texts]
+
 
 class OpenAiEmbedder:
     """Implements ``ports.Embedder`` over the OpenAI protocol.

@@ -106,9 +106,14 @@ def outline_text(outline: Outline, content: str, limit: int, tokens: TokenCounte
 def evidence_text(evidence: Sequence[Evidence]) -> str:
     """Return numbered passages, each with its speaker, time and memory."""
     return "\n".join(
-        f"[{number}] {_when(one.occurred_at)} {_one_line(one.speaker)} ({_one_line(one.title)}): {_indented(one.text)}"
+        f"[{number}] {_when(one.occurred_at)} {_speaker(one)} ({_one_line(one.title)}): {_indented(one.text)}"
         for number, one in enumerate(evidence, start=1)
     )
+
+
+def _speaker(one: Evidence) -> str:
+    """Return who said a passage, with the mark of what others said, which no author can take away."""
+    return f"{_one_line(one.speaker)} [others]" if one.is_of_others else _one_line(one.speaker)
 
 
 def _entries(messages: Sequence[Message], limit: int, tokens: TokenCounter) -> Iterator[str]:

@@ -6,6 +6,7 @@ the choice of a counter are in ``tokens.tokenizer``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -119,19 +120,45 @@ def estimate_tokens(text: str) -> int:
     if not text:
         return 0
     total = sum(
-        _estimate_block(text[start : start + _BLOCK_CHARACTERS]) for start in range(0, len(text), _BLOCK_CHARACTERS)
+        float(_estimate_block([text[start : start + _BLOCK_CHARACTERS]])[0])
+        for start in range(0, len(text), _BLOCK_CHARACTERS)
     )
     return max(1, round(total))
 
 
-def _estimate_block(text: str) -> float:
-    """Return the estimated tokens of one block of text, unrounded."""
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+def estimate_each(texts: Sequence[str]) -> list[int]:
+    """Return ``estimate_tokens`` of each text; a hundred times faster if they are short."""
+    found: list[int] = []
+    block: list[str] = []
+    size = 0
+    for text in texts:
+        if not text or len(text) > _BLOCK_CHARACTERS // 2:
+            found += _rounded(block)
+            found.append(estimate_tokens(text))
+            block, size = [], 0
+        else:
+            block.append(text)
+            size += len(text)
+            if size > _BLOCK_CHARACTERS // 2:
+                found += _rounded(block)
+                block, size = [], 0
+    return found + _rounded(block)
+
+
+def _rounded(block: Sequence[str]) -> list[int]:
+    return [max(1, round(cost)) for cost in _estimate_block(block).tolist()] if block else []
+
+
+def _estimate_block(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return the estimated tokens of each text, unrounded; none is empty."""
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    begins = np.concatenate(([0], np.cumsum([len(text) for text in texts])[:-1]))
     kinds = _classes()[points]
     is_upper = kinds == _UPPER
     words = _WORDS[kinds]
     boundary = np.ones(len(points) + 1, dtype=bool)  # the end is a boundary, too
     boundary[1:-1] = (words[1:] != words[:-1]) | (is_upper[1:] & ~is_upper[:-1])
+    boundary[begins] = True
 
     edges = np.flatnonzero(boundary)
     starts = edges[:-1]
@@ -139,6 +166,9 @@ def _estimate_block(text: str) -> float:
     length = (edges[1:] - starts).astype(np.float64)
     before = np.concatenate(([_NEWLINE], kind[:-1]))
     after = np.concatenate((kind[1:], [_NEWLINE]))
+    first = np.searchsorted(starts, begins)  # the first run of each text
+    before[first] = _NEWLINE
+    after[first[1:] - 1] = _NEWLINE
 
     constant, per_character = _run_costs()
     cost = constant[kind] + per_character[kind] * length
@@ -170,7 +200,8 @@ def _estimate_block(text: str) -> float:
     alone = (after == _DIGIT) | (after == _SPACE)  # a digit does not take the space before it
     cost = np.where(kind == _SPACE, np.where(length > 1, 1 + length / 64, 0.0) + alone, cost)
     cost = np.where(kind == _NEWLINE, np.where(before == _PUNCTUATION, 0.1, 1.0) + length / 64, cost)
-    return float(cost.sum())
+    tokens: NDArray[np.float64] = np.add.reduceat(cost, first)
+    return tokens
 
 
 def _beyond(length: NDArray[np.float64], limit: float | NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.ports import TokenCounter
 from resources.files import write_whole
-from resources.tokens.estimate import estimate_tokens
+from resources.tokens.estimate import estimate_each, estimate_tokens
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -39,6 +39,10 @@ class EstimatedCounter:
     def count(self, text: str) -> int:
         """Return the estimated tokens of ``text``; 0 for the empty string."""
         return estimate_tokens(text)
+
+    def count_each(self, texts: Sequence[str]) -> list[int]:
+        """Return ``count`` of each text."""
+        return estimate_each(texts)
 
 
 class TiktokenCounter:
@@ -71,6 +75,10 @@ class TiktokenCounter:
         """Return the tokens of ``text``; 0 for the empty string."""
         encoding = self._encoding or self._load()
         return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(text))
+
+    def count_each(self, texts: Sequence[str]) -> list[int]:
+        """Return ``count`` of each text."""
+        return [self.count(text) for text in texts]
 
     def _load(self) -> Encoding:
         """Load the encoding once."""

@@ -13,6 +13,9 @@ SELECT
     h.subject_id
 FROM neurigraph.holder_of_key(%(key_hash)s) AS h;
 
+-- name: sees
+SELECT neurigraph.sees(%(payload)s, %(signature)s, %(kind)s, %(wanted)s) AS is_visible;
+
 -- name: may_write
 -- Whether the persona that calls may write to any node.
 SELECT neurigraph.writing_persona() IS NOT NULL AS may;

@@ -14,6 +14,13 @@ SELECT s.privacy = 'private' AS private
 FROM neurigraph.sources AS s
 WHERE s.source_id = %(source_id)s;
 
+-- name: quarantines_of
+SELECT q.quarantine_id
+FROM neurigraph.quarantines_of(%(source_id)s, %(first_message)s, %(last_message)s) AS q (quarantine_id);
+
+-- name: hold_record
+SELECT neurigraph.hold_record(%(record_id)s, %(quarantines)s::uuid []);
+
 -- name: insert_record
 INSERT INTO {schema}.metadata_records (
     record_id, title, summary, embedding, embedding_pending, embedding_model, kw_entities, kw_topics, kw_dates,

@@ -116,7 +116,6 @@ FROM neurigraph.users AS u
 WHERE u.user_id = %(user_id)s;
 
 -- name: node_of_record
--- Runs as the caller, too: no row for an absent or invisible record.
 SELECT
     r.node_id,
     g.schema_name
@@ -268,6 +267,16 @@ DELETE FROM {schema}.passages WHERE record_id = %(record_id)s;
 -- name: erase_files
 DELETE FROM {schema}.file_manifest WHERE record_id = %(record_id)s;
 
+-- name: erase_quarantine_changes
+-- What quarantines remember of the graph may contain erased words: all that is left is which shells a release computes
+-- again.
+WITH gone AS (
+    DELETE FROM neurigraph.quarantine_changes WHERE user_id = %(user_id)s AND table_name <> 'graph_index'
+)
+
+UPDATE neurigraph.quarantine_changes SET before = jsonb_build_object('quarantined', false), digest_after = NULL
+WHERE user_id = %(user_id)s AND table_name = 'graph_index';
+
 -- name: erase_record
 -- Registrations, deltas and log entries are deleted with it.
 DELETE FROM {schema}.metadata_records WHERE record_id = %(record_id)s;
@@ -289,6 +298,13 @@ ORDER BY i.node_id, i.record_id;
 -- name: clear_supersession
 UPDATE {schema}.metadata_records SET superseded_by = NULL
 WHERE record_id = %(record_id)s AND superseded_by = ANY(%(superseding)s);
+
+-- name: erase_retrievals
+-- Removes the ids of erased records from the log of retrievals, with the questions that found them.
+UPDATE neurigraph.retrievals AS r SET
+    record_ids = ARRAY(SELECT k.id FROM unnest(r.record_ids) AS k (id) WHERE k.id <> ALL(%(record_ids)s::uuid [])),
+    question = NULL
+WHERE r.user_id = %(user_id)s AND r.record_ids && %(record_ids)s::uuid [];
 
 -- name: erase_nodes
 -- All rows of shared tables that belong to the nodes and their records are deleted with them.

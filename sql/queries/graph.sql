@@ -162,7 +162,7 @@ CROSS JOIN LATERAL (
     FROM neurigraph.graph_index AS a
     WHERE a.node_id = ANY(g.path)
 ) AS n
-WHERE g.user_id = %(user_id)s
+WHERE g.user_id = %(user_id)s AND NOT g.quarantined
 ORDER BY g.layer_depth, n.names;
 
 -- name: edges_of_user
@@ -274,6 +274,14 @@ UPDATE neurigraph.graph_index AS g SET
     last_accessed_at = greatest(g.last_accessed_at, now())
 WHERE g.node_id = %(node_id)s;
 
+-- name: show_nodes
+-- Something outside the quarantine is known of these nodes now: they and the nodes above them are visible again.
+UPDATE neurigraph.graph_index AS g SET quarantined = false
+WHERE g.quarantined AND g.node_id IN (
+    SELECT a.node_id FROM neurigraph.graph_index AS n CROSS JOIN LATERAL unnest(n.path) AS a (node_id)
+    WHERE n.node_id = ANY(%(node_ids)s)
+);
+
 -- name: set_shell
 UPDATE neurigraph.graph_index SET
     record_count = %(record_count)s,
@@ -300,7 +308,7 @@ SELECT
     ) AS centroid
 FROM neurigraph.graph_index AS g
 INNER JOIN neurigraph.users AS u ON g.user_id = u.user_id
-LEFT JOIN {schema}.metadata_records AS r ON true
+LEFT JOIN {schema}.metadata_records AS r ON NOT r.quarantined
 WHERE g.node_id = %(node_id)s;
 
 -- name: keywords_of_newest
@@ -311,9 +319,14 @@ SELECT
     r.kw_relationships
 FROM {schema}.metadata_records AS r
 LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
-WHERE s.privacy IS DISTINCT FROM 'private'
+WHERE s.privacy IS DISTINCT FROM 'private' AND NOT r.quarantined
 ORDER BY r.created_at DESC, r.record_id
 LIMIT %(limit)s;
+
+-- name: is_quarantined
+SELECT i.quarantined
+FROM neurigraph.record_index AS i
+WHERE i.record_id = %(record_id)s;
 
 -- name: set_centroid
 UPDATE neurigraph.graph_index SET embedded_count = %(embedded_count)s, centroid = %(centroid)s
@@ -334,7 +347,7 @@ SELECT
     max(r.occurred_at) AS last
 FROM {schema}.metadata_records AS r
 LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
-WHERE s.privacy IS DISTINCT FROM 'private';
+WHERE s.privacy IS DISTINCT FROM 'private' AND NOT r.quarantined;
 
 -- name: relationships_of_records
 -- Statements of the node's newest records about people, once a record.
@@ -343,7 +356,7 @@ FROM (
     SELECT r.kw_relationships
     FROM {schema}.metadata_records AS r
     LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
-    WHERE s.privacy IS DISTINCT FROM 'private'
+    WHERE s.privacy IS DISTINCT FROM 'private' AND NOT r.quarantined
     ORDER BY r.occurred_at DESC, r.record_id
     LIMIT 256
 ) AS newest

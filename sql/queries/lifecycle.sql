@@ -281,6 +281,7 @@ CROSS JOIN LATERAL (
         count(*) AS records,
         count(*) FILTER (WHERE m.embedding_model = u.embedding_model) AS embedded
     FROM {schema}.metadata_records AS m
+    INNER JOIN neurigraph.record_index AS i ON m.record_id = i.record_id AND NOT i.quarantined
 ) AS r
 WHERE g.node_id = %(node_id)s;
 
@@ -367,7 +368,10 @@ WHERE p.record_id = %(record_id)s
 ORDER BY p.seq;
 
 -- name: set_record_count
-UPDATE neurigraph.graph_index AS g SET record_count = (SELECT count(*) FROM {schema}.metadata_records)
+UPDATE neurigraph.graph_index AS g SET record_count = (
+    SELECT count(*) FROM {schema}.metadata_records AS m
+    INNER JOIN neurigraph.record_index AS i ON m.record_id = i.record_id AND NOT i.quarantined
+)
 WHERE g.node_id = %(node_id)s;
 
 -- name: clear_failure

@@ -164,7 +164,8 @@ FROM expired;
 SELECT
     t.batch_id,
     count(*) AS segments,
-    sum(t.token_count)::bigint AS tokens
+    sum(t.token_count)::bigint AS tokens,
+    bool_or(t.token_count > %(large_tokens)s) AS large
 FROM neurigraph.storage_triggers AS t
 WHERE t.state = 'claimed' AND t.claimed_by = %(claimed_by)s
 GROUP BY t.batch_id
@@ -172,8 +173,8 @@ ORDER BY min(t.created_at), t.batch_id;
 
 -- name: lease_due
 -- Due segments, limited by number and tokens. Users take turns: first comes the user with the fewest tokens at work and
--- before the segment, so that no backlog of one user holds up another. A user's own segments go oldest first. A segment
--- larger than the limit runs alone, and so does one whose process died.
+-- before the segment, so that no backlog of one user holds up another. A user's own segments go oldest first. A large
+-- segment runs alone, and so does one whose process died.
 WITH RECURSIVE waiting (user_id) AS (
     (
         SELECT t.user_id FROM neurigraph.storage_triggers AS t
@@ -220,6 +221,7 @@ turns AS (
         FROM neurigraph.storage_triggers AS d
         INNER JOIN neurigraph.sources AS s ON d.source_id = s.source_id
         WHERE d.state = 'pending' AND d.user_id = w.user_id AND d.next_attempt_at <= now()
+            AND (%(with_large)s OR d.token_count <= %(large_tokens)s)
             AND (
                 %(trigger_type)s::neurigraph.trigger_type IS NULL
                 OR d.trigger_type = %(trigger_type)s::neurigraph.trigger_type
@@ -234,7 +236,7 @@ candidates AS (
     SELECT
         t.trigger_id,
         t.token_count,
-        t.deaths > 0 AS suspected,
+        t.deaths > 0 OR t.token_count > %(large_tokens)s AS solitary,
         u.tokens_before,
         t.next_attempt_at,
         s.ended_at,
@@ -251,9 +253,9 @@ candidates AS (
 counted AS (
     SELECT
         c.trigger_id,
-        c.suspected,
-        first_value(c.suspected) OVER in_order AS first_suspected,
-        sum(c.token_count) FILTER (WHERE NOT c.suspected) OVER in_order AS running_tokens,
+        c.solitary,
+        first_value(c.solitary) OVER in_order AS first_solitary,
+        sum(c.token_count) FILTER (WHERE NOT c.solitary) OVER in_order AS running_tokens,
         row_number() OVER in_order AS place
     FROM candidates AS c
     WINDOW in_order AS (ORDER BY c.tokens_before, c.next_attempt_at, c.ended_at, c.first_message, c.trigger_id)
@@ -267,7 +269,7 @@ UPDATE neurigraph.storage_triggers AS t SET
     attempts = t.attempts + 1
 FROM counted AS c
 WHERE t.trigger_id = c.trigger_id AND (
-    c.place = 1 OR (NOT c.first_suspected AND NOT c.suspected AND c.running_tokens <= %(max_tokens)s)
+    c.place = 1 OR (NOT c.first_solitary AND NOT c.solitary AND c.running_tokens <= %(max_tokens)s)
 )
 RETURNING t.trigger_id;
 

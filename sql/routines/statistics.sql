@@ -57,7 +57,11 @@ DECLARE
     words text [];
     counts integer [];
 BEGIN
-    SELECT count(*) AS passages, coalesce(sum(c.lexeme_count), 0)::bigint AS lexemes INTO totals FROM changed AS c;
+    -- Passages in quarantine are not counted, wherever they move.
+    SELECT count(*) AS passages, coalesce(sum(c.lexeme_count), 0)::bigint AS lexemes INTO totals FROM changed AS c
+    WHERE c.record_id NOT IN (
+        SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.user_id = TG_ARGV[1]::uuid AND i.quarantined
+    );
     IF totals.passages = 0 THEN
         RETURN NULL;
     END IF;
@@ -66,6 +70,9 @@ BEGIN
         SELECT l.lexeme, (sign * count(*))::integer AS passages
         FROM changed AS c
         CROSS JOIN LATERAL unnest(c.lexemes || neurigraph_private.speaker_lexeme(c.author)) AS l (lexeme)
+        WHERE c.record_id NOT IN (
+            SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.user_id = TG_ARGV[1]::uuid AND i.quarantined
+        )
         GROUP BY l.lexeme
     ) AS n;
     PERFORM neurigraph_private.add_to_statistics(
@@ -94,16 +101,23 @@ BEGIN
     SELECT * INTO STRICT counted FROM neurigraph.graph_index AS g WHERE g.node_id = node;
     DELETE FROM neurigraph.node_statistics AS s WHERE s.node_id = node;
     EXECUTE format(
-        'SELECT'
-        '    (SELECT count(*) FROM %1$I.passages AS p) AS passages,'
-        '    (SELECT coalesce(sum(p.lexeme_count), 0)::bigint FROM %1$I.passages AS p) AS lexemes,'
-        '    array_agg(n.lexeme) AS words, array_agg(n.passages) AS counts '
-        'FROM ('
-        '    SELECT l.lexeme, count(*)::integer AS passages FROM %1$I.passages AS p'
-        '    CROSS JOIN LATERAL unnest(p.lexemes || neurigraph_private.speaker_lexeme(p.author)) AS l (lexeme)'
-        '    GROUP BY l.lexeme'
-        ') AS n', counted.schema_name
-    ) INTO found;
+        $counted$WITH chosen AS MATERIALIZED (
+            SELECT p.author, p.lexemes, p.lexeme_count FROM %I.passages AS p
+            WHERE p.record_id NOT IN (
+                SELECT i.record_id FROM neurigraph.record_index AS i WHERE i.user_id = $1 AND i.quarantined
+            )
+        )
+
+        SELECT
+            (SELECT count(*) FROM chosen) AS passages,
+            (SELECT coalesce(sum(c.lexeme_count), 0)::bigint FROM chosen AS c) AS lexemes,
+            array_agg(n.lexeme) AS words, array_agg(n.passages) AS counts
+        FROM (
+            SELECT l.lexeme, count(*)::integer AS passages FROM chosen AS c
+            CROSS JOIN LATERAL unnest(c.lexemes || neurigraph_private.speaker_lexeme(c.author)) AS l (lexeme)
+            GROUP BY l.lexeme
+        ) AS n$counted$, counted.schema_name
+    ) INTO found USING counted.user_id;
     PERFORM neurigraph_private.add_to_statistics(
         node, counted.user_id, found.passages, found.lexemes, found.words, found.counts
     );

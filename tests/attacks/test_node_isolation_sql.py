@@ -10,7 +10,7 @@ from psycopg import sql
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import Secret
-from neurigraph_pipelines.model import Claims, SubjectType
+from neurigraph_pipelines.model import Claims, GrantType, SubjectType
 from neurigraph_pipelines.ports import Transaction
 from tests.conftest import SECRET
 from tests.support.callers import ATTEMPTS, CallerGraph, Ids, share
@@ -163,3 +163,26 @@ def test_grant_revoked_during_a_transaction(world: World, graph: CallerGraph) ->
         assert connection.execute(count).fetchone() == {"n": 1}
         sharing.revoke(database, alice, made.grant_id)
         assert connection.execute(count).fetchone() == {"n": 0}
+
+
+def test_persona_makes_nothing_private(world: World, graph: CallerGraph) -> None:
+    """A persona that may write hands sources in, and cannot hide them from other readers."""
+    persona = graph.askers["persona"].claims
+    subject = sharing.Subject(SubjectType.PERSONA, persona.sub)
+    node = graph.nodes["Assistant/Notes"].node
+    sharing.grant(graph.installation.database, world.alices, subject, node, GrantType.READ_WRITE)
+    statement = sql.SQL(
+        "INSERT INTO neurigraph.sources (user_id, kind, external_id, title, started_at, privacy) "
+        "VALUES (%s, 'conversation', 'handed in', '', now(), %s)"
+    )
+    with world.agent(*Secret(SECRET).sign(persona)) as connection:
+        assert connection.execute(statement, [world.alice.user_id, "shared"]).rowcount == 1
+        connection.rollback()
+    with (
+        world.agent(*Secret(SECRET).sign(persona)) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(statement, [world.alice.user_id, "private"])
+    with world.agent(*Secret(SECRET).sign(world.alices)) as connection:
+        assert connection.execute(statement, [world.alice.user_id, "private"]).rowcount == 1, "the owner may"
+        connection.rollback()

@@ -18,7 +18,7 @@ import pytest
 from tests.support.cli_runs import ask, new_user
 from tests.support.command_line import PROGRAM
 from tests.support.embedded_server import new_home
-from tests.support.up_process import COMMANDS, PATIENCE_SECONDS, await_nothing_left, left_running, up
+from tests.support.up_process import COMMANDS, PATIENCE_SECONDS, await_nothing_left, children_of, left_running, up
 from tests.support.waiting import wait_until
 
 pytestmark = [
@@ -84,9 +84,13 @@ def test_closed_terminal_leaves_nothing(environment: dict[str, str]) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(PROGRAM, [str(PROGRAM), "up", "--json"], environment)
-    written = b""
-    while b'"api"' not in written:
-        written += os.read(terminal, 4096)
+    parts = (COMMANDS["keeper"], COMMANDS["code server"])  # the first two; it is in the middle of its start
+
+    def starts() -> bool:
+        commands = [command for _, command in children_of(pid)]
+        return all(any(part in command for command in commands) for part in parts)
+
+    wait_until(starts, "it starts its parts", PATIENCE_SECONDS)
     os.close(terminal)
     for number in ENDINGS * 5:
         with suppress(ProcessLookupError):

@@ -57,12 +57,13 @@ def folder(source: Source, tmp_path_factory: pytest.TempPathFactory) -> BackupFo
 def target(tmp_path: Path, administrator: psycopg.Connection, shared_installation: Installation) -> Iterator[Settings]:
     """Settings of an installation with neither database nor objects."""
     name = f"restored_{tmp_path.name}".replace("-", "_").lower()[:50]
+    values: dict[str, Any] = {"secret": SECRET, "role_secret": SECRET, "admin_key": ADMIN_KEY}
+    url = make_conninfo(shared_installation.administrator_url, dbname=name)
     yield Settings.model_validate(
         {
+            **values,
             "home": tmp_path / "restored",
-            "database_url": make_conninfo(shared_installation.administrator_url, dbname=name),
-            "secret": SECRET,
-            "admin_key": ADMIN_KEY,
+            "database_url": url,
             "language_model": "offline",
             "embedder": "minilm",
         }

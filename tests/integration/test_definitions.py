@@ -145,6 +145,8 @@ def test_definitions_are_complete_and_valid() -> None:
         "expired_files:nothing_awake_past_its_time",
         "orphan_objects:every_row_has_its_object",
         "storage_report:every_table_is_guarded",
+        "storage_report:no_canary_was_retrieved",
+        "storage_report:nothing_looks_like_poison",
         "storage_report:sampled_checksums_hold",
     }
     assert sorted(sensor.name for sensor in repository.sensor_defs) == [
@@ -218,7 +220,7 @@ def test_sensor_requests_runs_until_done(
     batches: list[triggers.Batch] = []
     for _ in range(2):
         requests = tick(instance).run_requests or []
-        batches = triggers.open_batches(here.database, conversation_end_sensor.name)
+        batches = triggers.open_batches(here.context, conversation_end_sensor.name)
         asked = {request.run_key: (request.run_config["ops"], request.tags) for request in requests}
         assert asked.keys() == {batch.run_key for batch in batches}
         for batch in batches:
@@ -252,7 +254,7 @@ def test_run_stores_batch_with_metadata(
     converse(here, bob[1], "My sister Ana plays the cello.", "How lovely.", external_id="cello")
     converse(here, bob[1], "My knee hurts on the stairs.", external_id="knee")
     tick(instance)
-    (batch,) = triggers.open_batches(here.database, conversation_end_sensor.name)
+    (batch,) = triggers.open_batches(here.context, conversation_end_sensor.name)
     result = run(instance, batch)
     assert result.success
     committed = result.output_for_node("commit")
@@ -284,7 +286,7 @@ def test_repeated_batch_changes_nothing(
 ) -> None:
     converse(here, bob[1], "one")
     tick(instance)
-    (batch,) = triggers.open_batches(here.database, conversation_end_sensor.name)
+    (batch,) = triggers.open_batches(here.context, conversation_end_sensor.name)
     assert run(instance, batch).success
     before = rows(here, "SELECT record_id FROM neurigraph.record_index")
     again = run(instance, batch)
@@ -309,7 +311,7 @@ class PlainInstallation(InstallationResource):
 def test_depth_limit_is_logged(here: Installation, bob: tuple[User, Claims], instance: dg.DagsterInstance) -> None:
     converse(here, bob[1], "#One/Two/Three/Four/Five/Six It goes deeper and deeper.", external_id="deep")
     tick(instance)
-    (batch,) = triggers.open_batches(here.database, conversation_end_sensor.name)
+    (batch,) = triggers.open_batches(here.context, conversation_end_sensor.name)
     result = ingestion_job.execute_in_process(
         run_config=run_config(batch.batch_id), instance=instance, resources={"installation": PlainInstallation()}
     )
@@ -331,7 +333,7 @@ def test_retention_removes_bodies_and_outputs(
     for text in ("one", "two", "three"):
         converse(here, bob[1], text)
     tick(instance)
-    old, young = (run(instance, batch) for batch in triggers.open_batches(here.database, conversation_end_sensor.name))
+    old, young = (run(instance, batch) for batch in triggers.open_batches(here.context, conversation_end_sensor.name))
     with here.database.owner() as tx:
         tx.execute(
             """UPDATE neurigraph.storage_triggers SET stored_at = now() - interval '2 days'

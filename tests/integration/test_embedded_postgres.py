@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from resources.postgres.embedded import EmbeddedPostgres, ServerLease
 from resources.postgres.installation import server_account
@@ -204,3 +205,16 @@ def test_reused_pid_is_no_server(shared_home: Path) -> None:
     finally:
         sleeper.kill()
         sleeper.wait()
+
+
+def test_server_of_another_folder_is_refused(shared_home: Path, home: Path) -> None:
+    """A server answers at the port, with the right password, and works in another folder."""
+    own, foreign = EmbeddedPostgres(shared_home), EmbeddedPostgres(home)
+    with own.lease() as lease, foreign.lease() as other:
+        password = lease.superuser_password
+        with psycopg.connect(other.url(other.superuser, other.superuser_password, "postgres")) as connection:
+            change = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(other.superuser), password)
+            connection.execute(change)
+        own._verify(lease.port, password)
+        with pytest.raises(psycopg.OperationalError, match="belongs to the server of another data folder"):
+            own._verify(other.port, password)

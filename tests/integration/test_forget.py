@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from neurigraph_pipelines import sharing
 from neurigraph_pipelines.erasure.receipts import objects_of, receipts
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.candidates import add_candidates
@@ -18,9 +19,18 @@ from neurigraph_pipelines.history import authored
 from neurigraph_pipelines.ingestion import batch, triggers
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.inbox import Inbox
-from neurigraph_pipelines.model import Claims, ConceptKind, NewConversation, NodeCandidate, PlannedEdge
+from neurigraph_pipelines.model import (
+    Claims,
+    ConceptKind,
+    NewConversation,
+    NodeCandidate,
+    NodeType,
+    PlannedEdge,
+    SubjectType,
+)
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
+from neurigraph_pipelines.sharing import Subject
 from neurigraph_pipelines.wiring import Installation
 from tests.support.erasures import NODE, RECORD, USER, erase, mark, node_at, planned, remember_all, sound, traces
 from tests.support.memories import converse, messages, new_user, node_rows, plain_context, rows, schemas_of
@@ -293,3 +303,22 @@ def test_running_conversation_continues(installation: Installation) -> None:
     converse(here, claims, "#Family And then?", external_id=title, first=3)
     assert len(remember_all(here)) == 1
     assert sound(here)
+
+
+def test_forgotten_persona_keeps_no_grants_elsewhere(installation: Installation) -> None:
+    """A persona's node is forgotten: its grants to nodes outside end with it, and those of others stay."""
+    here = installation
+    _, claims = new_user(here)
+    converse(here, claims, "#Family hello", "#Work hello")
+    remember_all(here)
+    family, work = node_at(here, claims, "Family"), node_at(here, claims, "Work")
+    persona, other = (
+        sharing.add_node(here.database, claims, family, name, node_type=NodeType.PERSONA) for name in ("One", "Other")
+    )
+    for subject in (persona, other):
+        sharing.grant(here.database, claims, Subject(SubjectType.PERSONA, str(subject)), work)
+    assert {grant.subject_id for grant in sharing.list_grants(here.database, claims)} == {str(persona), str(other)}
+    receipt = erase(here, claims, NODE, persona)
+    assert receipt.erased["grants"] == 1
+    left = rows(here, "SELECT subject_id FROM neurigraph.permission_grants WHERE user_id = %s", claims.user_id)
+    assert [row["subject_id"] for row in left] == [str(other)]

@@ -10,7 +10,7 @@ from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.support.erasures import RECORD, USER, erase, mark, parts_of_a_document, remember_all, sound
-from tests.support.memories import converse, new_user
+from tests.support.memories import converse, new_user, rows
 from tests.support.word_traces import found_in_database
 
 
@@ -51,9 +51,12 @@ def test_original_follows_into_another_node(installation: Installation) -> None:
         )
     original = file_of_record(here.database, claims, first)
     content = open_file(here.acting_for(claims), original).content
+    log = "SELECT DISTINCT node_id FROM neurigraph.compression_state_log WHERE file_id = %s"
+    assert [row["node_id"] for row in rows(here, log, original)] == [place["node_id"]]
     erase(here, claims, RECORD, first)
     assert file_of_record(here.database, claims, second) == original
     assert open_file(here.acting_for(claims), original).content == content
+    assert [row["node_id"] for row in rows(here, log, original)] == [made.node_id], "its log follows"
     found = audit_objects(here.context, dry_run=True)
     assert found.orphans == []
 

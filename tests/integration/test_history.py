@@ -14,13 +14,13 @@ from psycopg import sql
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.provisioning import User
-from neurigraph_pipelines.history import append_delta, author_of, diff, pipeline_author
+from neurigraph_pipelines.history import append_delta, author_of, authored, diff, pipeline_author
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision, revise
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 from resources.redaction import PatternRedactor
 from tests.support.changing_record import MICROSECOND, Memory
-from tests.support.memories import converse, ingest, new_user, stored
+from tests.support.memories import converse, ingest, new_user, rows, stored
 
 Remember = Callable[[str], Memory]
 
@@ -291,3 +291,37 @@ def test_concurrent_appends_make_one_chain(memory: Memory) -> None:
         list(pool.map(append, range(32)))
     assert len(memory.deltas) == 33
     assert [d.previous_delta_id for d in memory.deltas[:-1]] == [d.delta_id for d in memory.deltas[1:]]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("title", "'Another'"),
+        ("summary", "'Another.'"),
+        ("kw_entities", "ARRAY['another']"),
+        ("kw_topics", "ARRAY['another']"),
+        ("kw_dates", "ARRAY['1999']"),
+        ("kw_relationships", "ARRAY['sister: Another']"),
+        ("embedding_model", "'another'"),
+        ("superseded_by", "gen_random_uuid()"),
+    ],
+)
+def test_each_logged_column_alone_makes_a_delta(
+    here: Installation, remember: Remember, column: str, value: str
+) -> None:
+    """A plain UPDATE of one column, behind the back of every function, is in the history with both values."""
+    memory = remember("One thing.")
+    schema = sql.Identifier(memory.place["schema_name"])
+    before = len(memory.deltas)
+    with here.database.pipeline() as tx:
+        authored(tx, "somebody")
+        statement = sql.SQL("UPDATE {}.metadata_records SET {} = " + value + " WHERE record_id = %s")
+        tx.execute(statement.format(schema, sql.Identifier(column)), [memory.record_id])
+    (newest, *others) = rows(
+        here,
+        "SELECT delta_payload, authored_by FROM neurigraph.delta_log WHERE record_id = %s ORDER BY w_coordinate DESC",
+        memory.record_id,
+    )
+    assert len(others) == before
+    assert newest["authored_by"] == "somebody"
+    assert list(newest["delta_payload"]["after"]) == list(newest["delta_payload"]["before"]) == [column]

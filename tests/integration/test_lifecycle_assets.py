@@ -176,6 +176,8 @@ def test_audit_checks_objects_and_rows(
     assert run.checks() == {
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
+        "no_canary_was_retrieved": True,
+        "nothing_looks_like_poison": True,
         "sampled_checksums_hold": True,
     }
     report, row = run.metadata_of("storage_report"), file.row
@@ -188,6 +190,8 @@ def test_audit_checks_objects_and_rows(
     assert Ran(instance, "storage_audit_job").checks() == {
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
+        "no_canary_was_retrieved": True,
+        "nothing_looks_like_poison": True,
         "sampled_checksums_hold": False,
     }
     file.here.objects.delete(file.key)
@@ -195,6 +199,8 @@ def test_audit_checks_objects_and_rows(
     assert run.checks() == {
         "every_row_has_its_object": False,
         "every_table_is_guarded": True,
+        "no_canary_was_retrieved": True,
+        "nothing_looks_like_poison": True,
         "sampled_checksums_hold": False,
     }
     for check in (one for one in run.result.get_asset_check_evaluations() if not one.passed):

@@ -177,6 +177,28 @@ def test_replaced_object_fails_the_read(broken: Broken) -> None:
         list(chunks)
 
 
+def test_replaced_object_is_not_moved_to_cold(behind_moto: Broken, moto: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody replaces the object between the look at it and the copy: the copy is refused, and the next one done."""
+    broken = behind_moto
+    cold = S3ObjectStore(broken.bucket, cold_storage_class="GLACIER_IR")
+    cold.put("large", [bytes(131_072)])
+    head = broken.bucket.head
+
+    def head_then_replaced(name: str) -> dict[str, Any]:
+        found: dict[str, Any] = head(name)
+        broken.store.put("large", [b"x" * 131_072])
+        return found
+
+    with monkeypatch.context() as slow:
+        slow.setattr(broken.bucket, "head", head_then_replaced)
+        with pytest.raises(TransientError):
+            cold.move_to_cold("large")
+    assert "StorageClass" not in head("p/large")
+    cold.move_to_cold("large")
+    assert head("p/large")["StorageClass"] == "GLACIER_IR"
+    assert broken.read("large") == b"x" * 131_072
+
+
 def test_server_without_ranges_is_refused(behind_moto: Broken) -> None:
     behind_moto.store.put("a", [CONTENT])
     behind_moto.proxy.fail("GET", "ignore_range")  # part of what rclone has signed

@@ -24,9 +24,9 @@ from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 
 @pytest.fixture
-def graph(installation: Installation) -> SharedGraph:
+def graph(shared_installation: Installation) -> SharedGraph:
     """A graph with a persona that may write to ``Work/Marketing``."""
-    graph = new_shared_graph(installation)
+    graph = new_shared_graph(shared_installation)
     graph.grant("Work/Marketing", writes=True)
     return graph
 
@@ -145,7 +145,8 @@ def test_other_callers_learn_of_no_key_and_no_persona_they_do_not_see(graph: Sha
     assert (owners["key_id"], owners["persona_id"]) == (str(caller.key_id), str(graph.persona_id))
 
 
-def test_import_is_a_door(installation: Installation, tmp_path: Any) -> None:
+def test_import_is_a_door(shared_installation: Installation, tmp_path: Any) -> None:
+    installation = shared_installation
     user, claims = new_user(installation)
     path = tmp_path / "talk.jsonl"
     path.write_text('{"external_id": "c1", "messages": [{"role": "user", "content": "The saffron is in the tin."}]}\n')

@@ -220,6 +220,25 @@ def test_only_owner_changes_privacy(world: Shared) -> None:
     assert world.found(world.friend) == {str(world.shared_id)}
 
 
+def test_only_owner_sends_private_sources(world: Shared) -> None:
+    """A persona that may write sends what the owner decides about, and cannot hide it from others."""
+    here = world.here
+    persona = add_node(
+        here.database, world.owner, world.user.root_node_id, "Writer", node_type=NodeType.PERSONA, writes=True
+    )
+    writer = Claims(str(persona), "persona", world.user.user_id)
+    insert = (
+        "INSERT INTO neurigraph.sources (user_id, kind, external_id, started_at, privacy) "
+        "VALUES (%s, 'conversation', %s, now(), %s)"
+    )
+    with here.database.agent(writer) as tx:
+        assert tx.execute(insert, [world.user.user_id, "open", "shared"]).rowcount == 1
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), here.database.agent(writer) as tx:
+        tx.execute(insert, [world.user.user_id, "hidden", "private"])
+    with here.database.agent(world.owner) as tx:
+        assert tx.execute(insert, [world.user.user_id, "hidden", "private"]).rowcount == 1
+
+
 def test_old_nodes_hide_private_records(world: Shared, later_node_ddl: Callable[[], int]) -> None:
     here = world.here
     set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)
@@ -262,3 +281,21 @@ def test_privacy_by_api_and_cli(installation: Installation) -> None:
     unknown = run_cli(installation.settings, "privacy", "nothing", "private", "--user", user.slug)
     assert unknown.returncode == 3
     converse(installation, owner, "Hello.")
+
+
+def test_private_conversation_adds_no_candidates(shared_installation: Installation) -> None:
+    """A doubtful topic of a private conversation is no evidence for a node; a shared one's is."""
+    here = shared_installation
+    user, owner = new_user(here)
+    doubting = plain_context(here).using(settings=here.settings.changed(node_creation_confidence=0.95))
+
+    def candidates() -> list[str]:
+        found = rows(here, "SELECT node_name FROM neurigraph.node_candidates WHERE user_id = %s", user.user_id)
+        return [row["node_name"] for row in found]
+
+    hand_in(here, owner, "first", "#Affair It is Zed.", private=True)
+    assert len(stored(ingest(doubting, user))) == 1
+    assert candidates() == []
+    hand_in(here, owner, "second", "#Affair It is Zed again.", private=False)
+    assert len(stored(ingest(doubting, user))) == 1
+    assert candidates() == ["Affair"]

@@ -13,7 +13,7 @@ import pytest
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from tests.support.model_clients import TALK, make_client, make_embedder, make_model
+from tests.support.model_clients import TALK, make_client, make_embedder, make_model, make_segment
 from tests.support.model_provider import Fault, ModelProvider
 from tests.support.waiting import wait_until
 
@@ -76,3 +76,23 @@ def test_small_quota_is_kept(provider: ModelProvider, tmp_path: Path, monkeypatc
     arrived = sorted(request.arrived for request in provider.requests)
     assert arrived[-1] - arrived[0] >= 3 * 0.2 - 0.1, "three gaps of 60/300 s, less what the way takes"
     assert len([gap for one, other in pairwise(arrived) if (gap := other - one) > 0.1]) == 3
+
+
+def test_queueing_is_no_delay_of_the_provider(provider: ModelProvider) -> None:
+    """A call waited longer for its turn than calls may take; its first attempt fails, and it is retried."""
+    client = make_client(provider, timeout=1.0, concurrency=1)
+    provider.slow_down(0.3)
+    provider.fail_when("THE LAST", Fault("status", status=500))
+    with ThreadPoolExecutor(13) as pool:
+        calls = [pool.submit(make_model(client).summarize, TALK, 200) for _ in range(12)]
+        wait_until(lambda: provider.requests)
+        time.sleep(0.1)  # until the others wait for the slot, which nothing shows
+        calls.append(pool.submit(make_model(client).summarize, make_segment("THE LAST"), 200))
+        submitted = time.monotonic()
+        wait_until(lambda: any(request.asks("THE LAST") for request in provider.requests))
+        waited = time.monotonic() - submitted
+        provider.mend("THE LAST")
+        assert all(call.result().text for call in calls)
+    assert waited > 3 * 1.0, "longer than a call may take before it starts no further attempt"
+    assert sum(request.asks("THE LAST") for request in provider.requests) >= 2
+    client.close()

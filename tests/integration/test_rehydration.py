@@ -9,7 +9,8 @@ import pytest
 
 from neurigraph_pipelines.errors import RehydratingError
 from neurigraph_pipelines.lifecycle import transitions
-from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
+from neurigraph_pipelines.lifecycle.rehydration import _rewrite_working_copy, revert_stuck
+from neurigraph_pipelines.lifecycle.stored_bytes import durable_content
 from neurigraph_pipelines.model import CompressionCause
 from neurigraph_pipelines.wiring import Installation
 from tests.support.files import StoredFile, store_file
@@ -120,3 +121,29 @@ def test_revert_skips_leased_files(file: StoredFile) -> None:
         reverted = pool.submit(revert_stuck, here.database, user_id=file.user.user_id).result(timeout=20)
     assert [stuck.file_id for stuck in reverted] == [first.file_id]
     assert [stuck.file_id for stuck in revert_stuck(here.database, user_id=file.user.user_id)] == [last.file_id]
+
+
+def test_only_the_holder_renews_a_lease(file: StoredFile) -> None:
+    compress(file)
+    here, holder = file.here, uuid4()
+    with here.database.pipeline() as tx:
+        transitions.begin_rehydration(tx, here.settings, file.place, holder, CompressionCause.RETRIEVAL)
+    lapse(file)
+    with here.database.pipeline() as tx:
+        transitions.renew_lease(tx, here.settings, file.place, uuid4())
+    assert len(revert_stuck(here.database, user_id=file.user.user_id, dry_run=True)) == 1
+    with here.database.pipeline() as tx:
+        transitions.renew_lease(tx, here.settings, file.place, holder)
+    assert revert_stuck(here.database, user_id=file.user.user_id, dry_run=True) == []
+
+
+def test_working_copy_of_a_dormant_file_is_not_rewritten(file: StoredFile) -> None:
+    """A reader found the working copy missing; before it writes it again, the file becomes dormant."""
+    here = file.here
+    content = durable_content(here.objects, file.row)
+    here.objects.delete(file.copy)
+    _rewrite_working_copy(here.context, file.place, content)
+    assert b"".join(here.objects.get(file.copy)) == content.content, "while it is active"
+    compress(file)
+    _rewrite_working_copy(here.context, file.place, content)
+    assert not here.objects.exists(file.copy)

@@ -52,7 +52,12 @@ def released(request: pytest.FixtureRequest, empty_database_url: str, template_d
 def upgraded(released: str, tmp_path: Path) -> Iterator[Installation]:
     """That database, migrated, as an installation."""
     migrate(released, Secret(SECRET))
-    settings: dict[str, Any] = {"home": tmp_path / "home", "database_url": released, "secret": SECRET}
+    settings: dict[str, Any] = {
+        "home": tmp_path / "home",
+        "database_url": released,
+        "secret": SECRET,
+        "role_secret": SECRET,
+    }
     with Installation(
         Settings.model_validate({**settings, "admin_key": ADMIN_KEY, "language_model": "offline", "embedder": "minilm"})
     ) as installation:

@@ -124,6 +124,14 @@ def test_wrong_rows_are_reported(file: StoredFile, statement: str, fault: Fault)
     assert (fault.value, True) not in found
 
 
+def test_content_of_another_digest_is_reported(file: StoredFile) -> None:
+    """The object is what was written, and of the right size; its manifest names another content."""
+    put_to_sleep(file)
+    assert faults(file) == []
+    as_owner(file, "UPDATE {schema}.file_manifest SET content_sha256 = sha256('something else')")
+    assert faults(file) == [(Fault.MANIFEST, False)]
+
+
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [

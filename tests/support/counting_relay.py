@@ -1,4 +1,4 @@
-"""A TCP relay on loopback that counts the bytes a server sends."""
+"""A TCP relay on loopback that counts what a Postgres server sends: bytes, and statements that it completes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 
 class CountingRelay(ThreadingTCPServer):
-    """The running relay; ``answered`` is the number of bytes from the server."""
+    """The running relay; ``answered`` is the number of bytes from the server, ``completed`` that of statements."""
 
     daemon_threads = True
     block_on_close = False
@@ -19,7 +19,7 @@ class CountingRelay(ThreadingTCPServer):
     def __init__(self, host: str, port: int) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.upstream = (host, port)
-        self.answered = 0
+        self.answered = self.completed = 0
 
 
 @contextmanager
@@ -40,6 +40,7 @@ class _Handler(BaseRequestHandler):
 
     def handle(self) -> None:
         client: socket.socket = self.request
+        unread = None
         with socket.create_connection(self.server.upstream) as server, selectors.DefaultSelector() as ready:
             for end in (client, server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -55,4 +56,9 @@ class _Handler(BaseRequestHandler):
                             return
                         if sender is server:
                             self.server.answered += len(piece)
+                            # The first byte answers the request for TLS, and has no length.
+                            unread = piece[1:] if unread is None else unread + piece
+                            while len(unread) > (length := int.from_bytes(unread[1:5].ljust(4, b"\xff"), "big")):
+                                self.server.completed += unread[:1] == b"C"
+                                unread = unread[1 + length :]
                         other.sendall(piece)

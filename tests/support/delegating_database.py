@@ -51,8 +51,14 @@ class DatabaseBetween:
     ) -> AbstractContextManager[Callable[[], list[dict[str, Any]]]]:
         return self.inner.asking(claims, statement, parameters, binary=binary)
 
-    def later(self, claims: Claims | None, statement: SQL | Composed, parameters: Mapping[str, object]) -> bool:
-        return self.inner.later(claims, statement, parameters)
+    def later(
+        self,
+        claims: Claims | None,
+        statement: SQL | Composed,
+        parameters: Mapping[str, object],
+        then: Callable[[list[dict[str, Any]]], object] | None = None,
+    ) -> bool:
+        return self.inner.later(claims, statement, parameters, then)
 
     def wait_for_background(self) -> None:
         self.inner.wait_for_background()

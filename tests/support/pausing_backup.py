@@ -22,6 +22,7 @@ class Pause:
     def __init__(self, stage: str, after_bytes: int) -> None:
         self._stage, self._after = stage, after_bytes
         self._here, self._bytes = "", 0
+        self._lock = threading.Lock()  # a restore writes with several threads
 
     def stage(self, name: str) -> None:
         self._here = name
@@ -33,9 +34,10 @@ class Pause:
         self._look()
 
     def _look(self) -> None:
-        if self._here == self._stage and self._bytes >= self._after:
-            print("paused", flush=True)
-            threading.Event().wait()
+        with self._lock:
+            if self._here == self._stage and self._bytes >= self._after:
+                print("paused", flush=True)
+                threading.Event().wait()
 
 
 def main() -> None:

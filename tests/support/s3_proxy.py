@@ -1,6 +1,7 @@
 """An HTTP proxy before an S3 server that injects faults and logs requests.
 
-Requests go on as they came, the name of the host included, since their signatures cover it.
+Requests go on as they came, the name of the host included, since their signatures cover it. A copy whose source is no
+longer the expected one is refused, as by Amazon; the servers of the tests do not look.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _SLOW_DOWN = (
     b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.'
     b"</Message><RequestId>1</RequestId></Error>"
 )
+_REPLACED = (
+    b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>PreconditionFailed</Code><Message>At least one of the '
+    b"pre-conditions you specified did not hold.</Message><RequestId>1</RequestId></Error>"
+)
 _STALL_SECONDS = 20.0
 _HOP_BY_HOP = {"connection", "expect", "keep-alive", "transfer-encoding"}
 
@@ -63,6 +68,7 @@ class S3Proxy(ThreadingHTTPServer):
         self.faults: deque[tuple[str, str, Fault]] = deque()
         self.latency = 0.0
         self.log: list[Exchange] = []
+        self.etags: dict[str, str] = {}
         self.stopping = threading.Event()
         self._taking = threading.Lock()
 
@@ -116,10 +122,16 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault == "reset":
             self._note(0, 0)
             self._reset()
+        elif self._source_was_replaced():
+            self._answer(412, [("Content-Type", "application/xml")], _REPLACED, None)
         else:
             self._forward(body, fault)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _pass  # noqa: N815 - names that the base class looks for
+
+    def _source_was_replaced(self) -> bool:
+        expected = self.headers.get("x-amz-copy-source-if-match")
+        return expected is not None and self.server.etags["/" + self.headers["x-amz-copy-source"]] != expected
 
     def _forward(self, body: bytes, fault: Fault | None) -> None:
         if fault == "damage_request":
@@ -152,6 +164,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response_only(status)
         for name, value in headers:
             self.send_header(name, value)
+            if name.lower() == "etag":
+                self.server.etags[self.path] = value
         if not any(name.lower() == "content-length" for name, _ in headers):
             self.send_header("Content-Length", str(len(content)))
         self.end_headers()

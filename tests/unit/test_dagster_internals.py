@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 
 from neurigraph_pipelines.defs.run_launcher import WatchedRunLauncher
+from tests.conftest import ROOT
 
 _LOOK_AT = "Dagster changed: see neurigraph_pipelines/defs/run_launcher.py, defs/storage.py and ui, which use"
 
@@ -70,3 +71,12 @@ def test_storages_connect_through_their_engine() -> None:
         source = inspect.getsource(getattr(storages, name))
         assert "self._engine = create_pg_engine(" in source, f"{_LOOK_AT} {name}._engine"
         assert "create_pg_connection(self._engine)" in source, f"{_LOOK_AT} {name}._engine"
+
+
+def test_run_without_code_server_returns_to_queue() -> None:
+    text = (ROOT / "dagster_home" / "dagster.yaml").read_text(encoding="utf-8")
+    config = importlib.import_module("yaml").safe_load(text)["run_coordinator"]
+    coordinator = dg.QueuedRunCoordinator(**config["config"])
+    run_queue = coordinator.get_run_queue_config()
+    assert run_queue.max_user_code_failure_retries >= 10
+    assert run_queue.user_code_failure_retry_delay <= 10

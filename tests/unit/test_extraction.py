@@ -76,6 +76,14 @@ def test_docx_keeps_order(extractor: SubprocessExtractor) -> None:
     assert text_of(found) == "Plan\nDave buys grout.\ntiles | 40\nThen we tile."
 
 
+@pytest.mark.parametrize(("depth", "cut_short"), [(1_000, False), (3_000, True)])
+def test_html_says_that_it_is_cut_short(extractor: SubprocessExtractor, depth: int, cut_short: bool) -> None:
+    found = extractor.extract([b"<p>begin</p>" + b"<b>word " * depth + b"</b>" * depth + b"<p>end</p>"], "html")
+    assert ("cut short" in found.facts) is cut_short
+    assert any("begin" in part.text for part in found.parts)
+    assert any("end" in part.text for part in found.parts) is not cut_short
+
+
 def test_html_shows_visible_text(extractor: SubprocessExtractor) -> None:
     page = b"""<!doctype html><html><head><title>Ferry  times</title><style>p {}</style></head>
     <body><script>steal()</script><h1>Ferry</h1><p>It leaves <b>at</b> nine.<ul><li>daily<li>not in <i>winter</i></ul>

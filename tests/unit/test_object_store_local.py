@@ -297,3 +297,26 @@ def test_concurrent_puts_and_deletes(folder: Path) -> None:
     put_and_delete_at_once([LocalObjectStore(folder) for _ in range(4)], turns=60)
     assert [path.name for path in folder.iterdir()] == [".partial"]
     assert files(folder) == []
+
+
+def test_bytes_are_synced_before_the_name(store: ObjectStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut must not leave a name without its bytes: the file is synced, then renamed, then its folders."""
+    done: list[str] = []
+    fsync, rename = os.fsync, os.rename
+
+    def noted_fsync(descriptor: int) -> None:
+        kind = os.fstat(descriptor)
+        done.append("sync folder" if stat.S_ISDIR(kind.st_mode) else f"sync file of {kind.st_size} bytes")
+        fsync(descriptor)
+
+    def noted_rename(old: str, new: str, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+        done.append("rename")
+        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "rename", noted_rename)
+    store.put("a/b", [b"one", b"two"])
+    renamed = done.index("rename")
+    assert "sync file of 6 bytes" in done[:renamed]
+    assert done[renamed + 1 :].count("sync folder") >= 2
+    assert read(store, "a/b") == b"onetwo"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.model import Evidence
+from neurigraph_pipelines.model import OTHERS, Evidence, Voice
 from neurigraph_pipelines.retrieval.excerpts import LEFT_OUT, excerpt
 from neurigraph_pipelines.text.lexemes import Lexer
 from resources.offline.answers import MAX_STATEMENTS
@@ -105,3 +105,27 @@ def test_excerpt_is_bounded(text: str, question: str, characters: int) -> None:
 
 def test_text_without_sentences_is_cut() -> None:
     assert len(excerpt("x" * 1_000_000, asked("x"), LEXER, 100)) == 101
+
+
+def voiced(text: str, voice: Voice, speaker: str = "user") -> Evidence:
+    return Evidence(text, speaker, AT, voice=voice)
+
+
+@pytest.mark.parametrize("voice", sorted(OTHERS))
+def test_owner_is_quoted_and_others_are_not(voice: Voice) -> None:
+    claims = [
+        voiced("The dentist of Priya is Dr. Evil.", voice, "web"),
+        voiced("I drove Priya to her dentist, Dr. Okafor.", Voice.OWNER),
+    ]
+    (statement,) = MODEL.answer("Who is the dentist of Priya?", AT, claims)
+    assert "Okafor" in statement.text
+    assert statement.evidence == (2,)
+
+
+def test_others_are_quoted_where_the_owner_says_nothing_about_it() -> None:
+    claims = [
+        voiced("The dentist of Priya is Dr. Okafor.", Voice.TOOL, "notes"),
+        voiced("Kwame bought a car.", Voice.OWNER),
+    ]
+    (statement,) = MODEL.answer("Who is the dentist of Priya?", AT, claims)
+    assert statement.evidence == (1,)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from neurigraph_pipelines.model import Outline
 from neurigraph_pipelines.ports import LanguageModel
-from resources.offline.dates import foreign_dates, resolve_dates
+from resources.offline.dates import foreign_dates, foreign_spans, resolve_dates
 from resources.offline.names import person_of_author
 from resources.offline.prose import sentences
 from tests.support.chats import JUNK, MODEL, MONDAY, chat
@@ -31,6 +31,7 @@ def test_implements_port() -> None:
     [
         ("I went to a support group yesterday.", ["2023-05-07"]),
         ("the day before yesterday", ["2023-05-06"]),
+        ("We danced until late last night.", ["2023-05-07"]),
         ("We camped two weekends ago.", ["2023-04-29"]),
         ("It was last weekend!", ["2023-05-06"]),
         ("I met her last Friday", ["2023-05-05"]),
@@ -82,7 +83,10 @@ def test_any_text_at_any_time_gives_iso_dates(text: str, at: datetime) -> None:
 
 
 def test_dates_of_other_languages() -> None:
-    assert foreign_dates("Rendez-vous le 8 mai 2023, y el 3 de marzo de 2022.", MONDAY) == ["2023-05-08", "2022-03-03"]
+    assert foreign_dates(foreign_spans("Rendez-vous le 8 mai 2023, y el 3 de marzo de 2022."), MONDAY) == [
+        "2023-05-08",
+        "2022-03-03",
+    ]
 
 
 # Summaries

@@ -15,6 +15,8 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.ingestion.assign import assign_batch
 from neurigraph_pipelines.model import ConceptKind, Filing, Outline, OutlineNode, PlannedNode, Segment
 from resources.offline.lexicon import topics
+from resources.offline.names import find_names
+from resources.offline.prose import Prose
 from tests.support.chats import JUNK, MODEL, MONDAY, chat
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -91,6 +93,16 @@ def test_topics_by_cue_words_alone(text: str, expected: str) -> None:
 def test_small_talk_demands_no_topic(text: str) -> None:
     (placement,) = MODEL.place(chat(("user", text)), Outline())
     assert placement.steps == ()
+
+
+@pytest.mark.parametrize(("other", "names"), [("Anna", ("Mel",)), ("Melvin", ())])
+def test_short_form_that_fits_two_speakers_names_neither(other: str, names: tuple[str, ...]) -> None:
+    segment = chat(
+        ("Melanie", "Hello there, I moved the boat."),
+        ("Ben", "Did Mel see it? I asked Mel twice."),
+        (other, "Mel laughed at Mel's boat."),
+    )
+    assert {person.name: person.aliases for person in find_names(Prose(segment)).persons}["Melanie"] == names
 
 
 def test_project_by_short_name() -> None:

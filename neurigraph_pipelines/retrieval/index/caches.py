@@ -22,6 +22,9 @@ from neurigraph_pipelines.retrieval.index.shells import Shells
 ANSWER_SECONDS = 60.0
 """Age at which a cached answer expires, so that a node that is asked about often is still seen to be in use."""
 
+WATCH_SECONDS = 60.0
+"""Age at which it is asked again whether a graph has canaries."""
+
 Value = TypeVar("Value")
 
 
@@ -82,6 +85,7 @@ class SearchCaches:
         shells: Shells by asker and embedding dimensions.
         staged: The nodes that were staged, by asker, data version and period.
         unfetched: Claims for which nodes were staged and not prefetched since.
+        watched: Whether a user's graph has canaries to watch.
     """
 
     def __init__(self) -> None:
@@ -91,6 +95,7 @@ class SearchCaches:
         self.shells: Cache[Shells] = Cache()
         self.staged: Cache[frozenset[int]] = Cache()
         self.unfetched: set[Claims] = set()
+        self.watched: Cache[bool] = Cache(WATCH_SECONDS)
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Role, Voice
+from neurigraph_pipelines.retrieval.index.columns import Columns, joined, new_rows
 from neurigraph_pipelines.retrieval.index.postings import GONE, Floats, Numbers, Postings
 from neurigraph_pipelines.retrieval.index.sign_hash import SignHashes
 from neurigraph_pipelines.retrieval.index.wire_format import (
@@ -31,8 +32,6 @@ from neurigraph_pipelines.retrieval.index.wire_format import (
     format_ids,
 )
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
-
-Columns = dict[str, NDArray[Any]]
 
 ROLES = {Role.USER: 1, Role.ASSISTANT: 2}
 """Numbers of the roles that a question may be about; 0 is any other."""
@@ -187,7 +186,7 @@ class MetadataLayer:
             "vectors": decode_vectors(row["summary_vectors"], ">f4", len(sent)),
         }
         if before is not None:
-            columns = _joined(before[0]._records, before[1], columns)
+            columns = joined(before[0]._records, before[1], columns)
         self._records: Columns = columns
         self.records = len(columns["id"])
         self.record_ids = format_ids(columns["id"])
@@ -229,7 +228,7 @@ class MetadataLayer:
             if layer.sign_hashes is not None:
                 hashes = layer.sign_hashes.joined(stay, _means(columns["vectors"]))
             first = int(stay.sum())
-            columns = _joined(layer._passages | {"record": _new_rows(stays)[layer.record]}, stay, columns)
+            columns = joined(layer._passages | {"record": new_rows(stays)[layer.record]}, stay, columns)
         row_now = np.arange(len(columns["seq"]))
         place = (columns["record"] << 32) + columns["seq"]
         if np.any(place[1:] < place[:-1]):
@@ -260,7 +259,7 @@ class MetadataLayer:
         past, first = None, 0
         if before is not None:
             layer, stays = before
-            records, first = _new_rows(stays), int(stays.sum())
+            records, first = new_rows(stays), int(stays.sum())
             staying = layer.place[stays[layer.record]]
             moved = np.full(layer.places, GONE)
             moved[staying] = self.place[: len(staying)]  # those that stay come first
@@ -339,6 +338,10 @@ class MetadataLayer:
         """Return where the record in a row comes from."""
         return Origin(**json.loads(self._records["origins"][record]))
 
+    def handed_in_by(self, record: int) -> str:
+        """Return the persona that handed in the record in a row, or else its source."""
+        return self.origin(record).persona_id or format_id(self._sources[16 * record : 16 * record + 16])
+
     def _voices_of(self, record: int) -> dict[str, int]:
         """Return the number of a record's passages by voice, most first; the passages of a record are neighbours."""
         first, end = np.searchsorted(self.record, (record, record + 1))
@@ -379,26 +382,3 @@ def _lower(name: str) -> str:
 def _means(vectors: Floats) -> Floats:
     """Return ``(passages, dimensions)``: the mean of each passage's own vector and that of its window."""
     return (vectors[:, 0] + vectors[:, 1]) * np.float32(0.5)
-
-
-def _new_rows(stays: NDArray[np.bool_]) -> Numbers:
-    """Return the new row of each row once those that do not stay are removed, or ``GONE``."""
-    return np.where(stays, np.cumsum(stays) - 1, GONE)
-
-
-def _joined(before: Columns, stays: NDArray[np.bool_], added: Columns) -> Columns:
-    """Return the rows that stay followed by those that are added; narrower vectors are padded with zeros."""
-    kept = np.flatnonzero(stays)
-    joined: Columns = {}
-    for name, column in added.items():
-        past = before[name]
-        if column.ndim == 1:
-            joined[name] = np.concatenate((past[kept], column))
-            continue
-        width = max(past.shape[-1], column.shape[-1])
-        vectors = np.zeros((len(kept) + len(column), *column.shape[1:-1], width), np.float32)
-        # By far the largest part: copied once.
-        np.take(past, kept, axis=0, out=vectors[: len(kept), ..., : past.shape[-1]], mode="clip")
-        vectors[len(kept) :, ..., : column.shape[-1]] = column
-        joined[name] = vectors
-    return joined

@@ -46,6 +46,8 @@ class Names:
                 for name in in_words:
                     self._nodes[_key(name)].append((name, number))
         self._keys = sorted(self._nodes)
+        # Lengths of phrases that may be keys with one letter more, less or wrong.
+        self._lengths = {length + by for length in map(len, self._keys) for by in (-1, 0, 1)}
         # Keys by their form without one letter, and which letter; some keys may be out of use.
         self._gaps: dict[str, tuple[tuple[int, str], ...]] = {}
         self._indexed: set[str] = set()
@@ -96,7 +98,7 @@ class Names:
         Both are compared with one letter left out (deletion neighbourhoods: Garbe's SymSpell, 2012).
         """
         for phrase in _phrases(words, _MISSPELT_WORDS, _MISSPELT_PLACES):
-            if len(phrase) < _MISSPELT.start - 1 or len(phrase) >= _MISSPELT.stop:
+            if len(phrase) not in self._lengths or not _MISSPELT.start - 1 <= len(phrase) < _MISSPELT.stop:
                 continue
             for _, key in self._gaps.get(phrase, ()):  # a letter is missing
                 yield key

@@ -23,6 +23,7 @@ from neurigraph_pipelines.retrieval.query.node_scores import Bounds, NodeScores,
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, lexer_of
 from neurigraph_pipelines.retrieval.query.speakers import speakers_named, without_names
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.disguises import undisguised
 from neurigraph_pipelines.text.vectors import to_passage_vectors, to_record_vector
 
 _SHELLS_SHARE = 1 / 8
@@ -189,7 +190,7 @@ def _bounds(context: Context, parsed: ParsedQuestion, shells: Shells) -> Bounds:
 
 def _embed(embedder: Embedder, text: str) -> QueryEmbedding:
     try:
-        vectors = embedder.embed([text], kind="query")
+        vectors = embedder.embed([undisguised(text)], kind="query")
     except NeurigraphError:
         return QueryEmbedding(text)
     passage = to_passage_vectors(vectors, embedder.prefix_trained)[0].astype(np.float32)

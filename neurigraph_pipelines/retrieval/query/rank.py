@@ -20,6 +20,15 @@ from numpy.typing import NDArray
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.retrieval.index.layers import ROLES, MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.query.authority import (
+    COMPARED_FOR_REPETITION,
+    FIRST,
+    YIELDED,
+    are_in_person,
+    repeats_itself,
+    unrepeated,
+    yielding,
+)
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.signals import (
@@ -186,6 +195,10 @@ class _Ranking:
         self.boosts = self._boosts()
 
     @cached_property
+    def voice(self) -> NDArray[Any]:
+        return np.concatenate([layer.voice for layer in self.layers])
+
+    @cached_property
     def occurred(self) -> NDArray[Any]:
         return np.concatenate([layer.occurred for layer in self.layers])
 
@@ -204,7 +217,10 @@ class _Ranking:
         if self.query.explain:
             none = np.zeros(self.rows.passages)
             parts = dict(zip(SIGNALS, signals, strict=True)) | dict.fromkeys(BOOSTS, none) | self.boosts
-        return self._best_records(lexical, score), self._best_messages(score, parts)
+        yields = yielding(score, lexical.coverage, self.voice)
+        if yields is not None:
+            score = np.where(yields, YIELDED * score, score)
+        return self._best_records(lexical, score, yields), self._best_messages(score, parts)
 
     def _mixed(self, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the signals of all passages, each in 0..1, and their scores."""
@@ -218,7 +234,7 @@ class _Ranking:
 
     def _boosts(self) -> dict[str, NDArray[Any]]:
         role = np.concatenate([layer.role for layer in self.layers])
-        boosts = {"user": WEIGHTS["user"] * (role == ROLES[Role.USER])}
+        boosts = {"user": WEIGHTS["user"] * ((role == ROLES[Role.USER]) & are_in_person(self.voice))}
         if self.query.speakers or self.query.role is not None:
             said = self.rows.is_said_by(self.query.speakers)
             if self.query.role is not None:
@@ -228,7 +244,9 @@ class _Ranking:
             boosts["period"] = self.period[self.rows.record]
         return boosts
 
-    def _best_records(self, lexical: LexicalSignals, passage_score: NDArray[Any]) -> list[Ranked]:
+    def _best_records(
+        self, lexical: LexicalSignals, passage_score: NDArray[Any], yields: NDArray[Any] | None
+    ) -> list[Ranked]:
         rows, query, shown = self.rows, self.query, self.shown
         passage = np.full(rows.records, -np.inf)
         np.maximum.at(passage, rows.record, passage_score)
@@ -250,6 +268,8 @@ class _Ranking:
         )
         if self.period is not None:
             score += (1 - WEIGHTS["best_passage"]) * self.period
+        if yields is not None:  # records of others alone
+            score[np.bincount(rows.record[~yields], minlength=rows.records) == 0] *= YIELDED
         if shown is not None:
             score[~shown] = -np.inf
         order = []
@@ -273,17 +293,40 @@ class _Ranking:
 
     def _best_messages(self, score: NDArray[Any], parts: dict[str, NDArray[Any]]) -> list[Ranked]:
         """Return the best passage of each message; of equals the first."""
-        rows, limit = self.rows, self.query.message_limit
-        best = np.full(rows.messages, -np.inf)
-        np.maximum.at(best, rows.message, score)
-        order = []
+        best = np.full(self.rows.messages, -np.inf)
+        np.maximum.at(best, self.rows.message, score)
+        limit = self.query.message_limit
+        first = self._first_passages(best, score, limit)
+        if repeats_itself(self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST])):
+            first = self._first_passages(best, score, limit + COMPARED_FOR_REPETITION)
+            score = score.copy()
+            score[first] = unrepeated(score[first], self._vectors_of(first), self._sources_of(first))
+            first.sort(key=lambda row: -score[row])
+        return _ranked(first[:limit], self.rows.first_passage, score, parts)
+
+    def _first_passages(self, best: NDArray[Any], score: NDArray[Any], limit: int) -> list[int]:
+        """Return the rows of the best passages of the first ``limit`` messages."""
+        rows, order = self.rows, []
         for row in np.flatnonzero(score >= lowest_of_best(best, limit)).tolist():
             layer, record = rows.record_of(int(rows.record[row]))
             order.append((-float(score[row]), layer.record_ids[record], row))
         passages: dict[int, int] = {}
         for *_, row in sorted(order):
             passages.setdefault(int(rows.message[row]), row)
-        return _ranked(list(passages.values())[:limit], rows.first_passage, score, parts)
+        return list(passages.values())[:limit]
+
+    def _vectors_of(self, passages: Sequence[int]) -> Floats:
+        """Return ``(n, dimensions)``; vectors of two layers differ in their trailing zeros."""
+        vectors = [self.rows.vector_of(row) for row in passages]
+        stacked = np.zeros((len(vectors), max(map(len, vectors), default=0)), np.float32)
+        for row, vector in zip(stacked, vectors, strict=True):
+            row[: len(vector)] = vector
+        return stacked
+
+    def _sources_of(self, passages: Sequence[int]) -> list[str]:
+        """Return what handed in each of some passages: a persona, or else its source."""
+        places = [self.rows.record_of(int(self.rows.record[row])) for row in passages]
+        return [layer.handed_in_by(record) for layer, record in places]
 
     def _known_records(self) -> NDArray[Any] | None:
         """Return a mask of the records that meet the question's conditions; the others do not count in the ranking."""

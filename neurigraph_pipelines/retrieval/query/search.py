@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.ports import Reranker
 from neurigraph_pipelines.retrieval.index.layers import StoredRecord
+from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.query.found import Found
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, lexer_of, moment_asked, named_times, parse
 from neurigraph_pipelines.retrieval.query.phase_one import find
@@ -29,6 +31,7 @@ def search(
     *,
     asked_at: datetime | None = None,
     run_after: Callable[..., object] | None = None,
+    is_noted: bool = True,
 ) -> Answer:
     """Answer a question from metadata layers; no file is opened.
 
@@ -42,6 +45,7 @@ def search(
         asked_at: Relative times count from here, and days begin in its zone; by default now, in UTC.
         run_after: Called with a function and its arguments, which the caller runs once the answer is given: it
             prefetches the nodes that may be asked about next.
+        is_noted: Whether this is a retrieval of its own, which is logged if the settings ask for it.
 
     Raises:
         InvalidInputError: The question is empty or too long, or a limit or filter is not valid.
@@ -56,6 +60,9 @@ def search(
         found = _reranked(reranker, parsed, found, records_read)
     if run_after is not None and is_prefetch_due(context.database, context.claims):
         run_after(prefetch, context)
+    if is_noted:
+        returned = (one.record.record_id for one in found.records), (one.record_id for one in found.messages)
+        note(context, "search", chain(*returned), question.query)
     return present(found, periods)
 
 

@@ -65,6 +65,12 @@ class Rows:
         number = bisect_right(self.first_record, row) - 1
         return self.layers[number], row - self.first_record[number]
 
+    def vector_of(self, passage: int) -> NDArray[Any]:
+        """Return the own vector of a passage."""
+        number = bisect_right(self.first_passage, passage) - 1
+        vector: NDArray[Any] = self.layers[number].passage_vectors[passage - self.first_passage[number], 0]
+        return vector
+
     def is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
         """Return a mask of the passages whose author, in lower case, is one of these names."""
         if not names:
@@ -113,6 +119,13 @@ class LexicalSignals:
         scores = _bm25(self._rarity[lexeme], windows[cell], length)
         lexical: NDArray[Any] = np.bincount(place, scores, minlength=rows.places)[rows.place]
         return lexical
+
+    def coverage(self) -> NDArray[Any]:
+        """Return the share of the question's rarity in the words of each passage itself, however often they occur."""
+        rows = self._rows
+        lexeme, place = np.divmod(self._in_passages[0], rows.places)
+        covered: NDArray[Any] = np.bincount(place, self._rarity[lexeme], minlength=rows.places)[rows.place]
+        return covered / max(float(self._rarity.sum()), sys.float_info.min)
 
     def segments(self, counted: NDArray[Any] | None) -> NDArray[Any]:
         """Return BM25 of all passages of each record together.

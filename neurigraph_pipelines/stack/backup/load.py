@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,7 @@ from neurigraph_pipelines.errors import ConflictError, DamagedObjectError, Inval
 from neurigraph_pipelines.lifecycle.object_keys import DURABLE, STAGING
 from neurigraph_pipelines.lifecycle.stored_bytes import make_working_copy
 from neurigraph_pipelines.migrations import migrate
+from neurigraph_pipelines.ports import ObjectStore
 from neurigraph_pipelines.stack.backup.create import Listener
 from neurigraph_pipelines.stack.backup.folder import DATABASE, OBJECT_LIST, BackupFolder
 from neurigraph_pipelines.stack.backup.snapshot import QUERIES, StoredContent
@@ -30,6 +33,7 @@ from resources.postgres.dump import load
 
 _NEW, _OLD = "_being_restored", "_before_restore"
 _ROLE_PREFIX = "neurigraph_"
+_WRITERS = 8  # threads; they wait for a disk or a network
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,12 @@ def restore(
     for _ in _checked(_counted(folder.read(chosen, DATABASE), listener), manifest["database"]["sha256"]):
         pass
     listener.on_stage("objects")
-    written = sum(_put(installation, folder, key, content, replace, listener) for key, content in wanted.items())
+    with ThreadPoolExecutor(_WRITERS) as pool:
+        puts = [pool.submit(_put, installation.objects, folder, *item, replace, listener) for item in wanted.items()]
+        try:
+            written = sum(put.result() for put in puts)
+        finally:
+            pool.shutdown(cancel_futures=True)
     target.restore_database(folder, chosen, manifest, listener)
     return RestoredBackup(chosen, len(wanted), written, tuple(manifest["lost_objects"]))
 
@@ -106,7 +115,7 @@ def listed_objects(
 
 
 def _put(
-    installation: Installation,
+    objects: ObjectStore,
     folder: BackupFolder,
     key: str,
     content: StoredContent,
@@ -114,7 +123,6 @@ def _put(
     listener: Listener,
 ) -> bool:
     """Write an object unless it is there, and return whether it was written."""
-    objects = installation.objects
     try:
         found = hashlib.sha256()
         for piece in objects.get(key):
@@ -208,15 +216,17 @@ class _Target:
     def _make_working_copies(self, url: str) -> None:
         """Write the working copies of active files, which a backup leaves out."""
         objects = self._installation.objects
-        with psycopg.connect(url, row_factory=dict_row) as tx:
+
+        def make(file: dict[str, Any]) -> None:
+            with suppress(LostObjectError):  # it was lost before the backup
+                make_working_copy(objects, file, lambda: None)
+
+        with psycopg.connect(url, row_factory=dict_row) as tx, ThreadPoolExecutor(_WRITERS) as pool:
             tx.execute(QUERIES["become_owner"])
             for node in tx.execute(QUERIES["nodes"]).fetchall():
                 query = QUERIES["active_files"].format(schema=sql.Identifier(node["schema_name"]))
-                for file in tx.execute(query).fetchall():
-                    try:
-                        make_working_copy(objects, file, lambda: None)
-                    except LostObjectError:
-                        continue  # it was lost before the backup
+                for _ in pool.map(make, tx.execute(query).fetchall()):
+                    pass
 
     def _count_users(self) -> int:
         with self._maintenance() as server:

@@ -1,0 +1,61 @@
+"""Quarantine: what is put out of every retrieval, and back. Only the owner of a graph may; others get 403."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from neurigraph_pipelines.api import requests
+from neurigraph_pipelines.api.authentication import InstallationDep, Owner
+from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import quarantines as responses
+from neurigraph_pipelines.quarantine import holding, rules, suggestions
+
+router = APIRouter(prefix="/quarantines", tags=["quarantine"], responses=documented(401, 403, 404, 422, 503))
+
+_MOST_READ = 1_000
+
+
+@router.post("", status_code=201, response_model=responses.Quarantine, responses=documented(413))
+def quarantine(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """Put memories out of every retrieval at once, and keep them. The same conditions are in force once."""
+    return asdict(holding.quarantine(installation.acting_for(caller), body.rule, body.reason))
+
+
+@router.post("/preview", response_model=responses.QuarantinePreview, responses=documented(413))
+def preview(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """Return what a quarantine would hide, and hide nothing."""
+    return asdict(rules.preview(installation.database, caller, body.rule))
+
+
+@router.get("", response_model=responses.Quarantines)
+def list_quarantines(
+    caller: Owner,
+    installation: InstallationDep,
+    all_of_them: Annotated[bool, Query(alias="all", description="Include released ones.")] = False,
+) -> dict[str, Any]:
+    """List the quarantines of the graph, newest first: what they meet, who asked for them, when and why."""
+    found = rules.quarantines(installation.database, caller, with_released=all_of_them)
+    return {"quarantines": [asdict(one) for one in found]}
+
+
+@router.get("/suggestions", response_model=responses.Suggestions)
+def suggest(
+    caller: Owner,
+    installation: InstallationDep,
+    records: Annotated[
+        int, Query(ge=1, le=_MOST_READ, description="How many of the newest records are read.")
+    ] = suggestions.RECORDS_READ,
+) -> dict[str, Any]:
+    """Return what may belong into quarantine: hidden instructions, stuffed keywords, restatements and floods."""
+    found = suggestions.suggest(installation.acting_for(caller), records=records)
+    return {"suggestions": [asdict(one) for one in found]}
+
+
+@router.delete("/{quarantine_id}", response_model=responses.Quarantine)
+def release(quarantine_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
+    """End a quarantine: what no other one holds is found again, as before. Repeating it changes nothing."""
+    return asdict(holding.release(installation.acting_for(caller), quarantine_id))

@@ -1,0 +1,63 @@
+"""Response bodies about quarantines."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from neurigraph_pipelines.quarantine.suggestions import Suspicion
+
+
+class Conditions(BaseModel):
+    """What a quarantine meets: messages for which all conditions hold that are set."""
+
+    source_id: UUID | None
+    key_id: UUID | None
+    persona_id: UUID | None
+    received_from: datetime | None
+    received_until: datetime | None
+
+
+class Quarantine(Conditions):
+    """A quarantine, in force until `released_at`."""
+
+    quarantine_id: UUID
+    reason: str
+    requested_by: str = Field(description="`user:` and an id, with the key or door that was used.")
+    created_at: datetime
+    released_by: str | None
+    released_at: datetime | None = Field(description="Null while it is in force.")
+    records: int = Field(description="Records that it holds now.")
+
+
+class Quarantines(BaseModel):
+    """The quarantines of a graph, newest first."""
+
+    quarantines: list[Quarantine]
+
+
+class QuarantinePreview(BaseModel):
+    """What a quarantine would hide."""
+
+    records: int
+    messages: int = Field(description="The messages of these records that meet the conditions.")
+    nodes: int
+    hidden_already: int = Field(description="How many of the records another quarantine holds.")
+    record_ids: list[UUID]
+
+
+class Suggestion(BaseModel):
+    """Something that may belong into quarantine. A person decides."""
+
+    suspicion: Suspicion
+    rule: Conditions = Field(description="The quarantine that would hold it.")
+    count: int
+    detail: str = Field(description="One sentence with numbers, without remembered text.")
+
+
+class Suggestions(BaseModel):
+    """What may belong into quarantine, the most suspicious kinds first."""
+
+    suggestions: list[Suggestion]

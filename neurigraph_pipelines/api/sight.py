@@ -1,0 +1,65 @@
+"""The first look at every id of a request: what is hidden and what does not exist take one path and the same time.
+
+The database decides (``neurigraph.sees``). Operations rely on its policies, never on this check alone.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+
+from neurigraph_pipelines.access import require_visible
+from neurigraph_pipelines.api.authentication import InstallationDep
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+
+_KINDS = {
+    "node_id": "node",
+    "parent_node_id": "node",
+    "into_node_id": "node",
+    "persona_id": "node",
+    "record_id": "record",
+    "by": "record",
+    "file_id": "file",
+    "conversation_id": "source",
+    "event_id": "source",
+    "upload_id": "source",
+    "key_id": "key",
+    "grant_id": "grant",
+    "failure_id": "failure",
+}
+"""What the ids of addresses and bodies name."""
+
+_OWNERS_ONLY = frozenset({"key", "grant"})
+"""Others get 403 for these without a look."""
+
+
+async def _look(request: Request, installation: InstallationDep) -> None:
+    caller = request.state.caller
+    if isinstance(caller, Claims):
+        for name, text in request.path_params.items():
+            if name in _KINDS:
+                await run_in_threadpool(look, installation, caller, **{name: text})
+
+
+def look(installation: Installation, caller: Claims, **ids: UUID | str | None) -> None:
+    """Require that the caller sees what some ids name; the names of the arguments say what that is.
+
+    Raises:
+        NotFoundError: One of them does not exist, or is hidden from the caller.
+    """
+    for name, value in ids.items():
+        kind = _KINDS[name]
+        if value is None or (kind in _OWNERS_ONLY and caller.role != "user"):
+            continue
+        try:
+            wanted = UUID(str(value))
+        except ValueError:  # the operation says what is wrong with it
+            continue
+        require_visible(installation.database, caller, kind, wanted)
+
+
+Looked = Depends(_look)
+"""Looks at the ids in the address of a request before its operation does."""

@@ -1,0 +1,179 @@
+"""Quarantine and release: each is one transaction, which hides or shows everything at once.
+
+Hiding touches the records, what is counted from their words, and what the graph learned from them: shells, edges,
+candidates and nodes. What is changed in the graph is remembered row by row, and a release puts it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.access import require_owner
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.erasure.traces import Traces
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_rows
+from neurigraph_pipelines.graph.provisioning import upgrade_node
+from neurigraph_pipelines.graph.shell import rebuild_shell
+from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.quarantine.rules import (
+    MAX_REASON,
+    MetRecord,
+    Quarantine,
+    Rule,
+    checked,
+    get_quarantine,
+    records_met,
+)
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text
+from neurigraph_pipelines.text.lexemes import Lexer
+
+_QUERIES = statements("quarantine")
+_ERASURE = statements("erasure")
+_GRAPH = statements("graph")
+
+
+def quarantine(context: Context, rule: Rule, reason: str) -> Quarantine:
+    """Put what a rule meets out of every retrieval, and keep it. Idempotent: the same rule is in force once.
+
+    What is stored later and meets the rule is hidden from the start.
+
+    Args:
+        reason: For the log.
+
+    Raises:
+        ForbiddenError: The caller does not own the graph.
+        InvalidInputError: The rule has no condition, or the reason is empty or too long.
+        NotFoundError: The owner has no such source, key or persona.
+        TransientError: Others keep writing to these nodes; nothing was changed.
+    """
+    claims = context.claims
+    require_owner(claims)
+    reason = clean_text(reason, "repair")[0].strip()
+    if not 1 <= len(reason) <= MAX_REASON:
+        raise InvalidInputError(f"the reason of a quarantine has 1 to {MAX_REASON} characters")
+    with context.database.owner() as tx:
+        slug = lock_graph_exclusive(tx, claims.user_id)
+        values = {"user_id": claims.user_id, **asdict(checked(tx, claims, rule))}
+        known = tx.execute(_QUERIES["in_force"], values).fetchone()
+        if known is None:
+            known = tx.execute(
+                _QUERIES["insert"], {**values, "reason": reason, "requested_by": _requester(claims)}
+            ).fetchone()
+            assert known is not None
+            _hold(tx, claims.user_id, slug, known["quarantine_id"], rule, Lexer(context.settings.language))
+        quarantine_id: UUID = known["quarantine_id"]
+    return get_quarantine(context.database, claims, quarantine_id)
+
+
+def release(context: Context, quarantine_id: UUID) -> Quarantine:
+    """End a quarantine: what no other one holds is found again. Idempotent.
+
+    Raises:
+        ForbiddenError: The caller does not own the graph.
+        NotFoundError: There is no such quarantine.
+        TransientError: Others keep writing to these nodes; nothing was changed.
+    """
+    claims = context.claims
+    require_owner(claims)
+    with context.database.owner() as tx:
+        slug = lock_graph_exclusive(tx, claims.user_id)
+        values = {"quarantine_id": quarantine_id, "user_id": claims.user_id}
+        row = tx.execute(_QUERIES["lock"], values).fetchone()
+        if row is None:
+            raise NotFoundError(f"there is no quarantine {quarantine_id}")
+        if row["released_at"] is None:
+            tx.execute(_QUERIES["release"], {**values, "released_by": _requester(claims)})
+            _let_go(tx, slug, quarantine_id)
+    return get_quarantine(context.database, claims, quarantine_id)
+
+
+def _requester(claims: Claims) -> str:
+    how = f"key {claims.key_id}" if claims.key_id is not None else claims.received_through.value
+    return f"user:{claims.user_id} ({how})"
+
+
+def _hold(tx: Transaction, user_id: UUID, slug: str, quarantine_id: UUID, rule: Rule, lexer: Lexer) -> None:
+    met = records_met(tx, user_id, rule)
+    values: dict[str, Any] = {"user_id": user_id, "quarantine_id": quarantine_id}
+    tx.execute(_QUERIES["hold"], {**values, "record_ids": [one.record_id for one in met]})
+    fresh = [one for one in met if not one.quarantined]
+    if not fresh:
+        return
+    places = {(one.node_id, one.schema_name) for one in fresh}
+    for node_id, schema_name in sorted(places):
+        upgrade_node(tx, node_id, schema_name)
+    # Files need no lock: hiding a record changes none, and waits for nobody who reads one.
+    lock_rows(tx, {}, {one.node_id for one in fresh})
+    tx.execute(_QUERIES["remember_graph"], values)
+    lexemes, texts = _words_of(tx, fresh)
+    tx.execute(_QUERIES["set_quarantined"], {"record_ids": [one.record_id for one in fresh], "hidden": True})
+    touched = _forget_in_graph(tx, user_id, sorted({one.created_at for one in fresh}))
+    Traces(tx, user_id, slug, lexer).remove(lexemes, texts, [], touched={*touched, *(node for node, _ in places)})
+    tx.execute(_QUERIES["note_changes"], values)
+
+
+def _words_of(tx: Transaction, records: Sequence[MetRecord]) -> tuple[set[str], list[str]]:
+    """Return the lexemes of records' passages, and all other texts about them."""
+    lexemes: set[str] = set()
+    texts: list[str] = []
+    for record in records:
+        schema, key = sql.Identifier(record.schema_name), {"record_id": record.record_id}
+        lexemes.update(row["lexeme"] for row in tx.execute(_ERASURE["lexemes_of_record"].format(schema=schema), key))
+        texts += [row["said"] for row in tx.execute(_ERASURE["words_of_record"].format(schema=schema), key)]
+    return lexemes, texts
+
+
+def _forget_in_graph(tx: Transaction, user_id: UUID, moments: Sequence[datetime]) -> set[UUID]:
+    """Take out of the graph what the commits of these moments made of it, and return the nodes whose shells change.
+
+    A commit writes all its rows at one moment, by which they are known.
+    """
+    values: dict[str, Any] = {"user_id": user_id, "moments": list(moments)}
+    edges = tx.execute(_QUERIES["delete_edges"], values).fetchall()
+    tx.execute(_QUERIES["delete_candidates"], values)
+    for layer in range(MAX_LAYER_DEPTH, 0, -1):
+        tx.execute(_QUERIES["hide_nodes"], {**values, "layer": layer})
+    return {node_id for edge in edges for node_id in (edge["from_node_id"], edge["to_node_id"])}
+
+
+def _is_complete(tx: Transaction, place: Mapping[str, Any]) -> bool:
+    """Return whether the shell of a node counts all its records: not if some were stored or embedded while hidden."""
+    counted = tx.execute(
+        _GRAPH["content_of_shell"].format(schema=sql.Identifier(place["schema_name"])), {"node_id": place["node_id"]}
+    ).fetchone()
+    shell = tx.execute(_GRAPH["lock_shell"], {"node_id": place["node_id"]}).fetchone()
+    assert counted is not None
+    assert shell is not None
+    return all(counted[name] == shell[name] for name in ("record_count", "embedded_count"))
+
+
+def _let_go(tx: Transaction, slug: str, quarantine_id: UUID) -> None:
+    values: dict[str, Any] = {"quarantine_id": quarantine_id}
+    heir = tx.execute(_QUERIES["heir"], values).fetchone()
+    freed = tx.execute(_QUERIES["let_go"], values).fetchall()
+    for node_id, schema_name in sorted({(row["node_id"], row["schema_name"]) for row in freed}):
+        upgrade_node(tx, node_id, schema_name)
+    lock_rows(tx, {}, {row["node_id"] for row in freed})
+    tx.execute(_QUERIES["set_quarantined"], {"record_ids": [row["record_id"] for row in freed], "hidden": False})
+    nodes = {row["node_id"] for row in freed}
+    if heir is not None:
+        tx.execute(_QUERIES["hand_on"], {**values, "heir": heir["quarantine_id"]})
+        stale = nodes
+    else:
+        for table in ("shells", "edges", "candidates"):
+            tx.execute(_QUERIES[f"restore_{table}"], values)
+        stale = {row["node_id"] for row in tx.execute(_QUERIES["changed_shells"], values)}
+        stale |= {row["node_id"] for row in freed if not _is_complete(tx, row)}
+    tx.execute(_QUERIES["show_nodes"], {"node_ids": list(nodes | stale)})
+    for node_id in sorted(stale):
+        rebuild_shell(tx, node_id, slug)
+    tx.execute(_QUERIES["forget_changes"], values)

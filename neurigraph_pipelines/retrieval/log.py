@@ -1,0 +1,124 @@
+"""The log of retrievals: who asked when, and which memories were returned. Canaries are watched along with it.
+
+Entries are written in the background after the answer: a search neither waits for them nor fails with them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Literal
+from uuid import UUID
+
+from neurigraph_pipelines.access import require_owner
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.retrieval.index.caches import caches_of
+from neurigraph_pipelines.statements import statements
+
+Operation = Literal["search", "ask", "open"]
+
+MAX_LISTED = 1_000
+_PURGED_AT_ONCE = 10_000
+_SECONDS_PER_DAY = 86_400
+_MOST_USERS = 10_000
+
+_log = logging.getLogger(__name__)
+_QUERIES = statements("retrievals")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """One entry of the log.
+
+    Attributes:
+        role: ``user`` for the owner of the graph, ``persona`` or ``third_party``.
+        subject_id: The owner's id, the persona's node, or the third party's name.
+        question: Only if the settings ask for it.
+    """
+
+    asked_at: datetime
+    operation: Operation
+    role: str
+    subject_id: str
+    record_ids: tuple[UUID, ...]
+    question: str | None
+
+
+def note(context: Context, operation: Operation, record_ids: Iterable[str | UUID], question: str | None = None) -> None:
+    """Note in the background that the caller retrieved some records.
+
+    Nothing is sent if the log is off and the graph is known to have no canaries.
+    """
+    if not _is_due(context):
+        return
+    found = [UUID(one) for one in dict.fromkeys(map(str, record_ids))]
+    if found:
+        asked = question if context.settings.retrieval.retrieval_log_questions else None
+        _send(context, operation, "note", {"operation": operation, "record_ids": found, "question": asked})
+
+
+def note_open(context: Context, file_id: UUID) -> None:
+    """Note in the background that the caller opened a file or a message in it."""
+    if _is_due(context):
+        _send(context, "open", "note_open", {"file_id": file_id})
+
+
+def _is_due(context: Context) -> bool:
+    """Return whether the log is on, or the graph may have canaries."""
+    if context.settings.retrieval.retrieval_log_days > 0:
+        return True
+    return caches_of(context.database).watched.peek(context.claims.user_id) is not False
+
+
+def _send(context: Context, operation: Operation, query: str, parameters: dict[str, object]) -> None:
+    database, claims = context.database, context.claims
+    values = {**parameters, "is_logged": context.settings.retrieval.retrieval_log_days > 0}
+    if not database.later(claims, _QUERIES[query], values, partial(_watch, database, claims, operation)):
+        _log.warning("a retrieval was not noted: too many statements are waiting")
+
+
+def _watch(database: Database, claims: Claims, operation: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Report canaries that were retrieved, and remember whether there are any to watch."""
+    for row in rows:
+        caches_of(database).watched.put(claims.user_id, row["is_watched"], _MOST_USERS)
+        if row["canary"] is not None:
+            _log.error(
+                "canary retrieved: source %s, user %s, by %s %s, operation %s",
+                *(row["canary"], claims.user_id, claims.role, claims.sub, operation),
+            )
+
+
+def list_retrievals(
+    database: Database,
+    claims: Claims,
+    *,
+    record_id: UUID | None = None,
+    since: datetime | None = None,
+    limit: int = MAX_LISTED,
+) -> list[Retrieval]:
+    """Return the entries of the log, newest first, of one record or of all.
+
+    Raises:
+        ForbiddenError: The caller does not own the graph.
+    """
+    require_owner(claims)
+    parameters = {"user_id": claims.user_id, "record_id": record_id, "since": since, "limit": limit}
+    with database.agent(claims) as tx:
+        rows = tx.execute(_QUERIES["list"], parameters).fetchall()
+    return [Retrieval(**{**row, "record_ids": tuple(row["record_ids"])}) for row in rows]
+
+
+def purge_retrievals(database: Database, days: int) -> int:
+    """Remove entries that are older than so many days, of all users; return how many."""
+    removed, parameters = 0, {"seconds": days * _SECONDS_PER_DAY, "limit": _PURGED_AT_ONCE}
+    while True:
+        with database.owner() as tx:
+            done = tx.execute(_QUERIES["purge"], parameters).rowcount
+        removed += done
+        if done < _PURGED_AT_ONCE:
+            return removed

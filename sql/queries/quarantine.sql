@@ -1,0 +1,278 @@
+-- Quarantine: putting memories out of every retrieval, and back. Runs as neurigraph_owner, except where it says so.
+
+-- name: insert
+INSERT INTO neurigraph.quarantines (
+    user_id, source_id, key_id, persona_id, received_from, received_until, reason, requested_by
+)
+VALUES (
+    %(user_id)s, %(source_id)s, %(key_id)s, %(persona_id)s, %(received_from)s, %(received_until)s, %(reason)s,
+    %(requested_by)s
+)
+RETURNING quarantine_id;
+
+-- name: in_force
+-- The quarantine in force with the same conditions.
+SELECT q.quarantine_id
+FROM neurigraph.quarantines AS q
+WHERE q.user_id = %(user_id)s AND q.released_at IS NULL
+    AND (q.source_id, q.key_id, q.persona_id, q.received_from, q.received_until) IS NOT DISTINCT FROM (
+        %(source_id)s::uuid, %(key_id)s::uuid, %(persona_id)s::uuid, %(received_from)s::timestamptz,
+        %(received_until)s::timestamptz
+    );
+
+-- name: records_met
+-- The records that a rule meets, with what is needed to put them away.
+SELECT
+    r.record_id,
+    r.node_id,
+    r.messages,
+    g.schema_name,
+    i.created_at,
+    i.quarantined
+FROM neurigraph_private.records_met(jsonb_populate_record(NULL::neurigraph.quarantines, %(rule)s)) AS r
+INNER JOIN neurigraph.record_index AS i ON r.record_id = i.record_id
+INNER JOIN neurigraph.graph_index AS g ON r.node_id = g.node_id
+ORDER BY r.node_id, r.record_id;
+
+-- name: hold
+INSERT INTO neurigraph.quarantined_records (quarantine_id, record_id, user_id)
+SELECT
+    %(quarantine_id)s,
+    r.record_id,
+    %(user_id)s
+FROM unnest(%(record_ids)s::uuid []) AS r (record_id)
+ON CONFLICT DO NOTHING;
+
+-- name: set_quarantined
+SELECT neurigraph_private.set_quarantined(%(record_ids)s, %(hidden)s);
+
+-- name: remember_graph
+CREATE TEMPORARY TABLE graph_before ON COMMIT DROP AS
+SELECT r.* FROM neurigraph_private.graph_rows(%(user_id)s) AS r;
+
+-- name: note_changes
+-- What changed in the graph since it was remembered. A row that an earlier quarantine changed stays as that one
+-- remembers it.
+INSERT INTO neurigraph.quarantine_changes (quarantine_id, user_id, table_name, row_id, before, digest_after)
+SELECT
+    %(quarantine_id)s,
+    %(user_id)s,
+    b.table_name,
+    b.row_id,
+    b.content,
+    md5(n.content::text)
+FROM pg_temp.graph_before AS b
+LEFT JOIN neurigraph_private.graph_rows(%(user_id)s) AS n ON b.table_name = n.table_name AND b.row_id = n.row_id
+WHERE b.content IS DISTINCT FROM n.content;
+
+-- name: delete_edges
+-- The edges that commits of these moments made and nobody strengthened since, besides such commits.
+DELETE FROM neurigraph.node_edges AS e
+WHERE e.user_id = %(user_id)s
+    AND e.created_at = ANY(%(moments)s::timestamptz []) AND e.last_seen_at = ANY(%(moments)s::timestamptz [])
+    AND e.evidence_count <= (
+        SELECT count(DISTINCT m.moment) FROM unnest(%(moments)s::timestamptz []) AS m (moment)
+        WHERE m.moment BETWEEN e.created_at AND e.last_seen_at
+    )
+RETURNING
+    e.from_node_id,
+    e.to_node_id;
+
+-- name: delete_candidates
+DELETE FROM neurigraph.node_candidates AS c
+WHERE c.user_id = %(user_id)s
+    AND c.first_seen_at = ANY(%(moments)s::timestamptz []) AND c.last_seen_at = ANY(%(moments)s::timestamptz []);
+
+-- name: hide_nodes
+-- Nodes that commits of these moments made and of which nothing else is left: no visible record, no visible node
+-- below, no edge, and no grant. One layer at a time, the deepest first.
+UPDATE neurigraph.graph_index AS g SET quarantined = true
+WHERE g.user_id = %(user_id)s AND g.layer_depth = %(layer)s AND g.node_type = 'concept' AND NOT g.quarantined
+    AND g.created_at = ANY(%(moments)s::timestamptz [])
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.record_index AS i
+        WHERE i.user_id = g.user_id AND NOT i.quarantined
+            AND (i.node_id = g.node_id OR i.created_at = g.created_at)
+    )
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.graph_index AS c WHERE c.parent_node_id = g.node_id AND NOT c.quarantined
+    )
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.node_edges AS e
+        WHERE e.from_node_id = g.node_id OR e.to_node_id = g.node_id
+    )
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.permission_grants AS p WHERE p.target_node_id = g.node_id AND p.revoked_at IS NULL
+    )
+RETURNING g.node_id;
+
+-- name: lock
+SELECT
+    q.quarantine_id,
+    q.released_at
+FROM neurigraph.quarantines AS q
+WHERE q.quarantine_id = %(quarantine_id)s AND q.user_id = %(user_id)s
+FOR NO KEY UPDATE;
+
+-- name: release
+UPDATE neurigraph.quarantines SET released_at = clock_timestamp(), released_by = %(released_by)s
+WHERE quarantine_id = %(quarantine_id)s;
+
+-- name: let_go
+-- Returns the records that no other quarantine in force holds.
+WITH freed AS (
+    DELETE FROM neurigraph.quarantined_records AS r WHERE r.quarantine_id = %(quarantine_id)s
+    RETURNING r.record_id
+)
+
+SELECT
+    f.record_id,
+    i.node_id,
+    g.schema_name
+FROM freed AS f
+INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE NOT EXISTS (
+    SELECT FROM neurigraph.quarantined_records AS o
+    WHERE o.record_id = f.record_id AND o.quarantine_id <> %(quarantine_id)s
+)
+ORDER BY i.node_id, f.record_id;
+
+-- name: heir
+-- Another quarantine in force that holds some of the same records: what this one changed stays away with them.
+SELECT o.quarantine_id
+FROM neurigraph.quarantined_records AS r
+INNER JOIN neurigraph.quarantined_records AS o ON r.record_id = o.record_id AND r.quarantine_id <> o.quarantine_id
+WHERE r.quarantine_id = %(quarantine_id)s
+ORDER BY o.quarantine_id
+LIMIT 1;
+
+-- name: hand_on
+UPDATE neurigraph.quarantine_changes AS c SET quarantine_id = %(heir)s
+WHERE c.quarantine_id = %(quarantine_id)s AND NOT EXISTS (
+    SELECT FROM neurigraph.quarantine_changes AS o
+    WHERE o.quarantine_id = %(heir)s AND o.table_name = c.table_name AND o.row_id = c.row_id
+);
+
+-- name: restore_shells
+-- Puts back the shells that nothing changed since.
+UPDATE neurigraph.graph_index AS g SET
+    node_keywords = b.node_keywords,
+    keyword_weights = b.keyword_weights,
+    node_summary = b.node_summary,
+    aliases = b.aliases,
+    centroid = b.centroid,
+    embedded_count = b.embedded_count,
+    record_count = b.record_count,
+    quarantined = b.quarantined
+FROM neurigraph.quarantine_changes AS c
+CROSS JOIN LATERAL jsonb_populate_record(NULL::neurigraph.graph_index, c.before) AS b
+WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'graph_index' AND g.node_id = c.row_id
+    AND c.digest_after = md5(neurigraph_private.changeable('graph_index', to_jsonb(g))::text);
+
+-- name: changed_shells
+-- The shells that something else changed since: they are computed again.
+SELECT g.node_id
+FROM neurigraph.quarantine_changes AS c
+INNER JOIN neurigraph.graph_index AS g ON c.row_id = g.node_id
+WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'graph_index'
+    AND c.before IS DISTINCT FROM neurigraph_private.changeable('graph_index', to_jsonb(g))
+ORDER BY g.node_id;
+
+-- name: show_nodes
+-- With the nodes above them.
+UPDATE neurigraph.graph_index AS g SET quarantined = false
+WHERE g.quarantined AND g.node_id IN (
+    SELECT a.node_id FROM neurigraph.graph_index AS n CROSS JOIN LATERAL unnest(n.path) AS a (node_id)
+    WHERE n.node_id = ANY(%(node_ids)s)
+);
+
+-- name: restore_edges
+-- Puts back edges; to one that was made again meanwhile, their evidence is added.
+INSERT INTO neurigraph.node_edges AS e (
+    edge_id, user_id, from_node_id, to_node_id, relation, strength, evidence_count, created_at, last_seen_at
+)
+SELECT
+    b.edge_id,
+    b.user_id,
+    b.from_node_id,
+    b.to_node_id,
+    b.relation,
+    b.strength,
+    b.evidence_count,
+    b.created_at,
+    b.last_seen_at
+FROM neurigraph.quarantine_changes AS c
+CROSS JOIN LATERAL jsonb_populate_record(NULL::neurigraph.node_edges, c.before) AS b
+INNER JOIN neurigraph.graph_index AS f ON b.from_node_id = f.node_id
+INNER JOIN neurigraph.graph_index AS t ON b.to_node_id = t.node_id
+WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'node_edges'
+ON CONFLICT (from_node_id, to_node_id, relation) DO UPDATE SET
+    strength = greatest(e.strength, excluded.strength),
+    evidence_count = e.evidence_count + excluded.evidence_count,
+    created_at = least(e.created_at, excluded.created_at),
+    last_seen_at = greatest(e.last_seen_at, excluded.last_seen_at);
+
+-- name: restore_candidates
+INSERT INTO neurigraph.node_candidates AS k
+SELECT b.*
+FROM neurigraph.quarantine_changes AS c
+CROSS JOIN LATERAL jsonb_populate_record(NULL::neurigraph.node_candidates, c.before) AS b
+WHERE c.quarantine_id = %(quarantine_id)s AND c.table_name = 'node_candidates'
+ON CONFLICT (candidate_id) DO UPDATE SET
+    confidence = 1 - (1 - k.confidence) * (1 - excluded.confidence),
+    segments = k.segments + excluded.segments,
+    first_seen_at = least(k.first_seen_at, excluded.first_seen_at);
+
+-- name: forget_changes
+DELETE FROM neurigraph.quarantine_changes AS c
+WHERE c.quarantine_id = %(quarantine_id)s;
+
+-- name: quarantines
+-- Runs as the caller: the log of one graph, newest first.
+SELECT
+    q.quarantine_id,
+    q.source_id,
+    q.key_id,
+    q.persona_id,
+    q.received_from,
+    q.received_until,
+    q.reason,
+    q.requested_by,
+    q.created_at,
+    q.released_by,
+    q.released_at,
+    (
+        SELECT count(*) FROM neurigraph.quarantined_records AS r WHERE r.quarantine_id = q.quarantine_id
+    ) AS records
+FROM neurigraph.quarantines AS q
+WHERE q.user_id = %(user_id)s
+    AND (%(quarantine_id)s::uuid IS NULL OR q.quarantine_id = %(quarantine_id)s)
+    AND (%(with_released)s OR q.released_at IS NULL)
+ORDER BY q.created_at DESC, q.quarantine_id;
+
+-- name: has_source
+SELECT s.source_id
+FROM neurigraph.sources AS s
+WHERE s.source_id = %(source_id)s AND s.user_id = %(user_id)s;
+
+-- name: has_key
+-- Of a key that exists or that handed something in.
+SELECT k.key_id
+FROM neurigraph.api_keys AS k
+WHERE k.key_id = %(key_id)s AND k.user_id = %(user_id)s
+UNION ALL
+SELECT m.key_id
+FROM neurigraph.messages AS m
+WHERE m.key_id = %(key_id)s AND m.user_id = %(user_id)s
+LIMIT 1;
+
+-- name: has_persona
+SELECT s.persona_id
+FROM neurigraph.sources AS s
+WHERE s.persona_id = %(persona_id)s AND s.user_id = %(user_id)s
+UNION ALL
+SELECT g.node_id
+FROM neurigraph.graph_index AS g
+WHERE g.node_id = %(persona_id)s AND g.user_id = %(user_id)s AND g.node_type = 'persona'
+LIMIT 1;

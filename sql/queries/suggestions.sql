@@ -1,0 +1,103 @@
+-- What may belong into quarantine. Runs as neurigraph_owner, for one user or for all, and changes nothing.
+
+-- name: newest
+-- The newest records that are in no quarantine.
+SELECT
+    i.record_id,
+    i.node_id,
+    split_part(i.source, ':', 2)::uuid AS source_id,
+    g.schema_name
+FROM neurigraph.record_index AS i
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+WHERE NOT i.quarantined AND (%(user_id)s::uuid IS NULL OR i.user_id = %(user_id)s)
+ORDER BY i.created_at DESC, i.record_id
+LIMIT %(limit)s;
+
+-- name: transcript
+SELECT f.*
+FROM {schema}.file_manifest AS f
+WHERE f.record_id = %(record_id)s AND f.file_type = 'transcript'
+LIMIT 1;
+
+-- name: nodes
+SELECT
+    g.node_id,
+    g.schema_name
+FROM neurigraph.graph_index AS g
+WHERE g.record_count > 0 AND g.node_ddl_version >= 7 AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+ORDER BY g.node_id;
+
+-- name: stuffed
+-- Passages in which one lexeme takes more than a share of all.
+SELECT
+    r.source_id,
+    count(*) AS passages
+FROM {schema}.passages AS p
+INNER JOIN {schema}.metadata_records AS r ON p.record_id = r.record_id AND NOT r.quarantined
+WHERE p.lexeme_count >= %(lexemes)s
+    AND (SELECT max(f.frequency) FROM unnest(p.frequencies) AS f (frequency)) > %(share)s * p.lexeme_count
+GROUP BY r.source_id;
+
+-- name: restated
+-- The statement of each source that is said most often, if it is said often.
+SELECT
+    k.source_id,
+    max(k.times) AS times
+FROM (
+    SELECT
+        r.source_id,
+        count(*) AS times
+    FROM {schema}.passages AS p
+    INNER JOIN {schema}.metadata_records AS r ON p.record_id = r.record_id AND NOT r.quarantined
+    WHERE p.statement_key IS NOT NULL AND p.lexeme_count > 3
+    GROUP BY r.source_id, p.statement_key
+    HAVING count(*) >= %(restated)s
+) AS k
+GROUP BY k.source_id;
+
+-- name: floods
+-- Hours with far more messages through a key or door than in its usual hours, unless a quarantine covers them. Imports
+-- are floods by nature.
+WITH hours AS (
+    SELECT
+        m.user_id,
+        m.key_id,
+        m.received_through,
+        date_trunc('hour', m.received_at) AS hour,
+        count(*) AS messages
+    FROM neurigraph.messages AS m
+    WHERE m.received_through IS NOT NULL AND m.received_through NOT IN ('import', 'drop')
+        AND (%(user_id)s::uuid IS NULL OR m.user_id = %(user_id)s)
+    GROUP BY m.user_id, m.key_id, m.received_through, date_trunc('hour', m.received_at)
+),
+
+usual AS (
+    SELECT
+        h.user_id,
+        h.key_id,
+        h.received_through,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY h.messages) AS messages,
+        count(*) AS hours
+    FROM hours AS h
+    GROUP BY h.user_id, h.key_id, h.received_through
+)
+
+SELECT
+    h.key_id,
+    h.received_through::text AS received_through,
+    h.hour,
+    h.hour + interval '1 hour' AS until,
+    h.messages,
+    u.messages AS usual
+FROM hours AS h
+INNER JOIN usual AS u
+    ON h.user_id = u.user_id AND h.key_id IS NOT DISTINCT FROM u.key_id AND h.received_through = u.received_through
+WHERE h.messages >= %(messages)s AND u.hours > 2 AND h.messages >= %(factor)s * u.messages
+    AND NOT EXISTS (
+        SELECT FROM neurigraph.quarantines AS q
+        WHERE q.user_id = h.user_id AND q.released_at IS NULL AND q.source_id IS NULL
+            AND (q.key_id IS NULL OR q.key_id = h.key_id)
+            AND (q.received_from IS NULL OR q.received_from <= h.hour)
+            AND (q.received_until IS NULL OR q.received_until >= h.hour + interval '1 hour')
+    )
+ORDER BY h.messages DESC, h.hour;

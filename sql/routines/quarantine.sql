@@ -1,0 +1,172 @@
+-- Quarantine: which records one meets, and hiding them with everything that is counted from them.
+
+-- Whether a message meets the conditions of a quarantine. Of messages from before origins were recorded, only the
+-- source, its persona and the time are known.
+CREATE OR REPLACE FUNCTION neurigraph_private.is_met(
+    rule neurigraph.quarantines, message neurigraph.messages, source_persona uuid
+) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT (rule.source_id IS NULL OR message.source_id = rule.source_id)
+        AND (rule.key_id IS NULL OR message.key_id IS NOT DISTINCT FROM rule.key_id)
+        AND (
+            rule.persona_id IS NULL
+            OR CASE WHEN message.received_through IS NULL THEN source_persona ELSE message.persona_id END
+                IS NOT DISTINCT FROM rule.persona_id
+        )
+        AND (rule.received_from IS NULL OR message.received_at >= rule.received_from)
+        AND (rule.received_until IS NULL OR message.received_at < rule.received_until)
+$$;
+
+-- The records that a quarantine meets: those with at least one message that meets it, since a summary cannot be taken
+-- apart.
+CREATE OR REPLACE FUNCTION neurigraph_private.records_met(rule neurigraph.quarantines)
+RETURNS TABLE (record_id uuid, node_id uuid, messages bigint)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    sources uuid [] := ARRAY(
+        SELECT s.source_id FROM neurigraph.sources AS s
+        WHERE s.user_id = rule.user_id AND (rule.source_id IS NULL OR s.source_id = rule.source_id) AND EXISTS (
+            SELECT FROM neurigraph.messages AS m
+            WHERE m.source_id = s.source_id AND neurigraph_private.is_met(rule, m, s.persona_id)
+        )
+    );
+    node record;
+BEGIN
+    FOR node IN
+        SELECT DISTINCT g.node_id AS id, g.schema_name AS home
+        FROM neurigraph.record_index AS i
+        INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+        WHERE i.user_id = rule.user_id AND split_part(i.source, ':', 2)::uuid = ANY(sources)
+        ORDER BY g.node_id
+    LOOP
+        RETURN QUERY EXECUTE format(
+            $met$SELECT r.record_id, $3, count(*)
+            FROM %I.metadata_records AS r
+            INNER JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+            INNER JOIN neurigraph.messages AS m
+                ON s.source_id = m.source_id AND m.seq BETWEEN r.first_message AND r.last_message
+            WHERE r.source_id = ANY($2) AND neurigraph_private.is_met($1, m, s.persona_id)
+            GROUP BY r.record_id$met$, node.home
+        ) USING rule, sources, node.id;
+    END LOOP;
+END
+$$;
+
+-- Hide records from every retrieval, or show them again: their rows, and what is counted from their passages. What
+-- they replaced is sent to caches again. All nodes have the current DDL; the caller holds the graph's lock.
+CREATE OR REPLACE FUNCTION neurigraph_private.set_quarantined(records uuid [], hidden boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    sign integer := CASE WHEN hidden THEN -1 ELSE 1 END;
+    node record;
+    found record;
+BEGIN
+    FOR node IN
+        SELECT g.node_id AS id, g.user_id AS owner, g.schema_name AS home, array_agg(i.record_id) AS changing
+        FROM neurigraph.record_index AS i
+        INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+        WHERE i.record_id = ANY(records) AND i.quarantined <> hidden
+        GROUP BY g.node_id
+        ORDER BY g.node_id
+    LOOP
+        EXECUTE format(
+            $counted$WITH chosen AS MATERIALIZED (
+                SELECT p.author, p.lexemes, p.lexeme_count FROM %I.passages AS p WHERE p.record_id = ANY($1)
+            )
+
+            SELECT
+                (SELECT count(*) FROM chosen) AS passages,
+                (SELECT coalesce(sum(c.lexeme_count), 0)::bigint FROM chosen AS c) AS lexemes,
+                array_agg(n.lexeme) AS words, array_agg($2 * n.passages) AS counts
+            FROM (
+                SELECT l.lexeme, count(*)::integer AS passages FROM chosen AS c
+                CROSS JOIN LATERAL unnest(c.lexemes || neurigraph_private.speaker_lexeme(c.author)) AS l (lexeme)
+                GROUP BY l.lexeme
+            ) AS n$counted$, node.home
+        ) INTO found USING node.changing, sign;
+        IF found.passages > 0 THEN
+            PERFORM neurigraph_private.add_to_statistics(
+                node.id, node.owner, sign * found.passages, sign * found.lexemes, found.words, found.counts
+            );
+        END IF;
+        EXECUTE format('UPDATE %I.metadata_records AS r SET quarantined = $2 WHERE r.record_id = ANY($1)', node.home)
+        USING node.changing, hidden;
+        UPDATE neurigraph.record_index AS i SET quarantined = hidden WHERE i.record_id = ANY(node.changing);
+        DELETE FROM neurigraph.warm_nodes AS w WHERE w.node_id = node.id;
+    END LOOP;
+    -- A record that one of these superseded is current again, or no more: caches read it again.
+    FOR node IN
+        SELECT g.schema_name AS home, array_agg(DISTINCT d.record_id) AS replaced
+        FROM neurigraph.delta_log AS d
+        INNER JOIN neurigraph.record_index AS i ON d.record_id = i.record_id
+        INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+        WHERE d.delta_payload ->> 'operation' = 'supersede'
+            AND d.delta_payload -> 'after' ->> 'superseded_by' = ANY(records::text [])
+        GROUP BY g.schema_name
+        ORDER BY g.schema_name
+    LOOP
+        EXECUTE format(
+            'UPDATE %I.metadata_records AS r SET quarantined = r.quarantined WHERE r.record_id = ANY($1)', node.home
+        ) USING node.replaced;
+    END LOOP;
+END
+$$;
+
+-- The quarantines in force that a part of a source meets. The commit asks before it stores the part.
+CREATE OR REPLACE FUNCTION neurigraph.quarantines_of(of_source uuid, first_message integer, last_message integer)
+RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT q.quarantine_id
+    FROM neurigraph.sources AS s
+    INNER JOIN neurigraph.quarantines AS q ON s.user_id = q.user_id AND q.released_at IS NULL
+    WHERE s.source_id = of_source AND EXISTS (
+        SELECT FROM neurigraph.messages AS m
+        WHERE m.source_id = s.source_id
+            AND m.seq BETWEEN quarantines_of.first_message AND quarantines_of.last_message
+            AND neurigraph_private.is_met(q, m, s.persona_id)
+    )
+$$;
+
+-- Put a record that was just stored into these quarantines.
+CREATE OR REPLACE FUNCTION neurigraph.hold_record(held uuid, in_quarantines uuid []) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO neurigraph.quarantined_records (quarantine_id, record_id, user_id)
+    SELECT q.quarantine_id, i.record_id, i.user_id
+    FROM neurigraph.quarantines AS q INNER JOIN neurigraph.record_index AS i ON q.user_id = i.user_id
+    WHERE q.quarantine_id = ANY(in_quarantines) AND i.record_id = held
+    ON CONFLICT DO NOTHING;
+    PERFORM neurigraph_private.set_quarantined(ARRAY[held], true);
+END
+$$;
+
+-- What a quarantine may change in a row of the graph: that of a node without its place, else the whole row.
+CREATE OR REPLACE FUNCTION neurigraph_private.changeable(table_name text, of_row jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN table_name <> 'graph_index' THEN of_row ELSE (
+        SELECT jsonb_object_agg(c.key, c.value) FROM jsonb_each(of_row) AS c
+        WHERE c.key IN (
+            'node_keywords', 'keyword_weights', 'node_summary', 'aliases', 'centroid', 'embedded_count',
+            'record_count', 'quarantined'
+        )
+    ) END
+$$;
+
+-- The rows of a user's graph that follow from records, beside the records themselves.
+CREATE OR REPLACE FUNCTION neurigraph_private.graph_rows(owner uuid)
+RETURNS TABLE (table_name text, row_id uuid, content jsonb)
+LANGUAGE sql STABLE AS $$
+    SELECT 'graph_index', g.node_id, neurigraph_private.changeable('graph_index', to_jsonb(g))
+    FROM neurigraph.graph_index AS g WHERE g.user_id = owner
+    UNION ALL
+    SELECT 'node_edges', e.edge_id, to_jsonb(e) FROM neurigraph.node_edges AS e WHERE e.user_id = owner
+    UNION ALL
+    SELECT 'node_candidates', c.candidate_id, to_jsonb(c)
+    FROM neurigraph.node_candidates AS c WHERE c.user_id = owner
+$$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
+REVOKE ALL ON FUNCTION neurigraph.quarantines_of(uuid, integer, integer), neurigraph.hold_record(uuid, uuid [])
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.quarantines_of(uuid, integer, integer), neurigraph.hold_record(uuid, uuid [])
+TO neurigraph_pipeline;

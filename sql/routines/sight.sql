@@ -1,0 +1,66 @@
+-- Whether a caller may see something by its id. An interface asks this before it looks anything up: an id that is
+-- hidden takes the same path and the same time as an id that does not exist.
+
+-- What a caller may see is computed before the id is looked up. Policies compute it only for a row that exists, which
+-- takes long enough to be measured from outside. They decide nonetheless: this function may let through what they hide,
+-- such as an upload to somebody who sees none of its records, and hides nothing that they show.
+CREATE OR REPLACE FUNCTION neurigraph.sees(payload text, signature text, of_kind text, wanted uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+    asking jsonb := neurigraph_private.set_claims(payload, signature);
+    graph uuid := asking ->> 'user_id';
+    is_owner boolean NOT NULL := coalesce(asking ->> 'role' = 'user', false);
+    readable uuid [] := ARRAY(SELECT r.node_id FROM neurigraph_private.reach(asking, 'read') AS r (node_id));
+    hidden uuid [] := neurigraph_private.hidden_sources(asking);
+    persona uuid := neurigraph_private.persona_of(asking);
+    heard boolean := EXISTS (
+        SELECT FROM neurigraph.record_index AS r
+        WHERE r.user_id = graph AND r.node_id = ANY(readable)
+            AND r.source IN ('conversation:' || wanted, 'event:' || wanted, 'upload:' || wanted)
+    );
+BEGIN
+    RETURN EXISTS (
+        SELECT
+        FROM (
+            SELECT g.user_id, g.node_id, NULL::uuid AS source_id, NULL::uuid AS persona_id, g.quarantined
+            FROM neurigraph.graph_index AS g WHERE of_kind = 'node' AND g.node_id = wanted
+            UNION ALL
+            SELECT r.user_id, r.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
+            FROM neurigraph.record_index AS r WHERE of_kind = 'record' AND r.record_id = wanted
+            UNION ALL
+            SELECT f.user_id, f.node_id, split_part(r.source, ':', 2)::uuid, NULL, r.quarantined
+            FROM neurigraph.file_index AS f INNER JOIN neurigraph.record_index AS r ON f.record_id = r.record_id
+            WHERE of_kind = 'file' AND f.file_id = wanted
+            UNION ALL
+            SELECT s.user_id, NULL, s.source_id, s.persona_id, false
+            FROM neurigraph.sources AS s WHERE of_kind = 'source' AND s.source_id = wanted
+            UNION ALL
+            SELECT k.user_id, NULL, NULL, NULL, false
+            FROM neurigraph.api_keys AS k WHERE of_kind = 'key' AND k.key_id = wanted
+            UNION ALL
+            SELECT t.user_id, NULL, NULL, NULL, false
+            FROM neurigraph.permission_grants AS t WHERE of_kind = 'grant' AND t.grant_id = wanted
+            UNION ALL
+            SELECT p.user_id, NULL, NULL, NULL, false
+            FROM neurigraph.pipeline_failures AS p WHERE of_kind = 'failure' AND p.failure_id = wanted
+            UNION ALL
+            -- What was forgotten has a receipt, which its owner gets again.
+            SELECT e.user_id, NULL, NULL, NULL, false
+            FROM neurigraph.erasures AS e WHERE of_kind IN ('node', 'record') AND e.subject_id = wanted
+        ) AS found
+        WHERE found.user_id = graph
+            AND (
+                is_owner
+                OR (
+                    NOT found.quarantined
+                    AND (found.source_id IS NULL OR found.source_id <> ALL(hidden))
+                    AND (found.node_id = ANY(readable) OR found.persona_id = persona OR (of_kind = 'source' AND heard))
+                )
+            )
+    );
+END
+$$;
+
+REVOKE ALL ON FUNCTION neurigraph.sees(text, text, text, uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.sees(text, text, text, uuid) TO neurigraph_agent;

@@ -1,0 +1,136 @@
+"""One segment never holds its neighbours: large ones run alone, and what takes too long fails alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion import healing, triggers
+from neurigraph_pipelines.ingestion.detection import detect
+from neurigraph_pipelines.ingestion.failures import list_failures, replay
+from neurigraph_pipelines.model import Claims, Segment, Summary
+from neurigraph_pipelines.wiring import Installation
+from tests.support.memories import PlainModel, WordEmbedder, converse, ingest, rows, stored
+
+LARGE_TOKENS = 40
+LONG_TEXT = "the doctor of Caroline said that running is good for her knee " * 10
+
+
+def states(here: Installation, user: User) -> dict[str, str]:
+    """The state of each segment by the external id of its conversation."""
+    found = rows(
+        here,
+        "SELECT s.external_id AS id, t.state::text FROM neurigraph.storage_triggers AS t "
+        "JOIN neurigraph.sources AS s USING (source_id) WHERE t.user_id = %s",
+        user.user_id,
+    )
+    return {row["id"]: row["state"] for row in found}
+
+
+def limited(context: Context, **settings: object) -> Context:
+    """The context with other settings of ingestion."""
+    return context.using(settings=context.settings.changed(**settings))
+
+
+def compute_for_ever() -> None:
+    until = time.thread_time() + 60
+    while time.thread_time() < until:
+        sum(range(1_000))
+
+
+class EndlessModel(PlainModel):
+    """Never ends with the summary of a segment that says so."""
+
+    def summarize(self, segment: Segment, words: int) -> Summary:
+        if "ENDLESS" in segment.messages[0].content:
+            compute_for_ever()
+        return super().summarize(segment, words)
+
+
+class EndlessEmbedder(WordEmbedder):
+    """Never ends with a text that says so."""
+
+    def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+        if any("ENDLESS" in text for text in texts):
+            compute_for_ever()
+        return super().embed(texts, kind)
+
+
+def test_large_segment_runs_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    user, claims = bob
+    context = limited(context, large_segment_tokens=LARGE_TOKENS)
+    for hours, (name, text) in enumerate(
+        {"early": "Short.", "large": LONG_TEXT, "late": "Short.", "also large": LONG_TEXT}.items(), start=1
+    ):
+        converse(here, claims, text, external_id=name, hours=hours)
+    detect(context)
+    batches = []
+    while batch := triggers.lease_due(context, "test", user.user_id):
+        refs = triggers.segments_of(here.database, batch.batch_id)
+        batches.append(([ref.source_external_id for ref in refs], batch.large))
+        triggers.release(here.database, batch.batch_id)
+        with here.database.pipeline() as tx:
+            tx.execute(
+                "UPDATE neurigraph.storage_triggers SET state = 'failed' WHERE trigger_id = ANY(%s)",
+                [[ref.trigger_id for ref in refs]],
+            )
+    assert batches == [(["early", "late"], False), (["large"], True), (["also large"], True)]
+
+
+def test_large_segments_leave_room(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    """Three large segments come first, and the small ones behind them are leased at once nevertheless."""
+    user, claims = bob
+    context = limited(context, large_segment_tokens=LARGE_TOKENS, batches_in_flight=2)
+    for hours, name in enumerate(["large 1", "large 2", "large 3", "small 1", "small 2"], start=1):
+        converse(here, claims, LONG_TEXT if "large" in name else "Short.", external_id=name, hours=hours)
+    detect(context)
+    batches = triggers.lease_for_runs(context, "test of room")
+    assert sorted(batch.large for batch in batches) == [False, True]
+    found = states(here, user)
+    assert [found["small 1"], found["small 2"]] == ["claimed", "claimed"]
+    assert sum(found[f"large {number}"] == "claimed" for number in (1, 2, 3)) == 1
+    for batch in batches:
+        triggers.release(here.database, batch.batch_id)
+
+
+def test_endless_step_fails_alone(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    user, claims = bob
+    for hours, text in enumerate(["before", "ENDLESS", "after"], start=1):
+        converse(here, claims, text, external_id=text, hours=hours)
+    ingest(limited(context.using(language_model=EndlessModel()), step_seconds=0.3), user)
+    assert states(here, user) == {"before": "stored", "ENDLESS": "failed", "after": "stored"}
+    with here.database.pipeline() as tx:
+        (failure,) = list_failures(tx, user.user_id)
+    assert (failure.step, failure.attempts) == ("summarize", 1)
+    assert failure.error.startswith("summarize took more than 0 s of processor time for ")
+    replay(here.database, [failure.failure_id])
+    assert [record.already_stored for record in stored(ingest(context, user))] == [False], "the cause is mended"
+
+
+def test_endless_embedding_stays_pending(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    user, claims = bob
+    for text in ("before", "ENDLESS", "after"):
+        converse(here, claims, text, external_id=text)
+    results = ingest(limited(context.using(embedder=EndlessEmbedder()), step_seconds=0.3), user)
+    assert sorted((record.title, record.pending_embedding) for record in stored(results)) == [
+        ("ENDLESS", True),
+        ("after", False),
+        ("before", False),
+    ]
+
+
+def test_vectors_of_large_segment_follow(here: Installation, context: Context, bob: tuple[User, Claims]) -> None:
+    user, claims = bob
+    converse(here, claims, LONG_TEXT, external_id="large")
+    converse(here, claims, "Short.", external_id="small")
+    large = limited(context, large_segment_tokens=LARGE_TOKENS)
+    results = ingest(large, user)
+    assert [record.pending_embedding for record in stored(results)] == [False, True], "it is stored first"
+    assert all(result.seconds.keys() == {record.trigger_id for record in result.stored} for result in results)
+    assert healing.heal_pending(large, user_id=user.user_id).records == 1

@@ -1,0 +1,32 @@
+"""A quarantine or a release in a process of its own, for tests to kill.
+
+Run as ``python -m tests.support.quarantining URL SECRET USER_ID hold KEY_ID`` or ``… USER_ID release QUARANTINE_ID``.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from uuid import UUID
+
+from neurigraph_pipelines.access import Secret
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.quarantine.holding import quarantine, release
+from neurigraph_pipelines.quarantine.rules import Rule
+from neurigraph_pipelines.settings import Settings
+from resources.postgres.database import PostgresDatabase
+
+
+def main() -> None:
+    url, secret, user_id, action, subject = sys.argv[1:]
+    parts = SimpleNamespace(settings=Settings.model_validate({}), database=PostgresDatabase(url, Secret(secret)))
+    context = Context(parts, Claims.of_user(UUID(user_id)))
+    if action == "hold":
+        quarantine(context, Rule(key_id=UUID(subject)), "a stolen key")
+    else:
+        release(context, UUID(subject))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Readers and offline steps take linear time: each input here took minutes or grew quadratically before.
+
+``python -m benchmarks.growth`` searches for more of them. The limits are processor time, several times the usual.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from benchmarks.growth import segment_of
+from neurigraph_pipelines.model import Outline
+from neurigraph_pipelines.text.calendar_words import foreign_date
+from neurigraph_pipelines.text.transcript import TranscriptWriter
+from resources.extractors import csv_reader
+from resources.offline.keywords import MAX_DOUBTFUL
+from resources.offline.language_model import OfflineLanguageModel
+from resources.offline.prose import sentences
+from resources.tokens.tokenizer import EstimatedCounter
+
+SECONDS = 4.0
+
+
+@pytest.fixture(scope="module")
+def model() -> OfflineLanguageModel:
+    """The offline model with its word lists loaded."""
+    loaded = OfflineLanguageModel(None)
+    loaded.place(segment_of("The doctor of Caroline said that running is good.", None), Outline())
+    return loaded
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def test_csv_with_a_wide_heading() -> None:
+    table = b"a," * 25_000 + b"\n" + b"1\n" * 25_000
+    found: list[tuple[str, str]] = []
+    assert processor_seconds(lambda: found.extend(csv_reader.read(io.BytesIO(table), {}))) < SECONDS
+    assert found[-1][1].endswith("a: 1")
+
+
+def test_endless_sentence() -> None:
+    """A message without any break is cut into sentences."""
+
+    def cut() -> Iterator[str]:
+        return sentences("a" * 6_000_000)
+
+    assert processor_seconds(lambda: sum(map(len, cut()))) < SECONDS
+
+
+def test_sentences_of_one_letter() -> None:
+    writer = TranscriptWriter(EstimatedCounter(), 200, 65_536, 6)
+    segment = segment_of("a." * 100_000, None)
+    assert processor_seconds(lambda: sum(1 for _ in writer.passages(segment))) < SECONDS
+
+
+def test_thousands_of_speakers(model: OfflineLanguageModel) -> None:
+    segment = segment_of("a word with a name. " * 3_000, 20, authors=3_000)
+    assert len(segment.speakers) > 1_000
+    assert processor_seconds(lambda: model.extract_keywords(segment)) < SECONDS
+
+
+def test_thousands_of_foreign_dates(model: OfflineLanguageModel) -> None:
+    text = "".join(f"Le {1 + n % 28} {chr(97 + n // 26)}{chr(97 + n % 26)}z 2023 a. " for n in range(26 * 26))
+    before = foreign_date.cache_info().misses
+    model.extract_keywords(segment_of(text, None))
+    assert 0 < foreign_date.cache_info().misses - before < 2 * MAX_DOUBTFUL
