@@ -67,9 +67,11 @@ def shown_author(author: str | None, voice: Voice | None, persona: str | None = 
     """
     if voice is Voice.PERSONA:
         return f"{persona} (persona)" if persona else "a persona"
-    if author is not None and voice is not None and author.strip().casefold() in _NAMES_OF_ROLES - {voice.value}:
-        return f'{voice.value.replace("_", " ")} called "{author.strip()}"'
-    return author
+    if author is None or voice is None or author.strip().casefold() not in _NAMES_OF_ROLES:
+        return author
+    if author.strip().casefold() == voice:
+        return author
+    return f'{voice.replace("_", " ")} called "{author.strip()}"'
 
 
 def speaker_called(author: str | None, voice: Voice | None, role: str) -> str:

@@ -30,6 +30,7 @@ from neurigraph_pipelines.statements import statements
 _SEARCH_PATH = "neurigraph,public,extensions"
 _SHARED_TABLE = '"neurigraph.'
 _AGENT = "neurigraph_agent"
+_NO_CONNECTION_LEFT = ("too many clients", "too many connections", "connection slots")
 _ATTEMPTS = 3
 _WRONG_CLOCK, _CLOCK_RETRY_SECONDS = "NG001", 60.0  # raised by neurigraph.claims
 _MOST_WAITING = 100
@@ -233,6 +234,8 @@ class PostgresDatabase:
             with psycopg.connect(url, **keywords) as connection:
                 _configure(connection)
         except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
+            if any(words in str(error) for words in _NO_CONNECTION_LEFT):
+                raise TransientError("the database has no free connection: try again", retry_after=1.0) from error
             raise ConfigurationError(
                 f"cannot connect to Postgres as {role}: {str(error).strip()}. Has `neurigraph migrate` been run?"
             ) from error

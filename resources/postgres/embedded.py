@@ -59,7 +59,8 @@ _SETTINGS = {
     "listen_addresses": HOST,
     "unix_socket_directories": "",
     "password_encryption": "scram-sha-256",
-    "max_connections": "100",
+    # Four runs, the API and Dagster's own processes come near a hundred under load.
+    "max_connections": "200",
     "shared_buffers": "256MB",
     # The default of 64 breaks dumps and queries over many node schemas.
     "max_locks_per_transaction": "1024",

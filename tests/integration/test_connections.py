@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg import Connection, sql
 
-from neurigraph_pipelines.errors import NodeGoneError
+from neurigraph_pipelines.errors import NodeGoneError, TransientError
 from neurigraph_pipelines.wiring import Installation
 from tests.support.locks import wait_until_locked
 from tests.support.memories import new_user
@@ -31,6 +31,17 @@ def test_closed_connection_is_replaced(installation: Installation) -> None:
                     (after,) = tx.execute(SESSION).fetchall()
             assert after["pid"] != before["pid"]
             before = after
+
+
+def test_full_server_is_a_passing_fault(installation: Installation) -> None:
+    limit = sql.SQL("ALTER DATABASE {} CONNECTION LIMIT {}")
+    with psycopg.connect(installation.administrator_url, autocommit=True) as administrator:
+        name = sql.Identifier(administrator.info.dbname)
+        administrator.execute(limit.format(name, sql.Literal(0)))
+        with pytest.raises(TransientError, match="no free connection"):
+            installation.database.ask(None, SESSION, {})
+        administrator.execute(limit.format(name, sql.Literal(-1)))
+    assert installation.database.ask(None, SESSION, {})
 
 
 def test_connection_is_reused(installation: Installation) -> None:

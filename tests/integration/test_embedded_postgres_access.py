@@ -194,7 +194,7 @@ def test_cluster_settings(lease: ServerLease) -> None:
         "plan_cache_mode": "force_custom_plan",
         "jit": "off",
         "TimeZone": "UTC",
-        "max_connections": "100",
+        "max_connections": "200",
         "recovery_init_sync_method": "syncfs" if sys.platform == "linux" else "fsync",
     }
     assert {name: ask(lease, f"SHOW {name}") for name in wanted} == wanted

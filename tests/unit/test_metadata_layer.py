@@ -116,8 +116,8 @@ def test_origin_and_voices(layer: MetadataLayer) -> None:
     assert first.voices == {}, "nobody knows"
     assert second.voices == {"assistant": 1, "persona": 1}
     assert [layer.author(row) for row in range(5)] == ["bob", None, "ana", None, "bob"]
-    assert layer.restatements == {-7: 2}, "passages without words are no statements"
-    assert layer.restatements[0] == 0
+    assert layer.restated(np.array([-7, 0, 5])).tolist() == [2, 0, 0], "passages without words are no statements"
+    assert MetadataLayer(NOTHING).restated(np.array([-7, 0])).tolist() == [0, 0]
 
 
 def test_lexemes_are_found(layer: MetadataLayer) -> None:

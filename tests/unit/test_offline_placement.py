@@ -113,6 +113,15 @@ def test_project_by_short_name() -> None:
     assert [filings[0].path for filings in filed] == [("Business", "Project Atlas")] * 2
 
 
+def test_short_form_that_fits_two_speakers() -> None:
+    """Mel is Melanie as long as nobody else could be meant."""
+    turns = [("Melanie", "I went to the pottery class."), ("Caroline", "How was it, Mel? You looked happy, Mel.")]
+    names = find_names(Prose(chat(*turns)))
+    assert {person.name: person.aliases for person in names.persons}["Melanie"] == ("Mel",)
+    names = find_names(Prose(chat(*turns, ("Melissa", "It was fun."))))
+    assert [person.name for person in names.persons if "Mel" in person.aliases] == []
+
+
 def test_title_names_subject() -> None:
     turns = (("user", "Seven days of rain. The best was 97 centimetres."), ("assistant", "And the price?"))
     (placement,) = MODEL.place(chat(*turns, title="Fishing with Dave at Lake Orrin"), Outline())

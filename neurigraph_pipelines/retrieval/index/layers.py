@@ -7,12 +7,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import count
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -310,11 +309,18 @@ class MetadataLayer:
         author: str | None = self._passages["authors"][passage]
         return author
 
+    def restated(self, statements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of passages with each of these digests of their words; 0 for the unknown digest 0."""
+        keys, counts = self._statements
+        if not len(keys):
+            return np.zeros(len(statements), np.int64)
+        places = np.minimum(np.searchsorted(keys, statements), len(keys) - 1)
+        return np.where(keys[places] == statements, counts[places], 0)
+
     @cached_property
-    def restatements(self) -> Counter[int]:
-        """The number of passages by the digest of their words."""
-        keys, counts = np.unique(self.statement[self.statement != 0], return_counts=True)
-        return Counter(dict(zip(keys.tolist(), counts.tolist(), strict=True)))
+    def _statements(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The distinct digests of the passages, in order, with the number of passages of each."""
+        return np.unique(self.statement[self.statement != 0], return_counts=True)
 
     def stored_record(self, record: int) -> StoredRecord:
         """Return the record in a row."""
@@ -343,11 +349,15 @@ class MetadataLayer:
         return self.origin(record).persona_id or format_id(self._sources[16 * record : 16 * record + 16])
 
     def _voices_of(self, record: int) -> dict[str, int]:
-        """Return the number of a record's passages by voice, most first; the passages of a record are neighbours."""
-        first, end = np.searchsorted(self.record, (record, record + 1))
-        numbers, counts = np.unique(self.voice[first:end], return_counts=True)
-        voices = {str(VOICES[number]): int(count) for number, count in zip(numbers, counts, strict=True) if number}
-        return dict(sorted(voices.items(), key=itemgetter(1), reverse=True))
+        """Return the number of a record's passages by voice."""
+        counts = self._voice_counts[record].tolist()
+        return {str(voice): count for voice, count in zip(VOICES, counts, strict=True) if count and voice is not None}
+
+    @cached_property
+    def _voice_counts(self) -> Numbers:
+        """The number of passages by record and voice, ``(records, voices)``."""
+        pairs = self.record * len(VOICES) + self.voice
+        return np.bincount(pairs, minlength=self.records * len(VOICES)).reshape(self.records, len(VOICES))
 
     def superseded(self, at: float | None) -> list[int]:
         """Return the rows of the records that are superseded, now or at a moment in seconds since 1970."""

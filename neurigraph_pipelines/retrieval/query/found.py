@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
+import numpy as np
+
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.history import superseded_of, values_then
 from neurigraph_pipelines.model import Voice, shown_author
@@ -100,12 +102,13 @@ def found_records(
 def found_messages(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked], shells: Shells) -> list[FoundMessage]:
     """Return ranked messages with what their layers hold of them."""
     layers = [node.layer for node in nodes]
+    statements = np.array([layers[one.node].statement[one.row] for one in ranked], np.int64)
+    restated = np.sum([layer.restated(statements) for layer in layers], axis=0).tolist() if ranked else []
     found = []
-    for one in ranked:
+    for one, times in zip(ranked, restated, strict=True):
         layer, row = layers[one.node], one.row
         voice = VOICES[layer.voice[row]]
         number = _persona(layer.origin(int(layer.record[row])), shells) if voice is Voice.PERSONA else None
-        statement = int(layer.statement[row])
         found.append(
             FoundMessage(
                 layer.record_ids[layer.record[row]],
@@ -115,7 +118,7 @@ def found_messages(nodes: Sequence[LoadedNode], ranked: Sequence[Ranked], shells
                 one.parts,
                 shown_author(layer.author(row), voice, shells.name(number) if number is not None else None),
                 voice,
-                max(1, sum(each.restatements[statement] for each in layers)),
+                max(1, times),
             )
         )
     return found
