@@ -53,6 +53,7 @@ _TEMPLATE = "neurigraph_template"
 LONGEST = (
     "end_to_end/test_reliability.py",
     "end_to_end/test_docs.py",
+    "attacks/test_dagster_ui.py",
     "end_to_end/test_up.py",
     "integration/test_cli.py",
     "integration/test_cli_processes.py",

@@ -108,8 +108,11 @@ class PoisonedMemory:
 
     @property
     def context(self) -> Context:
-        """The context of the owner."""
-        return self.installation.context.acting_for(self.claims)
+        """The context of the owner, without cached answers: the same question is asked with and without the rules."""
+        settings = self.installation.settings
+        retrieval = settings.retrieval.model_copy(update={"answer_cache_entries": 0})
+        uncached = settings.model_copy(update={"retrieval": retrieval})
+        return self.installation.context.using(settings=uncached).acting_for(self.claims)
 
     def now(self) -> datetime:
         """Return the time of the database."""

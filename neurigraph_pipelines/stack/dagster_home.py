@@ -39,6 +39,7 @@ _PASSED_ON = re.compile(
 )
 """Variables that hold no secret and that programs and libraries need; a proxy's may hold a password and then stays."""
 
+_SECRET_FILES = ("database_url", "settings.json", "aws_credentials")
 _AWS_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
@@ -62,6 +63,11 @@ class DagsterHome:
     def token(self) -> str:
         """The token of the UI."""
         return self.token_file.read_text(encoding="utf-8").strip()
+
+    def clear(self) -> None:
+        """Remove the files with secrets that may have come from the environment."""
+        for name in _SECRET_FILES:
+            (self.folder / name).unlink(missing_ok=True)
 
     def ui_url(self, address: str, path: str = "/") -> str:
         """Return the link that opens a page of the UI, which runs at an address such as ``http://localhost:3000``."""

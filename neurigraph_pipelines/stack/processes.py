@@ -117,6 +117,7 @@ class LocalStack:
             self._report(f"ended {left} processes that an earlier start had left behind")
         opening.enter_context(self._installation.kept_server(self._report))
         self.dagster = dagster_home(self._installation)
+        opening.callback(self.dagster.clear)
         self._workspace = self.dagster.folder / "workspace.yaml"
         chores = (keeper.ensure, partial(rotate_all, self._logs))
         self._supervisor = opening.enter_context(Supervisor(self._logs, mark, self._report, chores))

@@ -32,7 +32,7 @@ from tests.support.dagster_stack import await_true, graphql, launch
 pytestmark = pytest.mark.attack
 
 VERSION = {"query": "{ version }"}
-PAUSE = "mutation { setAutoMaterializePaused(paused: true) }"
+RESUME = "mutation { setAutoMaterializePaused(paused: false) }"
 EVIL = "http://evil.example"
 LAUNCH = """mutation($config: RunConfigData!) { launchRun(executionParams: { runConfigData: $config
     selector: {jobName: "replay_job", repositoryName: "__repository__", repositoryLocationName: "neurigraph"} }) {
@@ -72,6 +72,13 @@ def stack(shared_installation: Installation) -> Iterator[LocalStack]:
             yield running
 
 
+@pytest.fixture(scope="module")
+def finished_run(stack: LocalStack, shared_installation: Installation) -> str:
+    """A run whose configuration names a user."""
+    create_user(shared_installation.database, "named")
+    return launch(stack, "replay_job", replay({"user": "named"}))
+
+
 @pytest.fixture
 def stranger(stack: LocalStack) -> Iterator[httpx.Client]:
     """Somebody who can reach the UI's port."""
@@ -88,7 +95,7 @@ def browser(stack: LocalStack) -> Iterator[httpx.Client]:
 
 
 def is_paused(browser: httpx.Client) -> bool:
-    """Return whether the mutation ``PAUSE`` has had its effect."""
+    """Return whether the mutation ``RESUME`` has had no effect yet."""
     answer = browser.post("/graphql", json={"query": "{ instance { autoMaterializePaused } }"})
     return bool(answer.json()["data"]["instance"]["autoMaterializePaused"])
 
@@ -197,14 +204,14 @@ def test_host_that_resolves_to_this_machine(stack: LocalStack, browser: httpx.Cl
 )
 def test_post_from_another_origin(stack: LocalStack, browser: httpx.Client, origin: str) -> None:
     foreign = {"Origin": origin.format(port=stack.ui.port)}
-    form = {"query": PAUSE}
+    form = {"query": RESUME}
     assert browser.post("/graphql", json=form, headers=foreign).status_code == 403
     assert browser.post("/graphql", params=form, headers={**foreign, "Content-Type": "text/plain"}).status_code == 403
     assert browser.post("/report_asset_materialization/x", headers=foreign).status_code == 403
-    assert not is_paused(browser)
-    assert browser.post("/graphql", json=form).json()["data"] == {"setAutoMaterializePaused": True}
     assert is_paused(browser)
-    browser.post("/graphql", json={"query": PAUSE.replace("true", "false")})
+    assert browser.post("/graphql", json=form).json()["data"] == {"setAutoMaterializePaused": False}
+    assert not is_paused(browser)
+    browser.post("/graphql", json={"query": RESUME.replace("false", "true")})
 
 
 def test_post_that_hides_its_origin(browser: httpx.Client) -> None:
@@ -217,13 +224,15 @@ def test_post_that_hides_its_origin(browser: httpx.Client) -> None:
         assert browser.get("/server_info", headers=linked).status_code == 200
 
 
-@pytest.mark.parametrize("query", [PAUSE, "query { version }", "{version} " + PAUSE.replace("mutation", "mutation m")])
+@pytest.mark.parametrize(
+    "query", [RESUME, "query { version }", "{version} " + RESUME.replace("mutation", "mutation m")]
+)
 def test_graphql_by_get(browser: httpx.Client, query: str) -> None:
     asked = {"query": query, "operationName": "m"}
     assert browser.get("/graphql", params=asked).status_code == 405
     assert browser.get("/graphql/", params=asked).status_code == 405
     assert browser.get("//graphql", params=asked).headers["content-type"].startswith("text/html")  # the UI's frame
-    assert not is_paused(browser)
+    assert is_paused(browser)
     page = browser.get("/graphql", params={"query": query}, headers={"Accept": "text/html"})
     assert (page.status_code, page.headers["x-frame-options"]) == (200, "DENY")
     assert "setAutoMaterializePaused" not in page.text  # it shows an editor and runs nothing
@@ -231,7 +240,9 @@ def test_graphql_by_get(browser: httpx.Client, query: str) -> None:
     assert browser.post("/graphql", json=VERSION).json()["data"]["version"]
 
 
-def test_websocket_from_another_origin(stack: LocalStack, browser: httpx.Client, stranger: httpx.Client) -> None:
+def test_websocket_from_another_origin(
+    stack: LocalStack, browser: httpx.Client, stranger: httpx.Client, finished_run: str
+) -> None:
     for caller, origin, headers in (
         (browser, EVIL, {}),
         (browser, "null", {}),
@@ -242,19 +253,18 @@ def test_websocket_from_another_origin(stack: LocalStack, browser: httpx.Client,
     ):
         with pytest.raises(InvalidStatus), socket(stack, caller, origin, **headers):
             pass
-    run = launch(stack, "replay_job", {})
     with socket(stack, browser, stack.ui.url) as opened:
         opened.send(json.dumps({"type": "connection_init"}))
         assert json.loads(opened.recv(30))["type"] == "connection_ack"
-        start = {"type": "start", "id": "1", "payload": {"query": LOGS, "variables": {"run": run}}}
+        start = {"type": "start", "id": "1", "payload": {"query": LOGS, "variables": {"run": finished_run}}}
         opened.send(json.dumps(start))
         message = json.loads(opened.recv(30))
         assert message["type"] == "data"
         assert message["payload"]["data"]["pipelineRunLogs"]["messages"]
 
 
-def test_run_that_quotes_the_environment(stack: LocalStack, shared_installation: Installation) -> None:
-    create_user(shared_installation.database, "quoted")
+def test_run_that_quotes_the_environment(stack: LocalStack, finished_run: str) -> None:
+    assert finished_run  # of a configuration that says its values
     for place in ("user", "failure_ids", "all"):
         for name in (*SECRETS, "NEURIGRAPH_DAGSTER_DATABASE_URL", "PATH"):
             quoted = {"env": name}
@@ -262,7 +272,6 @@ def test_run_that_quotes_the_environment(stack: LocalStack, shared_installation:
             answer = graphql(stack, LAUNCH, config=replay(config))["launchRun"]
             assert answer["__typename"] == "RunConfigValidationInvalid", (place, name)
             assert os.environ.get(name, "unset") not in json.dumps(answer["errors"])
-    launch(stack, "replay_job", replay({"user": "quoted"}))
 
 
 def test_logs_repeat_no_configuration(stack: LocalStack) -> None:
