@@ -90,6 +90,14 @@ def test_grant_opens_one_node(graph: SharedGraph, third_party: str | None) -> No
     assert seen(graph, graph.third_party("another")) == set()
 
 
+def test_grant_in_another_graph_opens_nothing(graph: SharedGraph, quiet: SharedGraph) -> None:
+    graph.grant("Work", "gmail")
+    query = "SELECT r.node_id FROM neurigraph.readable_nodes() AS r (node_id)"
+    for one, readable in ((graph, [graph.node("Work")]), (quiet, [])):
+        with one.installation.database.agent(one.third_party("gmail")) as tx:
+            assert [row["node_id"] for row in tx.execute(query)] == readable
+
+
 def test_revoked_grant_ends_at_once(graph: SharedGraph) -> None:
     claims = graph.third_party("gmail")
     grant_id = graph.grant("Family/Dave", "gmail")
