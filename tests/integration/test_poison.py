@@ -48,7 +48,6 @@ def test_attacks_work_without_the_rules(measured: Measured, places: list[int]) -
 
 
 def test_others_are_not_quoted_as_fact(measured: Measured, places: list[int]) -> None:
-    # What is left came through the owner's key, against another question.
     assert share([measured.ruled[place] for place in places], lambda one: one.quoted) <= 0.1
 
 
@@ -56,7 +55,7 @@ def test_poison_loses_places(measured: Measured, places: list[int]) -> None:
     taken = [
         sum(len(one.poisoned) for one in (asked[p] for p in places)) for asked in (measured.ruled, measured.unruled)
     ]
-    assert taken[0] < taken[1]
+    assert taken[0] <= 0.8 * taken[1]
 
 
 def test_evidence_is_not_displaced(measured: Measured) -> None:
