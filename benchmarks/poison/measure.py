@@ -165,7 +165,7 @@ def without_rules() -> Iterator[None]:
     """Rank and answer as if all texts counted alike, for comparison."""
     with ExitStack() as changed:
         for place, name, value in (
-            (rank, "yielding", lambda *_: None),
+            (rank, "shares_left", lambda *_: None),
             (rank, "repeats_itself", lambda *_: False),
             (Evidence, "is_of_others", False),
         ):

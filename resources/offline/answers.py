@@ -2,8 +2,8 @@
 
 A sentence's score adds lexical overlap, weighted by how rare a word is in the evidence, similarity of meaning if there
 is an embedder, and the rank of the evidence. The speaker's name counts as part of a sentence, because a question about
-Ana is about what she said. What others wrote is left out where the owner speaks to the question. ``prose`` defines
-sentences and words.
+Ana is about what she said. What others wrote is left out where the owner speaks to the question, but not what other
+people said: an answer says that it is theirs. ``prose`` defines sentences and words.
 """
 
 from __future__ import annotations
@@ -95,12 +95,16 @@ def answer(
 
 
 def _without_others(candidates: list[_Candidate], evidence: Sequence[Evidence]) -> list[_Candidate]:
-    """Leave out what others said if the owner speaks to the question, too."""
-    others = [one for one in candidates if evidence[one.evidence].is_of_others]
+    """Leave out what others than people said if the owner speaks to the question, too."""
+    others = [one for one in candidates if _yields(evidence[one.evidence])]
     owners = [one for one in candidates if evidence[one.evidence].voice is Voice.OWNER]
     if not others or not owners or max(o.match for o in owners) < SPEAKS * max(o.match for o in others):
         return candidates
-    return [one for one in candidates if not evidence[one.evidence].is_of_others]
+    return [one for one in candidates if not _yields(evidence[one.evidence])]
+
+
+def _yields(one: Evidence) -> bool:
+    return one.is_of_others and one.voice is not Voice.OTHER_PERSON
 
 
 def _stems(reader: Reader, text: str) -> frozenset[str]:

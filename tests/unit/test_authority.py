@@ -10,10 +10,12 @@ import pytest
 from neurigraph_pipelines.model import OTHERS, Voice
 from neurigraph_pipelines.retrieval.index.layers import VOICES
 from neurigraph_pipelines.retrieval.query.authority import (
+    YIELDED,
+    YIELDED_BY_PEOPLE,
     are_in_person,
     repeats_itself,
+    shares_left,
     unrepeated,
-    yielding,
 )
 
 
@@ -21,34 +23,38 @@ def voices(*spoken: Voice | None) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     return np.array([VOICES.index(voice) for voice in spoken], np.int8)
 
 
-def yields(score: Sequence[float], covered: Sequence[float], *spoken: Voice | None) -> list[bool] | None:
-    found = yielding(np.array(score), lambda: np.array(covered), voices(*spoken))
+def left(score: Sequence[float], covered: Sequence[float], *spoken: Voice | None) -> list[float] | None:
+    found = shares_left(np.array(score), lambda: np.array(covered), voices(*spoken))
     return found.tolist() if found is not None else None
 
 
 @pytest.mark.parametrize("voice", sorted(OTHERS))
 def test_others_yield_to_what_the_owner_said(voice: Voice) -> None:
     spoken = (voice, Voice.OWNER, Voice.ASSISTANT)
-    assert yields([0.9, 0.6, 0.7], [1.0, 1.0, 1.0], *spoken) == [True, False, False]
+    assert left([0.9, 0.6, 0.7], [1.0, 1.0, 1.0], *spoken) == [
+        YIELDED_BY_PEOPLE if voice is Voice.OTHER_PERSON else YIELDED,
+        1.0,
+        1.0,
+    ]
 
 
 def test_stuffing_does_not_silence_the_owner() -> None:
     # Coverage counts each word of the question once, however often it was repeated.
-    assert yields([9.0, 0.6], [1.0, 1.0], Voice.TOOL, Voice.OWNER) == [True, False]
+    assert left([9.0, 0.6], [1.0, 1.0], Voice.TOOL, Voice.OWNER) == [YIELDED, 1.0]
 
 
 def test_nobody_yields_where_the_owner_says_nothing_about_it() -> None:
-    assert yields([0.9, 0.8], [1.0, 0.5], Voice.TOOL, Voice.OWNER) is None
-    assert yields([0.9, 0.8], [1.0, 1.0], Voice.TOOL, Voice.ASSISTANT) is None
+    assert left([0.9, 0.8], [1.0, 0.5], Voice.TOOL, Voice.OWNER) is None
+    assert left([0.9, 0.8], [1.0, 1.0], Voice.TOOL, Voice.ASSISTANT) is None
 
 
 @pytest.mark.parametrize("voice", [*Voice, None])
 def test_graph_of_one_voice_stays_as_it_is(voice: Voice | None) -> None:
-    assert yields([0.9, 0.8, -np.inf], [1.0, 1.0, 1.0], voice, voice, voice) is None
+    assert left([0.9, 0.8, -np.inf], [1.0, 1.0, 1.0], voice, voice, voice) is None
 
 
 def test_what_is_left_out_does_not_speak() -> None:
-    assert yields([0.9, -np.inf], [1.0, 1.0], Voice.TOOL, Voice.OWNER) is None
+    assert left([0.9, -np.inf], [1.0, 1.0], Voice.TOOL, Voice.OWNER) is None
 
 
 def test_restatements_of_one_source_pay_and_of_several_do_not() -> None:

@@ -111,7 +111,7 @@ def voiced(text: str, voice: Voice, speaker: str = "user") -> Evidence:
     return Evidence(text, speaker, AT, voice=voice)
 
 
-@pytest.mark.parametrize("voice", sorted(OTHERS))
+@pytest.mark.parametrize("voice", sorted(OTHERS - {Voice.OTHER_PERSON}))
 def test_owner_is_quoted_and_others_are_not(voice: Voice) -> None:
     claims = [
         voiced("The dentist of Priya is Dr. Evil.", voice, "web"),
@@ -120,6 +120,14 @@ def test_owner_is_quoted_and_others_are_not(voice: Voice) -> None:
     (statement,) = MODEL.answer("Who is the dentist of Priya?", AT, claims)
     assert "Okafor" in statement.text
     assert statement.evidence == (2,)
+
+
+def test_people_are_quoted_beside_the_owner() -> None:
+    claims = [
+        voiced("The dentist of Priya is Dr. Okafor.", Voice.OTHER_PERSON, "Kwame"),
+        voiced("I drove Priya to her dentist.", Voice.OWNER),
+    ]
+    assert {s.evidence for s in MODEL.answer("Who is the dentist of Priya?", AT, claims)} == {(1,), (2,)}
 
 
 def test_others_are_quoted_where_the_owner_says_nothing_about_it() -> None:

@@ -1,8 +1,8 @@
 """How much a text counts by who says it, and how often a source may repeat itself.
 
 What others wrote (a tool's result, a document, a fetched page, a persona's key, another person) yields to what the
-owner said where both speak to a question. Without a statement of the owner nothing changes, and nothing is ever left
-out. Pure functions of arrays; ``rank`` calls them.
+owner said where both speak to a question; other people yield least. Without a statement of the owner nothing changes,
+and nothing is ever left out. Pure functions of arrays; ``rank`` calls them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ SPEAKS = 0.95
 tell it better than scores, which are high for any message about the same person or the same kind of thing."""
 
 YIELDED = 0.7
-"""Share of their score that is left to others where the owner speaks."""
+"""Share of their score that is left to others than people where the owner speaks."""
+
+YIELDED_BY_PEOPLE = 0.9
+"""Share that is left to other people there: who speaks in the owner's meetings is mostly honest."""
 
 ALIKE = 0.85
 """The cosine from which two messages of one source say the same."""
@@ -35,6 +38,9 @@ FIRST, SHARE = 10, 3
 COMPARED_FOR_REPETITION = 150
 """How many more messages are ranked if a source repeats itself, to fill the places that it loses."""
 
+_LEFT = np.array(
+    [YIELDED_BY_PEOPLE if voice is Voice.OTHER_PERSON else YIELDED if voice in OTHERS else 1.0 for voice in VOICES]
+)
 _OTHERS = np.array([voice in OTHERS for voice in VOICES])
 _IN_PERSON = np.array([voice in (None, Voice.OWNER, Voice.OTHER_PERSON) for voice in VOICES])
 _OWNERS = np.array([voice is Voice.OWNER for voice in VOICES])
@@ -46,10 +52,10 @@ def are_in_person(voice: NDArray[np.int8]) -> NDArray[np.bool_]:
     return spoken
 
 
-def yielding(
+def shares_left(
     score: NDArray[np.float64], coverage: Callable[[], NDArray[np.float64]], voice: NDArray[np.int8]
-) -> NDArray[np.bool_] | None:
-    """Return a mask of the passages that yield to what the owner said; None if none does.
+) -> NDArray[np.float64] | None:
+    """Return the share of its score that is left to each passage beside what the owner said; None if all keep theirs.
 
     Args:
         score: Of each passage; -inf for one that is left out.
@@ -64,7 +70,7 @@ def yielding(
     covered = coverage()
     of_owner = covered.max(where=owners, initial=0.0)
     speaks = of_owner > 0 and of_owner >= SPEAKS * covered.max(where=others, initial=0.0)
-    return others if speaks else None
+    return _LEFT[voice] if speaks else None
 
 
 def repeats_itself(vectors: Floats, sources: Sequence[str]) -> bool:

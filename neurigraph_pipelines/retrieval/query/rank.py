@@ -23,11 +23,10 @@ from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.query.authority import (
     COMPARED_FOR_REPETITION,
     FIRST,
-    YIELDED,
     are_in_person,
     repeats_itself,
+    shares_left,
     unrepeated,
-    yielding,
 )
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
@@ -217,10 +216,10 @@ class _Ranking:
         if self.query.explain:
             none = np.zeros(self.rows.passages)
             parts = dict(zip(SIGNALS, signals, strict=True)) | dict.fromkeys(BOOSTS, none) | self.boosts
-        yields = yielding(score, lexical.coverage, self.voice)
-        if yields is not None:
-            score = np.where(yields, YIELDED * score, score)
-        return self._best_records(lexical, score, yields), self._best_messages(score, parts)
+        left = shares_left(score, lexical.coverage, self.voice)
+        if left is not None:
+            score = left * score
+        return self._best_records(lexical, score, left), self._best_messages(score, parts)
 
     def _mixed(self, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the signals of all passages, each in 0..1, and their scores."""
@@ -245,7 +244,7 @@ class _Ranking:
         return boosts
 
     def _best_records(
-        self, lexical: LexicalSignals, passage_score: NDArray[Any], yields: NDArray[Any] | None
+        self, lexical: LexicalSignals, passage_score: NDArray[Any], left: NDArray[Any] | None
     ) -> list[Ranked]:
         rows, query, shown = self.rows, self.query, self.shown
         passage = np.full(rows.records, -np.inf)
@@ -268,8 +267,10 @@ class _Ranking:
         )
         if self.period is not None:
             score += (1 - WEIGHTS["best_passage"]) * self.period
-        if yields is not None:  # records of others alone
-            score[np.bincount(rows.record[~yields], minlength=rows.records) == 0] *= YIELDED
+        if left is not None:  # a record yields as the one of its passages that yields least
+            most = np.zeros(rows.records)
+            np.maximum.at(most, rows.record, left)
+            score *= np.where(most > 0, most, 1.0)
         if shown is not None:
             score[~shown] = -np.inf
         order = []
