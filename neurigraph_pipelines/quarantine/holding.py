@@ -169,8 +169,8 @@ def _let_go(tx: Transaction, slug: str, quarantine_id: UUID) -> None:
         tx.execute(_QUERIES["hand_on"], {**values, "heir": heir["quarantine_id"]})
         stale = nodes
     else:
-        for table in ("shells", "edges", "candidates"):
-            tx.execute(_QUERIES[f"restore_{table}"], values)
+        for restore in (_QUERIES["restore_shells"], _QUERIES["restore_edges"], _QUERIES["restore_candidates"]):
+            tx.execute(restore, values)
         stale = {row["node_id"] for row in tx.execute(_QUERIES["changed_shells"], values)}
         stale |= {row["node_id"] for row in freed if not _is_complete(tx, row)}
     tx.execute(_QUERIES["show_nodes"], {"node_ids": list(nodes | stale)})
