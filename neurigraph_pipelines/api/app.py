@@ -34,7 +34,6 @@ from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
-from neurigraph_pipelines.api.sight import Looked
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.readiness import Checks
 from neurigraph_pipelines.wiring import Installation
@@ -92,7 +91,7 @@ def create_app(installation: Installation) -> FastAPI:
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
     add_problem_handlers(app)
-    version_1 = APIRouter(prefix="/v1", responses=documented(408, 429), dependencies=[Looked])
+    version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
     for subject in (
         users,
         exports,

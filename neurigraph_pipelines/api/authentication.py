@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from neurigraph_pipelines.access import authenticate, require_owner, require_writer
 from neurigraph_pipelines.api.keys_in_addresses import has_key
 from neurigraph_pipelines.api.problems import problem, problem_of
+from neurigraph_pipelines.api.sight import look_at_address
 from neurigraph_pipelines.errors import ForbiddenError, NeurigraphError, UnauthenticatedError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
@@ -100,33 +101,44 @@ InstallationDep = Annotated[Installation, Depends(_installation)]
 """The installation that the application serves."""
 
 
-async def _caller(request: Request, _: _Credentials) -> Claims:
+async def _claims(request: Request, _: _Credentials) -> Claims:
     caller = request.state.caller
     if not isinstance(caller, Claims):
         raise ForbiddenError("the admin key only creates users: use an API key")
     return caller
 
 
+_Claims = Annotated[Claims, Depends(_claims)]
+
+
+# Who may not call at all gets 403 before any id is looked at: the same answer for what is hidden and what is absent.
+async def _caller(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
+    if request.path_params:
+        await run_in_threadpool(look_at_address, request, installation, caller)
+    return caller
+
+
 Caller = Annotated[Claims, Depends(_caller)]
-"""Claims of the caller, from the key or token of the request."""
+"""Claims of the caller, from the key or token of the request, who sees what its address names; others get 404."""
 
 
-def _writer(installation: InstallationDep, caller: Caller) -> Claims:
+def _writer(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
     require_writer(installation.database, caller)
+    look_at_address(request, installation, caller)
     return caller
 
 
 Writer = Annotated[Claims, Depends(_writer)]
-"""Claims of a caller who may write to at least one node; others get 403."""
+"""Claims of a caller who may write to at least one node; others get 403, whatever the address names."""
 
 
-async def _owner(caller: Caller) -> Claims:
+async def _owner(request: Request, installation: InstallationDep, caller: _Claims) -> Claims:
     require_owner(caller)
-    return caller
+    return await _caller(request, installation, caller)
 
 
 Owner = Annotated[Claims, Depends(_owner)]
-"""Claims of the owner of a graph; others get 403."""
+"""Claims of the owner of a graph; others get 403, whatever the address names."""
 
 
 async def require_administrator(request: Request, _: _AdminCredentials) -> None:

@@ -18,7 +18,6 @@ from neurigraph_pipelines.graph.provisioning import has_outdated_nodes, upgrade_
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
-from neurigraph_pipelines.retrieval.log import purge_retrievals
 
 SECONDS_PER_DAY = 86_400
 NODES_UPGRADED = 1_000
@@ -39,6 +38,8 @@ def purge_inbox(installation: InstallationResource) -> dg.Output[int]:
 @dg.op
 def purge_retrieval_log(installation: InstallationResource) -> dg.Output[int]:
     """Removes entries of the log of retrievals that are older than `retrieval_log_days`."""
+    from neurigraph_pipelines.retrieval.log import purge_retrievals  # with search, which no other schedule loads
+
     days = installation.settings.retrieval.retrieval_log_days
     removed = purge_retrievals(installation.opened.database, days)
     return dg.Output(removed, metadata={"entries removed": removed, "kept for days": days})

@@ -50,7 +50,7 @@ class Assigned:
     batch_id: UUID
     plans: tuple[RecordPlan, ...] = ()
     failures: tuple[ItemFailure, ...] = ()
-    seconds: dict[UUID, float] = field(default_factory=dict)
+    seconds: dict[UUID, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Summarized:
 
     summaries: dict[UUID, Summary] = field(default_factory=dict)
     failures: tuple[ItemFailure, ...] = ()
-    seconds: dict[UUID, float] = field(default_factory=dict)
+    seconds: dict[UUID, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Described:
 
     keywords: dict[UUID, Keywords] = field(default_factory=dict)
     failures: tuple[ItemFailure, ...] = ()
-    seconds: dict[UUID, float] = field(default_factory=dict)
+    seconds: dict[UUID, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class BatchResult:
     batch_id: UUID
     stored: tuple[Committed, ...] = ()
     returned: tuple[tuple[ItemFailure, str], ...] = ()
-    seconds: dict[UUID, float] = field(default_factory=dict)
+    seconds: dict[UUID, float] = field(default_factory=dict, compare=False)
 
 
 def failure_of(trigger_id: UUID, step: str, error: Exception) -> ItemFailure:

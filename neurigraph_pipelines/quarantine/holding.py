@@ -158,19 +158,19 @@ def _is_complete(tx: Transaction, place: Mapping[str, Any]) -> bool:
 
 def _let_go(tx: Transaction, slug: str, quarantine_id: UUID) -> None:
     values: dict[str, Any] = {"quarantine_id": quarantine_id}
-    heir = tx.execute(_QUERIES["heir"], values).fetchone()
+    successor = tx.execute(_QUERIES["successor"], values).fetchone()
     freed = tx.execute(_QUERIES["let_go"], values).fetchall()
     for node_id, schema_name in sorted({(row["node_id"], row["schema_name"]) for row in freed}):
         upgrade_node(tx, node_id, schema_name)
     lock_rows(tx, {}, {row["node_id"] for row in freed})
     tx.execute(_QUERIES["set_quarantined"], {"record_ids": [row["record_id"] for row in freed], "hidden": False})
     nodes = {row["node_id"] for row in freed}
-    if heir is not None:
-        tx.execute(_QUERIES["hand_on"], {**values, "heir": heir["quarantine_id"]})
+    if successor is not None:
+        tx.execute(_QUERIES["hand_on"], {**values, "successor": successor["quarantine_id"]})
         stale = nodes
     else:
-        for table in ("shells", "edges", "candidates"):
-            tx.execute(_QUERIES[f"restore_{table}"], values)
+        for restore in (_QUERIES["restore_shells"], _QUERIES["restore_edges"], _QUERIES["restore_candidates"]):
+            tx.execute(restore, values)
         stale = {row["node_id"] for row in tx.execute(_QUERIES["changed_shells"], values)}
         stale |= {row["node_id"] for row in freed if not _is_complete(tx, row)}
     tx.execute(_QUERIES["show_nodes"], {"node_ids": list(nodes | stale)})

@@ -102,10 +102,13 @@ def checked(tx: Transaction, claims: Claims, rule: Rule) -> Rule:
         raise InvalidInputError("a quarantine needs a source, a key, a persona or a span of time: name one of them")
     if rule.received_from and rule.received_until and rule.received_from >= rule.received_until:
         raise InvalidInputError("the span of time ends before it begins: swap its ends")
-    for name in ("source", "key", "persona"):
-        wanted = getattr(rule, f"{name}_id")
+    for name, wanted, query in (
+        ("source", rule.source_id, _QUERIES["has_source"]),
+        ("key", rule.key_id, _QUERIES["has_key"]),
+        ("persona", rule.persona_id, _QUERIES["has_persona"]),
+    ):
         values = {f"{name}_id": wanted, "user_id": claims.user_id}
-        if wanted is not None and tx.execute(_QUERIES[f"has_{name}"], values).fetchone() is None:
+        if wanted is not None and tx.execute(query, values).fetchone() is None:
             raise NotFoundError(f"there is no {name} {wanted}")
     return rule
 

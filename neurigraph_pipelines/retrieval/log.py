@@ -13,6 +13,8 @@ from functools import partial
 from typing import Any, Literal
 from uuid import UUID
 
+from psycopg import sql
+
 from neurigraph_pipelines.access import require_owner
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.model import Claims
@@ -59,13 +61,13 @@ def note(context: Context, operation: Operation, record_ids: Iterable[str | UUID
     found = [UUID(one) for one in dict.fromkeys(map(str, record_ids))]
     if found:
         asked = question if context.settings.retrieval.retrieval_log_questions else None
-        _send(context, operation, "note", {"operation": operation, "record_ids": found, "question": asked})
+        _send(context, operation, _QUERIES["note"], {"operation": operation, "record_ids": found, "question": asked})
 
 
 def note_open(context: Context, file_id: UUID) -> None:
     """Note in the background that the caller opened a file or a message in it."""
     if _is_due(context):
-        _send(context, "open", "note_open", {"file_id": file_id})
+        _send(context, "open", _QUERIES["note_open"], {"file_id": file_id})
 
 
 def _is_due(context: Context) -> bool:
@@ -75,10 +77,10 @@ def _is_due(context: Context) -> bool:
     return caches_of(context.database).watched.peek(context.claims.user_id) is not False
 
 
-def _send(context: Context, operation: Operation, query: str, parameters: dict[str, object]) -> None:
+def _send(context: Context, operation: Operation, query: sql.SQL | sql.Composed, parameters: dict[str, object]) -> None:
     database, claims = context.database, context.claims
     values = {**parameters, "is_logged": context.settings.retrieval.retrieval_log_days > 0}
-    if not database.later(claims, _QUERIES[query], values, partial(_watch, database, claims, operation)):
+    if not database.later(claims, query, values, partial(_watch, database, claims, operation)):
         _log.warning("a retrieval was not noted: too many statements are waiting")
 
 

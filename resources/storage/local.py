@@ -224,8 +224,9 @@ class LocalObjectStore:
 
     @contextlib.contextmanager
     def _reading(self, key: str) -> Iterator[BinaryIO]:
+        absent = AbsentObjectError(f"There is no object {key!r}.")
         if not self.exists(key):
-            raise AbsentObjectError(f"There is no object {key!r}.")
+            raise absent
         *path, name = parts_of_key(key)
         try:
             with self._descend(path) as folders:
@@ -233,6 +234,8 @@ class LocalObjectStore:
             with os.fdopen(descriptor, "rb") as file:
                 yield file
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and not self.exists(key):  # deleted since the first look
+                raise absent from error
             raise StorageError(f"Object {key!r} could not be read ({error.strerror}).") from error
 
     def _stream(self, key: str) -> Iterator[bytes]:

@@ -38,8 +38,8 @@ SELECT
     coalesce(array_agg(g.rolname) FILTER (WHERE g.rolname IS NOT NULL), '{{}}') AS member_of
 FROM pg_catalog.pg_roles AS r
 LEFT JOIN pg_catalog.pg_auth_members AS m ON r.oid = m.member
-LEFT JOIN pg_catalog.pg_roles AS g ON m.roleid = g.oid AND g.rolname LIKE 'neurigraph\_%%'
-WHERE r.rolname LIKE 'neurigraph\_%%' AND NOT r.rolsuper
+LEFT JOIN pg_catalog.pg_roles AS g ON m.roleid = g.oid AND starts_with(g.rolname, 'neurigraph_')
+WHERE starts_with(r.rolname, 'neurigraph_') AND NOT r.rolsuper
 GROUP BY r.rolname, r.rolinherit
 ORDER BY r.rolname;
 

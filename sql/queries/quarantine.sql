@@ -138,7 +138,7 @@ WHERE NOT EXISTS (
 )
 ORDER BY i.node_id, f.record_id;
 
--- name: heir
+-- name: successor
 -- Another quarantine in force that holds some of the same records: what this one changed stays away with them.
 SELECT o.quarantine_id
 FROM neurigraph.quarantined_records AS r
@@ -148,10 +148,10 @@ ORDER BY o.quarantine_id
 LIMIT 1;
 
 -- name: hand_on
-UPDATE neurigraph.quarantine_changes AS c SET quarantine_id = %(heir)s
+UPDATE neurigraph.quarantine_changes AS c SET quarantine_id = %(successor)s
 WHERE c.quarantine_id = %(quarantine_id)s AND NOT EXISTS (
     SELECT FROM neurigraph.quarantine_changes AS o
-    WHERE o.quarantine_id = %(heir)s AND o.table_name = c.table_name AND o.row_id = c.row_id
+    WHERE o.quarantine_id = %(successor)s AND o.table_name = c.table_name AND o.row_id = c.row_id
 );
 
 -- name: restore_shells

@@ -44,7 +44,7 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/nodes": {"parent_node_id": "{node}", "name": "Planted"},
     "POST /v1/search": {"query": "Whom did I meet?", "node_id": "{node}"},
     "POST /v1/ask": {"query": "Whom did I meet?", "node_id": "{node}"},
-    "POST /v1/keys": {"persona_id": "{node}"},
+    "POST /v1/keys": {"persona_id": "{persona}"},
     "POST /v1/grants": {"third_party": "mallory", "node_id": "{node}"},
     "GET /v1/grants?node_id={node}": None,
     "GET /v1/records/{record}": None,

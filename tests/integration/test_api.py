@@ -67,6 +67,7 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
         "seq": 3,
         "role": "user",
         "author": "Bob",
+        "voice": "owner",
         "external_id": "m3",
         "occurred_at": lines[2]["occurred_at"].replace("+00:00", "Z"),
         "text": TALK[2]["content"],
@@ -96,9 +97,10 @@ def test_search_returns_documented_fields(client: httpx.Client, installation: In
     found = client.post("/v1/search", json={"query": "trout", "limit": 1, "message_limit": 2}, headers=bob).json()
     assert set(found) == {"hits", "messages", "anchors", "warmed", "notes", "periods"}
     assert set(found["hits"][0]) == {
-        "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source", "file",
+        "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source", "file", "origin",
     }  # fmt: skip
-    assert [set(message) for message in found["messages"]] == [{"record_id", "external_id", "seq", "score"}] * 2
+    fields = {"record_id", "external_id", "seq", "score", "author", "voice", "restated"}
+    assert [set(message) for message in found["messages"]] == [fields] * 2
 
 
 def test_record_pages_join(client: httpx.Client, installation: Installation) -> None:
@@ -278,7 +280,8 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/files/{file_id}/compress", "/v1/files/{file_id}/open", "/v1/files/{file_id}/touch", "/v1/grants",
         "/v1/grants/{grant_id}", "/v1/keys", "/v1/keys/{key_id}", "/v1/keys/{key_id}/rotate", "/v1/nodes",
         "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/merge", "/v1/nodes/{node_id}/records", "/v1/nodes/{node_id}/split",
-        "/v1/nodes/{node_id}/state", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
+        "/v1/nodes/{node_id}/state", "/v1/quarantines", "/v1/quarantines/preview", "/v1/quarantines/suggestions",
+        "/v1/quarantines/{quarantine_id}", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
         "/v1/records/{record_id}/history", "/v1/records/{record_id}/move", "/v1/records/{record_id}/supersede",
         "/v1/search", "/v1/tree", "/v1/uploads", "/v1/uploads/{upload_id}", "/v1/users", "/v1/users/{user_id}",
     }  # fmt: skip

@@ -105,6 +105,7 @@ def test_persona_writes_by_its_grant(client: httpx.Client, graph: SharedGraph) -
 
 
 def test_read_only_caller_is_refused(client: httpx.Client, graph: SharedGraph) -> None:
+    said = client.post("/v1/conversations", json={}, headers=bearer(graph.key())).json()["conversation_id"]
     _, file_id = graph.record_of("Work/Legal")
     third = bearer(graph.key(Subject(SubjectType.THIRD_PARTY, "gmail")))
     for headers in (bearer(graph.personas_key()), third):
@@ -112,6 +113,7 @@ def test_read_only_caller_is_refused(client: httpx.Client, graph: SharedGraph) -
             ("POST", "/v1/conversations", {}),
             ("POST", "/v1/events", {"kind": "call", "title": "x"}),
             ("POST", f"/v1/conversations/{uuid4()}/end", None),
+            ("POST", f"/v1/conversations/{said}/end", None),
             ("GET", "/v1/keys", None),
             ("POST", "/v1/keys", {}),
             ("GET", "/v1/grants", None),

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from benchmarks.retrieval.synthetic import make_graph
+from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.graph.provisioning import User, resolve_path
 from neurigraph_pipelines.model import ConceptKind, PlannedNode
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
+from tests.conftest import SECRET
 from tests.support.corpus import counted, held
 from tests.support.memories import converse, ingest, new_user, node_rows, plain_context, rows, schemas_of
 
@@ -195,8 +197,10 @@ def test_query_reads_only_its_lexemes(installation: Installation) -> None:
     graph = make_graph(installation, "unanalysed", 400, 1, questions=1)
     words = graph.questions[0].text.split()
     asked = {"lexemes": " ".join(words), "stems": "", "speaker": None, "dimensions": 512, "known_version": None}
+    payload, signature = Secret(SECRET).sign(graph.claims)
+    signed = {"payload": payload, "signature": signature}
     with installation.database.agent(graph.claims) as tx:
-        assert any(row["content"] for row in tx.execute(statements("search")["evidence"], asked).fetchall())
+        assert any(row["content"] for row in tx.execute(statements("search")["evidence"], asked | signed).fetchall())
         read = tx.execute(
             "SELECT relname, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_xact_user_tables "
             "WHERE relname = ANY(%s)",

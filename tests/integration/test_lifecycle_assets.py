@@ -177,7 +177,7 @@ def test_audit_checks_objects_and_rows(
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
         "no_canary_was_retrieved": True,
-        "nothing_looks_like_poison": True,
+        "nothing_looks_like_poison": False,
         "sampled_checksums_hold": True,
     }
     report, row = run.metadata_of("storage_report"), file.row
@@ -191,7 +191,7 @@ def test_audit_checks_objects_and_rows(
         "every_row_has_its_object": True,
         "every_table_is_guarded": True,
         "no_canary_was_retrieved": True,
-        "nothing_looks_like_poison": True,
+        "nothing_looks_like_poison": False,
         "sampled_checksums_hold": False,
     }
     file.here.objects.delete(file.key)
@@ -200,10 +200,12 @@ def test_audit_checks_objects_and_rows(
         "every_row_has_its_object": False,
         "every_table_is_guarded": True,
         "no_canary_was_retrieved": True,
-        "nothing_looks_like_poison": True,
+        "nothing_looks_like_poison": False,
         "sampled_checksums_hold": False,
     }
-    for check in (one for one in run.result.get_asset_check_evaluations() if not one.passed):
+    for check in run.result.get_asset_check_evaluations():
+        if check.passed or check.check_name == "nothing_looks_like_poison":  # the file repeats one sentence
+            continue
         findings: Any = check.metadata["first findings"].value
         assert findings.records[0].data["fault"] == "object"
         assert findings.records[0].data["file or record"] == str(file.file_id)

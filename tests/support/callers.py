@@ -43,6 +43,7 @@ class Ids:
     failure: UUID
     key: UUID
     grant: UUID
+    persona: UUID
 
     def texts(self) -> dict[str, str]:
         """Return the ids by name, as text."""
@@ -150,6 +151,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
     key, _ = sharing.issue_key(installation.database, claims, label="spare")
     nobody = sharing.Subject(SubjectType.THIRD_PARTY, "nobody")
     grant, _ = sharing.grant(installation.database, claims, nobody, user.root_node_id)
+    persona = sharing.add_node(installation.database, claims, user.root_node_id, "Butler", node_type=NodeType.PERSONA)
     return {
         row["path"]: Ids(
             node=row["node_id"],
@@ -161,6 +163,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             failure=failure.failure_id,
             key=key.key_id,
             grant=grant.grant_id,
+            persona=persona,
         )
         for row in found
     }

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.errors import InvalidInputError, StorageError
+from neurigraph_pipelines.errors import AbsentObjectError, InvalidInputError, StorageError
 from neurigraph_pipelines.ports import ObjectStore
 from resources.storage.local import LocalObjectStore
 from tests.support.busy_stores import put_and_delete_at_once, read
@@ -50,6 +50,19 @@ def test_object_has_write_time(store: ObjectStore, folder: Path) -> None:
     store.put("a/b", [b"x"])
     os.utime(folder / "a" / "b", (1_000_000_000, 1_000_000_000))
     assert store.modified_at("a/b") == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
+
+
+def test_object_deleted_before_it_is_opened_is_absent(folder: Path) -> None:
+    class Disappearing(LocalObjectStore):
+        def exists(self, key: str) -> bool:
+            found = super().exists(key)
+            (folder / key).unlink(missing_ok=True)
+            return found
+
+    store = Disappearing(folder)
+    store.put("a/b", [b"content"])
+    with pytest.raises(AbsentObjectError, match="no object"):
+        store.get_range("a/b", 0, 1)
 
 
 def test_reader_keeps_its_version(store: ObjectStore) -> None:

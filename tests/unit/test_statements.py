@@ -52,7 +52,7 @@ def test_queries_match_their_uses() -> None:
     sources = "\n".join(
         path.read_text() for root in (PACKAGE, PACKAGE.parent / "resources") for path in root.rglob("*.py")
     )
-    used = set(re.findall(r"_(?:[A-Z]+)\[\"(\w+)\"\]", sources))
+    used = set(re.findall(r"(?:_[A-Z]+|\bQUERIES)\[\"(\w+)\"\]", sources))
     existing = {name for concern in CONCERNS for name in statements(concern)}
     assert used - existing == set()
     assert existing - used == set()

@@ -68,7 +68,7 @@ def back_up(installation: Installation, folder: BackupFolder, keep: int | None, 
         listener.on_stage("objects")
         started_at = datetime.now(UTC)
         with consistent_snapshot(url, installation.objects, folder, listener.on_bytes) as (tx, copied):
-            backup_id = f"{started_at:%Y-%m-%dT%H-%M-%SZ}-{secrets.token_hex(2)}"
+            backup_id = f"{started_at:%Y-%m-%dT%H-%M-%S.%fZ}-{secrets.token_hex(2)}"
             target = folder.begin(backup_id)
             listener.on_stage("database")
             exported = tx.execute(QUERIES["export_snapshot"]).fetchone()

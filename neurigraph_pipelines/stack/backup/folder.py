@@ -45,7 +45,7 @@ DATABASE, OBJECT_LIST, MANIFEST, NAMES = "database.dump", "objects.jsonl", "mani
 
 _PARTIAL = ".partial"
 _ENCRYPTED = ".age"
-_ID = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-[0-9a-f]{4}")
+_ID = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{6}Z-[0-9a-f]{4}")
 _PIECE_BYTES = 1 << 20
 _SYNC_FILES, _SYNC_BYTES = 2_000, 512 << 20
 

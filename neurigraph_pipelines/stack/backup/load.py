@@ -268,7 +268,7 @@ def _make_roles(server: Connection[dict[str, Any]], roles: list[dict[str, Any]])
     for role in roles:
         found = server.execute(QUERIES["role_exists"], {"name": role["name"]}).fetchone()
         if found is None or not found["present"]:
-            query = QUERIES["create_inheriting_role" if role["inherits"] else "create_role"]
+            query = QUERIES["create_inheriting_role"] if role["inherits"] else QUERIES["create_role"]
             server.execute(query.format(role=sql.Identifier(role["name"])))
     for role in roles:
         for group in role["member_of"]:
