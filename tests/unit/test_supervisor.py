@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
@@ -113,17 +114,27 @@ def test_stop_ends_descendants_in_other_sessions(stack: Stack) -> None:
 
 @ON_LINUX
 def test_marked_processes_get_a_grace_period(tmp_path: Path) -> None:
-    mark, told = f"{VARIABLE}=test-{uuid4().hex}", tmp_path / "told"
+    mark, said = f"{VARIABLE}=test-{uuid4().hex}", tmp_path / "said"
     name, _, value = mark.partition("=")
-    polite = subprocess.Popen(
-        ["/bin/sh", "-c", f"trap 'echo bye > {told}; exit' INT; while :; do sleep 0.05; done"], env={name: value}
+    scripts = (
+        f"trap 'echo bye > {said}; exit 0' INT; echo ready; while :; do sleep 0.05; done",
+        "trap '' INT; echo ready; exec sleep 600",
     )
-    stubborn = subprocess.Popen(["/bin/sh", "-c", "trap '' INT; exec sleep 600"], env={name: value})
-    wait_until(lambda: len(marked(mark)) >= 2, seconds=10)
-    assert kill_marked(mark, grace_seconds=1.0) >= 2
-    assert polite.wait(10) == 0
-    assert told.read_text() == "bye\n"
-    assert stubborn.wait(10) == -signal.SIGKILL
+    with ExitStack() as open_processes:
+        polite, stubborn = (
+            open_processes.enter_context(
+                subprocess.Popen(["/bin/sh", "-c", script], env={name: value}, stdout=subprocess.PIPE)
+            )
+            for script in scripts
+        )
+        for process in (polite, stubborn):
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+        assert len(marked(mark)) >= 2
+        assert kill_marked(mark, grace_seconds=1.0) >= 2
+        assert polite.wait(10) == 0
+        assert said.read_text() == "bye\n"
+        assert stubborn.wait(10) == -signal.SIGKILL
 
 
 def test_log_is_rotated_under_its_writer(tmp_path: Path) -> None:
