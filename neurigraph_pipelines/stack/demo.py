@@ -95,8 +95,8 @@ def _wait_for_ingestion(installation: Installation, stack: LocalStack, listener:
     stored = -1
     while True:
         stack.check()
+        undetected = triggers.count_undetected(installation.database)  # first: what is detected meanwhile is queued
         queue = triggers.queue(installation.database)
-        undetected = triggers.count_undetected(installation.database)
         waiting = queue.pending + queue.claimed + undetected
         listener.progress(queue.stored, queue.stored + waiting)
         if waiting == 0:
