@@ -85,7 +85,7 @@ class Installation:
         return self.secrets.secret()
 
     def rotate_secret(self) -> tuple[str, ...]:
-        """Replace the secrets in the database; return the files of the home folder that were made anew for it."""
+        """Replace the secrets in the database; return the files of the home folder that were generated again."""
         for cached in ("secret", "database"):
             self.__dict__.pop(cached, None)
 

@@ -58,6 +58,25 @@ class _Application(FastAPI):
         return description
 
 
+_SUBJECTS = (
+    users,
+    exports,
+    conversations,
+    events,
+    uploads,
+    search,
+    files,
+    nodes,
+    memories,
+    graph_changes,
+    erasures,
+    sharing,
+    quarantines,
+    failures,
+)
+"""Modules with a router of operations below ``/v1``, in the order of the documentation."""
+
+
 def create_app(installation: Installation) -> FastAPI:
     """Return the application for a migrated installation. The caller closes the installation."""
 
@@ -92,22 +111,7 @@ def create_app(installation: Installation) -> FastAPI:
     )
     add_problem_handlers(app)
     version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
-    for subject in (
-        users,
-        exports,
-        conversations,
-        events,
-        uploads,
-        search,
-        files,
-        nodes,
-        memories,
-        graph_changes,
-        erasures,
-        sharing,
-        quarantines,
-        failures,
-    ):
+    for subject in _SUBJECTS:
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router)

@@ -63,7 +63,7 @@ def admin_key(as_json: Json = False) -> None:
 def rotate_secret(as_json: Json = False) -> None:
     """Replace what signs claims and the passwords of the database roles. Restart `serve` and the like afterwards.
 
-    Secrets that settings name are taken from there; those in the home folder are generated anew.
+    Secrets that settings name are taken from there; those in the home folder are generated again.
     """
     from neurigraph_pipelines.stack.home_lock import HomeLock
 

@@ -1,7 +1,7 @@
 """Configuration of runs: schemas without references to the environment, and errors that do not repeat values.
 
-Dagster's own conversion of ``dg.Config`` lets any text, number or switch be ``{"env": NAME}``: whoever may launch a run
-could read the environment of its process. ``schema_of`` uses the plain types instead.
+Dagster's own conversion of ``dg.Config`` lets any text, number or switch be ``{"env": NAME}``: a caller who may launch
+a run could read the environment of its process. ``schema_of`` uses the plain types instead.
 """
 
 from __future__ import annotations

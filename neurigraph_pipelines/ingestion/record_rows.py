@@ -145,18 +145,16 @@ class RecordRows:
         for file in record.files:
             self._insert_file(tx, schema, record, file, summary)
         if vectors is None:
-            pending = {"record_id": plan.record_id, "node_id": node.node_id, "user_id": ref.user_id}
-            tx.execute(_EMBEDDINGS["insert_pending"], pending)
+            ids = {"record_id": plan.record_id, "node_id": node.node_id, "user_id": ref.user_id}
+            tx.execute(_EMBEDDINGS["insert_pending"], ids)
         self._append_delta(tx, plan, node, summary, keywords, vectors)
         if record.quarantines:
             tx.execute(_QUERIES["hold_record"], {"record_id": plan.record_id, "quarantines": list(record.quarantines)})
         is_current = vectors is not None and models is not None and models.current == self._embedded.model
         shell_keywords = Keywords() if record.private else keywords
         addition = Addition(node, shell_keywords, vectors.summary if vectors is not None and is_current else None)
-        committed = Committed(
-            plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at
-        )
-        return committed, addition if not record.quarantines else None
+        stored = (plan.record_id, ref.trigger_id, path, summary.title, passages, vectors is None, created_at)
+        return Committed(*stored), addition if not record.quarantines else None
 
     def _append_delta(
         self,

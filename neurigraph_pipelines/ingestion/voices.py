@@ -18,8 +18,8 @@ _OF_ROLES = {Role.ASSISTANT: Voice.ASSISTANT, Role.SYSTEM: Voice.SYSTEM, Role.TO
 def voices_of(segment: Segment) -> dict[int, Voice]:
     """Return the voice of each message, by its number.
 
-    What a persona or a fetched text says in any role is theirs. The owner is whoever has the role of the user and is
-    not named otherwise: without an author, under the owner's own name, or as the only person beside an assistant.
+    What a persona or a fetched text says in any role is theirs. The owner is the one who has the role of the user and
+    is not named otherwise: without an author, under the owner's own name, or as the only person beside an assistant.
     """
     owners = _owners_names(segment)
     return {message.seq: _voice(segment, message, owners) for message in segment.messages}

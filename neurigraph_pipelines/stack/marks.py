@@ -1,4 +1,4 @@
-"""Finds and ends processes by an environment variable, which descendants inherit whoever their parent is now.
+"""Finds and ends processes by an environment variable, which descendants inherit even when their parent is gone.
 
 Imports nothing but the standard library, because the keeper waits in it for as long as the stack runs.
 """

@@ -173,19 +173,10 @@ def _estimate_block(texts: Sequence[str]) -> NDArray[np.float64]:
     constant, per_character = _run_costs()
     cost = constant[kind] + per_character[kind] * length
 
-    word = kind == _LOWER
     accents = np.add.reduceat((kinds == _ACCENTED).astype(np.float64), starts)
     capitals = np.add.reduceat(is_upper.astype(np.float64), starts)
     common = before == _SPACE  # most words of the vocabulary begin with a space
-    cost = np.where(
-        word,
-        1
-        + np.where(common, 0.04 * _beyond(length, 6), 0.09 * _beyond(length, 3))
-        + 0.20 * _beyond(length, np.where(common, 12.0, 9.0))
-        + 0.30 * accents
-        + 0.16 * _beyond(capitals, 3),
-        cost,
-    )
+    cost = np.where(kind == _LOWER, _word_costs(length, common, accents, capitals), cost)
 
     cost = np.where(kind == _DIGIT, np.ceil(length / 3), cost)
 
@@ -202,6 +193,20 @@ def _estimate_block(texts: Sequence[str]) -> NDArray[np.float64]:
     cost = np.where(kind == _NEWLINE, np.where(before == _PUNCTUATION, 0.1, 1.0) + length / 64, cost)
     tokens: NDArray[np.float64] = np.add.reduceat(cost, first)
     return tokens
+
+
+def _word_costs(
+    length: NDArray[np.float64], common: NDArray[np.bool_], accents: NDArray[np.float64], capitals: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the cost of each run of letters; ``common`` ones follow a space."""
+    costs: NDArray[np.float64] = (
+        1
+        + np.where(common, 0.04 * _beyond(length, 6), 0.09 * _beyond(length, 3))
+        + 0.20 * _beyond(length, np.where(common, 12.0, 9.0))
+        + 0.30 * accents
+        + 0.16 * _beyond(capitals, 3)
+    )
+    return costs
 
 
 def _beyond(length: NDArray[np.float64], limit: float | NDArray[np.float64]) -> NDArray[np.float64]:

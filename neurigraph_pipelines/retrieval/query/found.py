@@ -86,7 +86,7 @@ def found_records(
 
     Args:
         shells: The nodes that the caller sees: a persona that is not among them is not named.
-        is_owner: Whether the caller is the owner of the graph: nobody else is told of keys.
+        is_owner: Whether the caller is the owner of the graph: only the owner sees keys.
     """
     found = []
     for one in ranked:
