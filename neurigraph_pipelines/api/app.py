@@ -33,6 +33,7 @@ from neurigraph_pipelines.api import (
 from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
+from neurigraph_pipelines.api.known_parameters import OnlyKnown
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.readiness import Checks
@@ -110,11 +111,11 @@ def create_app(installation: Installation) -> FastAPI:
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
     add_problem_handlers(app)
-    version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)
     app.include_router(version_1)
-    app.include_router(health.router)
+    app.include_router(health.router, dependencies=[OnlyKnown])
     return app
 
 

@@ -19,6 +19,7 @@ from neurigraph_pipelines.api.app import create_app
 from neurigraph_pipelines.api.keys_in_addresses import AddressFilter
 from neurigraph_pipelines.api.problems import problem, retry_after
 from neurigraph_pipelines.api.request_framing import StrictConnection
+from neurigraph_pipelines.api.request_ids import HEADER, RequestIds, new_request_id
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
@@ -36,7 +37,11 @@ def http_server(installation: Installation, log_config: dict[str, Any] | None = 
         log_config: A ``logging.config`` dictionary; None changes nothing.
     """
     config = uvicorn.Config(
-        create_app(installation), http=_protocol(installation.settings), ws="none", lifespan="on", log_config=log_config
+        RequestIds(create_app(installation)),  # outside, so that even an unexpected error is answered with the id
+        http=_protocol(installation.settings),
+        ws="none",
+        lifespan="on",
+        log_config=log_config,
     )
     logging.getLogger("uvicorn.access").addFilter(_ADDRESSES)
     return uvicorn.Server(config)
@@ -116,6 +121,7 @@ class _LimitedProtocol(H11Protocol):
             return
         status = response.status_code
         lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
+        response.headers.setdefault(HEADER, new_request_id())  # the request was not read far enough to have one
         lines += [b"%s: %s" % header for header in (*response.raw_headers, (b"connection", b"close"))]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
         self.transport.close()
