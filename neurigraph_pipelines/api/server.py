@@ -121,8 +121,8 @@ class _LimitedProtocol(H11Protocol):
             return
         status = response.status_code
         lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
-        response.headers.setdefault(HEADER, new_request_id())  # the request was not read far enough to have one
-        lines += [b"%s: %s" % header for header in (*response.raw_headers, (b"connection", b"close"))]
+        made = (HEADER.encode(), new_request_id().encode())  # the request was not read far enough to have an id
+        lines += [b"%s: %s" % header for header in (*response.raw_headers, made, (b"connection", b"close"))]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
         self.transport.close()
 

@@ -86,9 +86,7 @@ def test_a_parameter_comes_once(client: httpx.Client, owner: dict[str, str]) -> 
     assert "2 times" in str(assert_problem(client.get(twice, headers=owner), 422)["errors"])
 
 
-def test_every_answer_has_a_request_id(
-    client: httpx.Client, owner: dict[str, str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_every_answer_has_a_request_id(client: httpx.Client, owner: dict[str, str]) -> None:
     given = {"X-Request-Id": "trace/4711:a"}
     for path, headers, status in (
         ("/healthz", {}, 200),
@@ -104,21 +102,14 @@ def test_every_answer_has_a_request_id(
         assert len({one.headers["x-request-id"] for one in made}) == 2
         for one in (answer, *made):
             assert status == 200 or one.json()["request_id"] == one.headers["x-request-id"]
-    too_long = client.get("/healthz", headers={"X-Filler": "x" * 70_000})
-    assert too_long.status_code == 431
-    assert too_long.headers["x-request-id"]
+    (malformed,) = exchange(str(client.base_url), head("GET /healthz HTTP/11", "Host: x"))
+    assert (malformed.status, len(malformed.headers["X-Request-Id"])) == (400, 32)
 
 
 def test_hostile_request_ids(client: httpx.Client, address: str) -> None:
     assert client.get("/healthz", headers={"X-Request-Id": "a" * MAX_LENGTH}).status_code == 200
-    for given in (
-        "a" * (MAX_LENGTH + 1),
-        "",
-        "a b",
-        'x", "level": "ERROR',
-        "%0d%0aSet-Cookie:x=y",
-        "é".encode("latin-1"),
-    ):
+    hostile = (b"a" * (MAX_LENGTH + 1), b"", b"a b", b'x", "level": "ERROR', b"%0d%0aSet-Cookie:x=y", b"\xe9")
+    for given in hostile:
         answer = client.get("/healthz", headers={b"X-Request-Id": given})
         body = assert_problem(answer, 400)
         assert answer.headers["x-request-id"] == body["request_id"] != given.decode("latin-1")
