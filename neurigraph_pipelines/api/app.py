@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 import neurigraph_pipelines
 from neurigraph_pipelines.api import (
     conversations,
+    documentation,
     erasures,
     events,
     exports,
@@ -92,6 +93,7 @@ def create_app(installation: Installation) -> FastAPI:
         description=_DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,
+        docs_url=None,
         redoc_url=None,
     )
     app.state.installation = installation
@@ -116,6 +118,7 @@ def create_app(installation: Installation) -> FastAPI:
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router, dependencies=[OnlyKnown])
+    app.include_router(documentation.router, dependencies=[OnlyKnown])
     return app
 
 
