@@ -62,14 +62,14 @@ def listed(words: Iterable[str]) -> str:
     return ", ".join(map(inline, words))
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+def schema_of(model: type[BaseModel], *, is_input: bool) -> dict[str, Any]:
     """Return the JSON schema of a model without what a reader of it can do without.
 
     Every agent pays for it in tokens: titles go, empty defaults, the null of what may be left out, the lengths of
     texts (they are checked all the same), and which parts of an item are always there.
     """
     schema = model.model_json_schema()
-    shortened = _shortened(schema, schema.get("$defs", {}))
+    shortened = _shortened(schema, schema.get("$defs", {}), is_input)
     assert isinstance(shortened, dict)
     shortened.pop("description", None)
     return {**shortened, **({"required": schema["required"]} if "required" in schema else {})}
@@ -79,27 +79,30 @@ _DROPPED = frozenset(["title", "$defs", "required", "minLength", "maxLength", "m
 _EMPTY = (None, "", [])
 
 
-def _shortened(schema: Any, definitions: Mapping[str, Any]) -> Any:
+def _shortened(schema: Any, definitions: Mapping[str, Any], is_input: bool) -> Any:
     if isinstance(schema, list):
-        return [_shortened(one, definitions) for one in schema]
+        return [_shortened(one, definitions, is_input) for one in schema]
     if not isinstance(schema, Mapping):
         return schema
     if "$ref" in schema:
         named = definitions[schema["$ref"].rpartition("/")[2]]
-        return _shortened({name: value for name, value in named.items() if name != "description"}, definitions)
+        named = {name: value for name, value in named.items() if name != "description"}
+        return _shortened(named, definitions, is_input)
     if {"type": "null"} in schema.get("anyOf", ()):
         first, *_ = schema["anyOf"]
         rest = {name: value for name, value in schema.items() if name != "anyOf"}
         is_optional = "default" in schema
-        return _shortened({**first, **rest, **({} if is_optional else {"type": [first["type"], "null"]})}, definitions)
+        nullable = {} if is_optional and is_input else {"type": [first["type"], "null"]}
+        return _shortened({**first, **rest, **nullable}, definitions, is_input)
     return {
         name: (
-            {key: _shortened(one, definitions) for key, one in value.items()}
+            {key: _shortened(one, definitions, is_input) for key, one in value.items()}
             if name == "properties"
-            else _shortened(value, definitions)
+            else _shortened(value, definitions, is_input)
         )
         for name, value in schema.items()
         if name not in _DROPPED
         and not (name == "default" and value in _EMPTY)
         and not (name == "additionalProperties" and value is True)
+        and not (name == "minimum" and value == 0)
     }

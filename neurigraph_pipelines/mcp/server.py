@@ -9,19 +9,20 @@ from functools import partial
 from typing import Any
 
 from mcp.server import CacheHint, MCPServer
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
+from mcp_types import INVALID_PARAMS, CallToolResult, Resource, ResourceTemplate, TextContent
 from mcp_types import Tool as Listed
-from pydantic import ValidationError
+from pydantic import AnyUrl, ValidationError
 
 import neurigraph_pipelines
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.mcp.authentication import caller_of
 from neurigraph_pipelines.mcp.calls import Call, Workers
 from neurigraph_pipelines.mcp.failures import said, wrong_arguments
-from neurigraph_pipelines.mcp.resources import add_resources
+from neurigraph_pipelines.mcp.resources import MEDIA_TYPE, NODE, PROFILE, add_prompt, reader_of
 from neurigraph_pipelines.mcp.tools.changes import FORGET, SUPERSEDE
 from neurigraph_pipelines.mcp.tools.documents import SEARCH_DATABASE
 from neurigraph_pipelines.mcp.tools.graph import BROWSE_GRAPH, MEMORY_HISTORY
@@ -82,7 +83,7 @@ class MemoryServer(MCPServer[None]):
         self._installation = installation
         self._caller = caller
         self._workers = Workers()
-        add_resources(self, self._read)
+        add_prompt(self)
 
     async def list_tools(self) -> list[Listed]:
         """Return what clients are told of the tools."""
@@ -115,13 +116,32 @@ class MemoryServer(MCPServer[None]):
             structured_content=result.model_dump(mode="json"),
         )
 
-    async def _read(self, context: Context[None, Any], read: Callable[[Call], str]) -> str:
+    async def list_resources(self) -> list[Resource]:
+        """Return the resources with an address of their own."""
+        return [PROFILE]
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """Return the forms of the addresses of the others."""
+        return [NODE]
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[None, Any] | None = None
+    ) -> list[ReadResourceContents]:
+        """Read a resource for the caller of this request.
+
+        Raises:
+            ResourceError: It does not exist, or the caller may not see it, or it cannot be read.
+        """
+        read = reader_of(str(uri))
         try:
-            return await self._workers.run(lambda: read(self._call(context)))
+            if read is None:
+                raise NotFoundError
+            text = await self._workers.run(lambda: read(self._call(context)))
         except NotFoundError as error:
             raise ResourceNotFoundError(said(error)) from None
         except Exception as error:
             raise ResourceError(said(error)) from None
+        return [ReadResourceContents(text, MEDIA_TYPE)]
 
     def _call(self, context: Context[None, Any] | None) -> Call:
         """Return the call of a request: with the claims that its transport checked, or those of the one caller."""

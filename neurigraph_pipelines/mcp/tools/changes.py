@@ -122,7 +122,6 @@ def forget(call: Call, given: ForgetArguments) -> Forgotten:
 
 SUPERSEDE = Tool(
     "supersede",
-    "Replace a memory",
     "Mark a memory as replaced by a newer one. Nothing is lost, and by=null undoes it.",
     SupersedeArguments,
     Superseded,
@@ -131,7 +130,6 @@ SUPERSEDE = Tool(
 )
 FORGET = Tool(
     "forget",
-    "Forget for good",
     "Erase memories permanently. Without a token: a dry run that erases nothing and returns a token, valid for five "
     "minutes and for exactly these ids. Ask the person before you call again with the token.",
     ForgetArguments,

@@ -217,7 +217,6 @@ def _cut(text: str, most: int) -> str:
 
 SEARCH_DATABASE = Tool(
     "searchDatabase",
-    "Search documents",
     "Search documents and memories in the user's knowledge base",
     SearchDatabaseArguments,
     Documents,

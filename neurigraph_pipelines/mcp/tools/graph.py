@@ -189,7 +189,6 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
 
 BROWSE_GRAPH = Tool(
     "browse_graph",
-    "Browse the graph",
     "Show a node of the memory's tree: its summary, the nodes below and beside it, its newest records.",
     BrowseArguments,
     Place,
@@ -197,7 +196,6 @@ BROWSE_GRAPH = Tool(
 )
 MEMORY_HISTORY = Tool(
     "memory_history",
-    "History of a memory",
     "Show who changed a memory, when and how; or the memory as it was at a moment.",
     HistoryArguments,
     History,

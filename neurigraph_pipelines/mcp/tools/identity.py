@@ -88,7 +88,6 @@ def who_am_i(call: Call, _: NoArguments) -> Identity:
 
 WHO_AM_I = Tool(
     "who_am_i",
-    "Who am I",
     "Say for whom you act, what you see and what you may change.",
     NoArguments,
     Identity,

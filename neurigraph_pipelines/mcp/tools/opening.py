@@ -134,7 +134,6 @@ def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
 
 OPEN_MEMORY = Tool(
     "open_memory",
-    "Open memory",
     "Read the messages of one memory word for word, with who said each and when.",
     OpenArguments,
     Opened,

@@ -193,7 +193,6 @@ def ask_memory(call: Call, given: AskArguments) -> Reply:
 
 SEARCH_MEMORY = Tool(
     "search_memory",
-    "Search memory",
     "Find memories by meaning, words and time. Returns summaries with ids, best first; open_memory reads the words.",
     SearchArguments,
     Found,
@@ -201,7 +200,6 @@ SEARCH_MEMORY = Tool(
 )
 ASK_MEMORY = Tool(
     "ask_memory",
-    "Ask memory",
     "Answer a question from memory in words, with citations. Prefer search_memory to look around.",
     AskArguments,
     Reply,

@@ -11,7 +11,7 @@ from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS
+from neurigraph_pipelines.mcp.budget import LEAST_TOKENS, MOST_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
 from neurigraph_pipelines.mcp.results import Result, schema_of
 
@@ -55,7 +55,6 @@ class Tool(Generic[_Taken]):
     """
 
     name: str
-    title: str
     description: str
     arguments: type[_Taken]
     result: type[Result]
@@ -66,20 +65,13 @@ class Tool(Generic[_Taken]):
 
     def listed(self) -> Listed:
         """Return what clients are told of it."""
-        hints = ToolAnnotations(
-            read_only_hint=self.reads,
-            destructive_hint=self.destroys,
-            idempotent_hint=self.repeats,
-            open_world_hint=False,
-        )
+        hints = ToolAnnotations(read_only_hint=self.reads, open_world_hint=False)
+        if not self.reads:  # of one that only reads, the others mean nothing
+            hints.destructive_hint, hints.idempotent_hint = self.destroys, self.repeats
         return Listed(
             name=self.name,
-            title=self.title,
             description=self.description,
-            input_schema=schema_of(self.arguments),
-            output_schema=schema_of(self.result),
+            input_schema=schema_of(self.arguments, is_input=True),
+            output_schema=schema_of(self.result, is_input=False),
             annotations=hints,
         )
-
-
-DEFAULT_MAX_TOKENS = DEFAULT_TOKENS
