@@ -16,7 +16,7 @@ from neurigraph_pipelines.cli.session import argument, installed, opened
 from neurigraph_pipelines.errors import InvalidInputError
 
 commands = typer.Typer()
-_group = typer.Typer(help="Let an agent use a memory by the Model Context Protocol, over standard input and output.")
+_group = typer.Typer()
 commands.add_typer(_group, name="mcp")
 
 _CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "json")
@@ -29,7 +29,7 @@ MemoryOf = Annotated[
 
 @_group.callback(invoke_without_command=True)
 def mcp(context: typer.Context, user: MemoryOf = None) -> None:
-    """Serve a memory to the agent that started this, until it closes standard input.
+    """Serve a memory to the agent that started this, by the Model Context Protocol over standard input and output.
 
     With NEURIGRAPH_API_KEY the agent sees what that key may see; without it, all that the user owns.
     """

@@ -76,7 +76,7 @@ def schema_of(model: type[BaseModel], *, is_input: bool) -> dict[str, Any]:
 
 
 _DROPPED = frozenset(["title", "$defs", "required", "minLength", "maxLength", "maxItems"])
-_EMPTY = (None, "", [])
+_EMPTY: tuple[Any, ...] = (None, "", [])
 
 
 def _shortened(schema: Any, definitions: Mapping[str, Any], is_input: bool) -> Any:

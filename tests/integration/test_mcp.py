@@ -120,13 +120,14 @@ def test_search_database_has_the_known_shape(address: str, key: str, graph: Shar
         ):
             only = found(await client.call_tool("searchDatabase", {"query": "trout contract", **narrowed}))
             assert [one["documentId"] for one in only["results"]] == [str(record_id)], narrowed
-        for nothing in (
+        nothings: list[dict[str, Any]] = [
             {"containerTags": ["nowhere"]},
             {"scopedDocumentIds": [str(uuid4())]},
             {"scopedDocumentIds": ["not an id"]},
             {"containerTags": ["Work"], "scopedDocumentIds": [str(record_id)]},
             {"containerTags": []},
-        ):
+        ]
+        for nothing in nothings:
             assert found(await client.call_tool("searchDatabase", {"query": "trout", **nothing}))["count"] == 0, nothing
         for limit in (0, 51):
             assert "limit" in failure(await client.call_tool("searchDatabase", {"query": "trout", "limit": limit}))

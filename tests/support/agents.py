@@ -67,8 +67,9 @@ def text_of(result: CallToolResult) -> str:
 def found(result: CallToolResult) -> dict[str, Any]:
     """Return the structured content of a result that is no error."""
     assert not result.is_error, text_of(result)
-    assert result.structured_content is not None
-    return result.structured_content
+    content: dict[str, Any] | None = result.structured_content
+    assert content is not None
+    return content
 
 
 def failure(result: CallToolResult) -> str:
