@@ -5,12 +5,13 @@ Operations belong in the router of their subject.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol
 
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.routing import BaseRoute
 
 import neurigraph_pipelines
 from neurigraph_pipelines.api import (
@@ -79,13 +80,31 @@ _SUBJECTS = (
 """Modules with a router of operations below ``/v1``, in the order of the documentation."""
 
 
-def create_app(installation: Installation) -> FastAPI:
-    """Return the application for a migrated installation. The caller closes the installation."""
+class Endpoint(Protocol):
+    """An endpoint of another face, which the API's middleware guards too."""
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Its routes."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """What runs while the application serves."""
+
+
+def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -> FastAPI:
+    """Return the application for a migrated installation. The caller closes the installation.
+
+    Args:
+        endpoints: Of other faces, to be served as well.
+    """
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(_connect, installation)
-        yield
+        async with AsyncExitStack() as running:
+            for endpoint in endpoints:
+                await running.enter_async_context(endpoint.running())
+            yield
 
     app = _Application(
         title="Neurigraph",
@@ -119,6 +138,8 @@ def create_app(installation: Installation) -> FastAPI:
     app.include_router(version_1)
     app.include_router(health.router, dependencies=[OnlyKnown])
     app.include_router(documentation.router, dependencies=[OnlyKnown])
+    for endpoint in endpoints:
+        app.router.routes.extend(endpoint.routes)
     return app
 
 

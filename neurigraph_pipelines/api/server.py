@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ import uvicorn
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from neurigraph_pipelines.api.app import create_app
+from neurigraph_pipelines.api.app import Endpoint, create_app
 from neurigraph_pipelines.api.keys_in_addresses import AddressFilter
 from neurigraph_pipelines.api.problems import problem, retry_after
 from neurigraph_pipelines.api.request_framing import StrictConnection
@@ -29,15 +30,20 @@ MAX_HEAD_BYTES = 65_536
 _ADDRESSES = AddressFilter()
 
 
-def http_server(installation: Installation, log_config: dict[str, Any] | None = None) -> uvicorn.Server:
+def http_server(
+    installation: Installation, log_config: dict[str, Any] | None = None, endpoints: Sequence[Endpoint] = ()
+) -> uvicorn.Server:
     """Return a server of the API, ready to run.
 
     Args:
         installation: A migrated installation, which the caller closes.
         log_config: A ``logging.config`` dictionary; None changes nothing.
+        endpoints: Of other faces, to be served as well.
     """
     config = uvicorn.Config(
-        RequestIds(create_app(installation)),  # outside, so that even an unexpected error is answered with the id
+        RequestIds(
+            create_app(installation, endpoints)
+        ),  # outside, so that even an unexpected error is answered with the id
         http=_protocol(installation.settings),
         ws="none",
         lifespan="on",
