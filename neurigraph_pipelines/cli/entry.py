@@ -25,6 +25,7 @@ from neurigraph_pipelines.cli import (
     graph_changes,
     lifecycle,
     memories,
+    noting,
     operating,
     privacy,
     quarantine,
@@ -71,6 +72,7 @@ app = typer.Typer(
 )
 for subject in (
     storing,
+    noting,
     uploading,
     exporting,
     backups,

@@ -22,6 +22,7 @@ from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
+    NoteOptions,
     ReceivedThrough,
     Role,
     Segment,
@@ -215,6 +216,11 @@ def ref_of(row: Mapping[str, Any]) -> SegmentRef:
         token_count=row["token_count"],
         attempts=row["attempts"],
         persona_id=row["persona_id"],
+        note=(
+            NoteOptions(row["pinned"], row["pinned_node_id"], row["importance"], tuple(row["tags"]))
+            if row["pinned"] is not None
+            else None
+        ),
     )
 
 
