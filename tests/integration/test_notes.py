@@ -203,8 +203,9 @@ def test_others_pin_only_where_they_may_write(graph: SharedGraph) -> None:
     refused: list[str] = []
     for claims, place in (
         (graph.personas, {"path": "Family/Dave"}),
-        (graph.personas, {"path": "Work/Legal"}),  # hers to read
-        (graph.personas, {"path": "Work/Marketing/New"}),
+        (graph.personas, {"node_id": graph.node("Family/Dave")}),
+        (graph.personas, {"path": "Legal"}),  # hers to read
+        (graph.personas, {"path": "Marketing/New"}),
         (graph.personas, {"path": "No/Such"}),
         (graph.personas, {"node_id": uuid4()}),
         (mallory, {"node_id": graph.node("Family/Dave")}),
@@ -220,7 +221,7 @@ def test_others_pin_only_where_they_may_write(graph: SharedGraph) -> None:
         rows(here, "SELECT FROM neurigraph.notes WHERE user_id IN (%s, %s)", graph.owner.user_id, mallory.user_id) == []
     )
 
-    mine = write(graph, "The campaign is green.", graph.personas, path="Work/Marketing", title="Colour")
+    mine = write(graph, "The campaign is green.", graph.personas, path="Marketing", title="Colour")
     (record_id,) = store(graph)
     found = record(graph, "Work/Marketing", record_id)
     assert (found["source_id"], found["persona_id"]) == (mine.note_id, graph.persona_id)
@@ -233,7 +234,7 @@ def test_others_pin_only_where_they_may_write(graph: SharedGraph) -> None:
 
 def test_grant_that_ended_stores_nothing(graph: SharedGraph) -> None:
     grant = graph.grant("Family/Dave", writes=True)
-    note = write(graph, "Dave is a spy.", graph.personas, path="Family/Dave")
+    note = write(graph, "Dave is a spy.", graph.personas, path="Dave")
     graph.revoke(grant)
     assert store(graph) == []
     (state,) = rows(
@@ -247,7 +248,7 @@ def test_private_note_is_the_owners(graph: SharedGraph) -> None:
     (record_id,) = store(graph)
     assert hits(graph, "quagmire")[0] == record_id
     assert record_id not in hits(graph, "quagmire", graph.personas)
-    theirs = write(graph, "A ring.", graph.personas, path="Work/Marketing", title="Ring")
+    theirs = write(graph, "A ring.", graph.personas, path="Marketing", title="Ring")
     assert theirs.replaces is None, "the title of a hidden note conflicts with nothing"
     shared = write(graph, "The hat is felt.", path="Family", title="Hat")
     with pytest.raises(ConflictError, match="shared"):
