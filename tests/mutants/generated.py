@@ -6,6 +6,7 @@ import ast
 import difflib
 import random
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,15 @@ class Mutant:
         return f"{self.path}:{self.line}: {self.old}  ->  {self.new}"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class _Place:
+    """Where one of cosmic-ray's operators changes a text."""
+
+    position: tuple[int, int]
+    operator: str
+    occurrence: int
+
+
 @dataclass(slots=True)
 class Score:
     """The result of one module.
@@ -84,11 +94,24 @@ def modules(words: Sequence[str]) -> list[Module]:
 
 
 def sampled(module: Module, sample: int | None) -> tuple[list[Mutant], int]:
-    """Return the mutants of a module, or a random sample, the same in each run; and how many there are."""
+    """Return the mutants of a module, or a random sample, the same in each run; and how many there are.
+
+    A sample has one mutant of each place in the text before it has two of one: an operator has a dozen.
+    """
     text = (ROOT / module.path).read_text(encoding="utf-8")
     places = list(_places(text))
-    chosen = places if sample is None else random.Random(_SEED).sample(places, min(sample, len(places)))
-    return [_mutant(module.path, text, operator, occurrence) for operator, occurrence in sorted(chosen)], len(places)
+    if sample is None:
+        chosen = places
+    else:
+        order = random.Random(_SEED).sample(places, len(places))
+        turns = Counter[tuple[int, int]]()
+        ranked: list[tuple[int, int, _Place]] = []
+        for place in order:
+            ranked.append((turns[place.position], len(ranked), place))
+            turns[place.position] += 1
+        chosen = [place for _, _, place in sorted(ranked)[:sample]]
+    mutants = [_mutant(module.path, text, place) for place in sorted(chosen)]
+    return [mutant for mutant in mutants if mutant is not None], len(places)
 
 
 def run_module(
@@ -124,25 +147,30 @@ def run_module(
     return score
 
 
-def _places(text: str) -> Iterator[tuple[str, int]]:
-    """Yield operator and occurrence of each mutation, but for those of annotations, which are never evaluated."""
+def _places(text: str) -> Iterator[_Place]:
+    """Yield all mutations, but for those of annotations, which are never evaluated."""
     tree, annotations = get_ast(text), _annotations(text)
     for name in sorted(operator_names()):
         operator_class = get_operator(name)
         if operator_class.arguments():
             continue  # operators that exchange variables need their names
         operator = operator_class()
-        positions = (start for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node))
-        yield from ((name, number) for number, start in enumerate(positions) if tuple(start) not in annotations)
+        starts = (tuple(start) for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node))
+        yield from (_Place(start, name, number) for number, start in enumerate(starts) if start not in annotations)
 
 
-def _mutant(path: str, text: str, operator: str, occurrence: int) -> Mutant:
-    mutated = mutate_code(text, get_operator(operator)(), occurrence) or text
-    before, after = text.splitlines(), mutated.splitlines()
+def _mutant(path: str, text: str, place: _Place) -> Mutant | None:
+    """Return a mutant; None if it is no Python, such as another sign than the star before keywords."""
+    try:
+        mutated = mutate_code(text, get_operator(place.operator)(), place.occurrence)
+        ast.parse(mutated or "")
+    except (SyntaxError, AttributeError):  # the latter for `except module.Name`, which cosmic-ray does not know
+        return None
+    before, after = text.splitlines(), (mutated or "").splitlines()
     changes = [change for change in difflib.SequenceMatcher(None, before, after).get_opcodes() if change[0] != "equal"]
     old = " ".join(line.strip() for _, start, end, _, _ in changes for line in before[start:end])
     new = " ".join(line.strip() for _, _, _, start, end in changes for line in after[start:end])
-    return Mutant(path, changes[0][1] + 1 if changes else 0, old, new, mutated)
+    return Mutant(path, changes[0][1] + 1, old, new, mutated or "")
 
 
 def _annotations(text: str) -> set[tuple[int, int]]:

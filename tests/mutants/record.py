@@ -32,8 +32,8 @@ class Record:
             self._path.unlink(missing_ok=True)
         elif self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
-                entry = json.loads(line)
-                self._known[entry.pop("label")] = Outcome(**entry)
+                label, outcome = json.loads(line)
+                self._known[label] = Outcome(**outcome)
 
     def outcome(self, label: str, run: Callable[[], Outcome]) -> Outcome:
         """Return the outcome of a change, from an earlier run if it was noticed then, and print a line."""
@@ -44,7 +44,7 @@ class Record:
         outcome = run()
         self._ran += 1
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"label": label, **asdict(outcome)}) + "\n")
+            file.write(json.dumps([label, asdict(outcome)]) + "\n")
         verdict = _VERDICTS.get(outcome.verdict, outcome.verdict.upper())
         print(f"{self._number}/{self._total} {verdict} in {outcome.seconds:.0f} s: {label}", flush=True)
         if outcome.verdict != "failed":
