@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,7 +22,7 @@ from tests.conftest import ROOT
 from tests.mutants.warm_server import WarmServer
 
 PYTEST = ("-x", "-q", "--no-header", "-p", "no:cacheprovider")
-_TOO_SLOW = ("Timeout", "timed out", "TimeoutExpired")
+_TOO_SLOW = re.compile(r": ([a-z0-9_]+\.)*[A-Za-z]*(Timeout|TimeoutError|TimeoutExpired)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,7 @@ class Checkout:
         failed = _failed_test(report) if answer["code"] == 1 and report.exists() else None
         if failed is None:
             return Outcome("error", self._output(), answer["seconds"])
-        too_slow = any(word in failed for word in _TOO_SLOW)
-        return Outcome("timed out" if too_slow else "failed", failed, answer["seconds"])
+        return Outcome("timed out" if _TOO_SLOW.search(failed) else "failed", failed, answer["seconds"])
 
     def close(self) -> None:
         """End the server of tests and what is left of its runs."""

@@ -68,6 +68,7 @@ class Score:
         killed: Mutants with which a test failed, nothing could be imported, or the tests took too long.
         slow: How many of the killed took too long.
         accepted: Survivors that are listed as accepted.
+        is_doubtful: A fixture failed with the last mutants, which may be for another reason.
     """
 
     path: str
@@ -76,6 +77,7 @@ class Score:
     slow: int = 0
     accepted: int = 0
     survivors: list[str] = field(default_factory=list)
+    is_doubtful: bool = False
 
     @property
     def share(self) -> float:
@@ -139,6 +141,7 @@ def run_module(
                 file.write_text(whole, encoding="utf-8")
 
         outcome = record.outcome(mutant.label, run)
+        score.is_doubtful = outcome.verdict == "error" or (score.is_doubtful and outcome.verdict != "passed")
         score.slow += outcome.verdict == "timed out"
         if outcome.verdict == "passed":
             score.survivors.append(mutant.label)
