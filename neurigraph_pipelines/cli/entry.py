@@ -17,6 +17,7 @@ import typer
 
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
+    agents,
     backfills,
     backups,
     exporting,
@@ -86,6 +87,7 @@ for subject in (
     failures,
     backfills,
     operating,
+    agents,
     status,
     stack,
 ):

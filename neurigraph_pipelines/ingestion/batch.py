@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import count
 from uuid import UUID
 
 from psycopg import OperationalError
@@ -102,16 +103,17 @@ def run_due(
 ) -> Iterator[BatchResult]:
     """Store all due segments, batch after batch in this process.
 
-    A batch that is interrupted by a person or an error goes back to the queue at once.
+    A batch that is interrupted by a person or an error goes back to the queue at once. The first batch is leased even
+    if the queue is held: who asks for it wants it tried.
 
     Args:
         user_id: Only this user's segments; None for all users.
         on_batch: Called before each batch.
         on_done: As for ``run_batch``.
     """
-    while True:
+    for number in count():
         detect(context)
-        batch = triggers.lease_due(context, claimed_by, user_id)
+        batch = triggers.lease_due(context, claimed_by, user_id, insist=number == 0)
         if batch is None:
             return
         if on_batch is not None:

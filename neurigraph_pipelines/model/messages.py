@@ -117,13 +117,19 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ItemFailure:
-    """Why one item of a batch failed a step; the other items continue."""
+    """Why one item of a batch failed a step; the other items continue.
+
+    Attributes:
+        transient: Whether a retry may help.
+        account: Whether the provider refused the account rather than this item, or may have.
+    """
 
     trigger_id: UUID
     step: str
     error: str
     transient: bool
     retry_after: float | None = None
+    account: bool = False
 
 
 @dataclass(slots=True)

@@ -352,11 +352,13 @@ WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last
 ORDER BY m.seq;
 
 -- name: return_segment
--- A segment failed: retry it later, or, after the last attempt or a permanent fault, leave it to a person.
+-- A segment failed: retry it later, or, after the last attempt or a permanent fault, leave it to a person. An attempt
+-- that does not count is undone.
 WITH given_back AS (
     UPDATE neurigraph.storage_triggers AS t SET
+        attempts = t.attempts - (NOT %(counts)s)::integer,
         state = CASE
-            WHEN %(final)s OR t.attempts >= %(max_attempts)s THEN 'failed'::neurigraph.trigger_state
+            WHEN %(final)s OR (%(counts)s AND t.attempts >= %(max_attempts)s) THEN 'failed'::neurigraph.trigger_state
             ELSE 'pending'::neurigraph.trigger_state
         END,
         batch_id = NULL,
