@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute
 import neurigraph_pipelines
 from neurigraph_pipelines.api import (
     conversations,
+    documentation,
     erasures,
     events,
     exports,
@@ -25,6 +26,7 @@ from neurigraph_pipelines.api import (
     health,
     memories,
     nodes,
+    notes,
     quarantines,
     search,
     sharing,
@@ -34,6 +36,7 @@ from neurigraph_pipelines.api import (
 from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
+from neurigraph_pipelines.api.known_parameters import OnlyKnown
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.readiness import Checks
@@ -64,6 +67,7 @@ _SUBJECTS = (
     exports,
     conversations,
     events,
+    notes,
     uploads,
     search,
     files,
@@ -110,6 +114,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
         description=_DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,
+        docs_url=None,
         redoc_url=None,
     )
     app.state.installation = installation
@@ -129,11 +134,12 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
     add_problem_handlers(app)
-    version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)
     app.include_router(version_1)
-    app.include_router(health.router)
+    app.include_router(health.router, dependencies=[OnlyKnown])
+    app.include_router(documentation.router, dependencies=[OnlyKnown])
     for endpoint in endpoints:
         app.router.routes.extend(endpoint.routes)
     return app

@@ -20,6 +20,7 @@ from neurigraph_pipelines.api.app import Endpoint, create_app
 from neurigraph_pipelines.api.keys_in_addresses import AddressFilter
 from neurigraph_pipelines.api.problems import problem, retry_after
 from neurigraph_pipelines.api.request_framing import StrictConnection
+from neurigraph_pipelines.api.request_ids import HEADER, RequestIds, new_request_id
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
@@ -40,7 +41,9 @@ def http_server(
         endpoints: Of other faces, to be served as well.
     """
     config = uvicorn.Config(
-        create_app(installation, endpoints),
+        RequestIds(
+            create_app(installation, endpoints)
+        ),  # outside, so that even an unexpected error is answered with the id
         http=_protocol(installation.settings),
         ws="none",
         lifespan="on",
@@ -124,7 +127,8 @@ class _LimitedProtocol(H11Protocol):
             return
         status = response.status_code
         lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
-        lines += [b"%s: %s" % header for header in (*response.raw_headers, (b"connection", b"close"))]
+        made = (HEADER.encode(), new_request_id().encode())  # the request was not read far enough to have an id
+        lines += [b"%s: %s" % header for header in (*response.raw_headers, made, (b"connection", b"close"))]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
         self.transport.close()
 

@@ -142,8 +142,11 @@ def _log_config() -> dict[str, Any]:
     from uvicorn.config import LOGGING_CONFIG
 
     config: dict[str, Any] = deepcopy(LOGGING_CONFIG)
+    config["filters"] = {"request_id": {"()": "neurigraph_pipelines.api.request_ids.RequestIdFilter"}}
+    for formatter in config["formatters"].values():
+        formatter["fmt"] += " request_id=%(request_id)s"
     for handler in config["handlers"].values():
-        handler["stream"] = "ext://sys.stderr"
+        handler |= {"stream": "ext://sys.stderr", "filters": ["request_id"]}
     config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
     return config
 
