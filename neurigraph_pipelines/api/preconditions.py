@@ -131,6 +131,7 @@ RecordGuard = Annotated[Guard, _guard("record", "record_id")]
 NodeGuard = Annotated[Guard, _guard("node", "node_id")]
 ConversationGuard = Annotated[Guard, _guard("source", "conversation_id")]
 EventGuard = Annotated[Guard, _guard("source", "event_id")]
+NoteGuard = Annotated[Guard, _guard("source", "note_id")]
 UploadGuard = Annotated[Guard, _guard("source", "upload_id")]
 
 

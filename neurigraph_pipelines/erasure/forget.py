@@ -49,7 +49,7 @@ class Preview:
     Attributes:
         nodes: Paths of the nodes that would be erased, parents first.
         object_bytes: Size of the objects of their files.
-        sources: Number of conversations, events and uploads that would be erased completely; for a user, all.
+        sources: Number of conversations, events, uploads and notes that would be erased completely; for a user, all.
         shared_sources: Number of sources that remain because of other records or unstored parts.
     """
 

@@ -24,6 +24,7 @@ from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
+from neurigraph_pipelines.ingestion.note_records import settle_versions
 from neurigraph_pipelines.ingestion.queue_hold import end_hold, hold_queue
 from neurigraph_pipelines.ingestion.record_rows import RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import (
@@ -205,6 +206,9 @@ class _SegmentStorage:
         filings = [
             item.plan.filing for item, record in zip(written, committed, strict=True) if not record.already_stored
         ]
+        for item, record in zip(written, committed, strict=True):
+            if ref.note is not None and not record.already_stored and not item.quarantines:
+                settle_versions(tx, ref, record.record_id)
         _update_graph(tx, ref, filings, [addition for _, addition in inserted if addition is not None])
         self._finish_trigger(tx, ref)
         return committed

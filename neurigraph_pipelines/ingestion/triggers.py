@@ -23,6 +23,7 @@ from neurigraph_pipelines.ingestion.queue_hold import is_open, note_try
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
+    NoteOptions,
     ReceivedThrough,
     Role,
     Segment,
@@ -225,6 +226,11 @@ def ref_of(row: Mapping[str, Any]) -> SegmentRef:
         token_count=row["token_count"],
         attempts=row["attempts"],
         persona_id=row["persona_id"],
+        note=(
+            NoteOptions(row["pinned"], row["pinned_node_id"], row["importance"], tuple(row["tags"]))
+            if row["pinned"] is not None
+            else None
+        ),
     )
 
 
