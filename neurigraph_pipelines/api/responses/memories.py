@@ -24,10 +24,11 @@ class Memory(Record):
     received_through: ReceivedThrough | None = Field(description="The door that all of it came through.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
     persona_id: UUID | None = Field(description="The persona that handed it in or a part of it; null is the owner.")
+    importance: float | None = Field(description="From 0 to 1, if the writer of a note said so.")
     first_message: int = Field(description="Number of its first message in its source.")
     last_message: int
     delta_id: UUID | None = Field(description="The delta that made this version; null for a third party.")
-    w: datetime | None = Field(description="Time since when this version holds; null for a third party.")
+    changed_at: datetime | None = Field(description="Time since when this version holds; null for a third party.")
 
 
 class Delta(BaseModel):
@@ -40,7 +41,7 @@ class Delta(BaseModel):
     after: dict[str, Any] = Field(description="The changed fields with their new values.")
     notes: list[str]
     authored_by: str = Field(description="For example `user:` and an id, or `pipeline:` and a model.")
-    w: datetime = Field(description="Time of the change; later than that of every earlier delta.")
+    changed_at: datetime = Field(description="Later than that of every earlier delta.")
 
 
 class History(BaseModel):
