@@ -12,8 +12,10 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.figures import replace_totals
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.ports import Database, Transaction
+from neurigraph_pipelines.readiness import beat
 from neurigraph_pipelines.statements import statements
 
 _QUERIES = statements("lifecycle")
@@ -100,6 +102,21 @@ def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterat
                 if n["node_id"] in totals
             ),
         )
+
+
+def note_totals(database: Database, totals: StorageTotals) -> None:
+    """Keep the totals of all users for metrics, until the next report."""
+    replace_totals(
+        database,
+        {
+            ("files", CompressionState.ACTIVE.value): totals.active_files,
+            ("files", CompressionState.DORMANT.value): totals.dormant_files,
+            ("files", CompressionState.REHYDRATING.value): totals.rehydrating_files,
+            ("object_bytes", CompressionState.ACTIVE.value): totals.active_bytes,
+            ("object_bytes", CompressionState.DORMANT.value): totals.dormant_bytes,
+        },
+    )
+    beat(database, "storage_report")
 
 
 def _totals_of_existing(database: Database, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:

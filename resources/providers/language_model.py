@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from neurigraph_pipelines.errors import ProviderError
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, Segment, Statement, Summary
 from neurigraph_pipelines.ports import TokenCounter
 from resources.providers.answers import (
@@ -69,6 +70,7 @@ class OpenAiLanguageModel:
         """How many calls may run at once."""
         return self._client.concurrency
 
+    @measured("model.place")
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
         """Decide which nodes a segment belongs to.
 
@@ -90,6 +92,7 @@ class OpenAiLanguageModel:
         question = _question({"OUTLINE": nodes, "TRANSCRIPT": content})
         return self._client.call(*self._call(_prompt("placement"), question, PlacementsAnswer, read))
 
+    @measured("model.summarize")
     def summarize(self, segment: Segment, words: int) -> Summary:
         """Return an index entry of about ``words`` words, and a title.
 
@@ -102,6 +105,7 @@ class OpenAiLanguageModel:
             parts = self._summaries("merge", "PARTS", words, list(self._groups(parts)))
         return parts[0]
 
+    @measured("model.extract_keywords")
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Return entities, topics, resolved dates and relationships.
 
@@ -116,6 +120,7 @@ class OpenAiLanguageModel:
         ]
         return read_keywords(self._client.call_all(asks))
 
+    @measured("model.answer")
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
         """Return a short answer from the evidence alone; empty if the evidence does not contain one.
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.retrieval.index.layers import ROLES, MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Floats
@@ -154,6 +155,7 @@ def ranking_query(parsed: ParsedQuestion, evidence: Evidence) -> RankingQuery:
     )
 
 
+@measured("search.rank")
 def rank(
     layers: Sequence[MetadataLayer], boosts: Sequence[float], query: RankingQuery
 ) -> tuple[list[Ranked], list[Ranked]]:
