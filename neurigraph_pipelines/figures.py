@@ -24,7 +24,7 @@ from neurigraph_pipelines.statements import statements
 _OPERATOR = Claims("operator", "operator", UUID(int=0))
 """The program itself, which asks for counts of all users; keys and tokens never have this role."""
 
-_WORK_SECONDS, _SIZES_SECONDS, _RETRY_SECONDS = 5.0, 120.0, 5.0
+_WORK_SECONDS, _SIZES_SECONDS, _RETRY_SECONDS = 5.0, 120.0, 1.0
 _WAIT_SECONDS = 4.0
 _QUERIES = statements("figures")
 _log = logging.getLogger(__name__)
@@ -94,6 +94,9 @@ def _write(database: Database, how: Literal["add", "replace"], totals: Totals) -
     names, labels = zip(*totals, strict=True)
     try:
         with database.pipeline() as tx:
-            tx.execute(_QUERIES[how], {"names": list(names), "labels": list(labels), "totals": list(totals.values())})
+            tx.execute(
+                _QUERIES[how],
+                {"names": list(names), "labels": list(labels), "totals": list(map(float, totals.values()))},
+            )
     except Error as error:
         _log.warning("totals were not counted (%s)", type(error).__name__)

@@ -26,7 +26,7 @@ STATES = frozenset(state.value for state in CompressionState)
 BEATS = frozenset({*SENSORS, "readiness", "storage_report"})
 QUEUE = frozenset({"due", "retry", "leased"})
 PARTS = frozenset({"tables", "indexes", "dagster"})
-CACHES = ("answers", "layers", "shells")
+CACHES = ("answers", "layers", "rows", "shells")
 
 
 class _Shown(NamedTuple):

@@ -11,6 +11,14 @@ from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, GCCollector, Histogram, ProcessCollector, Summary
 
+from neurigraph_pipelines.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    RehydratingError,
+    UnauthenticatedError,
+)
 from neurigraph_pipelines.measuring import Attribute, listen
 
 _FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -24,6 +32,10 @@ CALLS = ("embed", "rerank", "place", "summarize", "extract_keywords", "answer")
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 OTHER_METHOD = "_OTHER"
 """As OpenTelemetry calls every other method."""
+
+_OF_THE_CALLER = (
+    InvalidInputError, NotFoundError, ForbiddenError, ConflictError, UnauthenticatedError, RehydratingError
+)  # fmt: skip
 
 UNMATCHED = "unmatched"
 """The route of a request that no operation takes, or that was refused before its route was looked up."""
@@ -106,11 +118,11 @@ class ProcessMeasures:
         histogram = self._seconds.get(name)
         if histogram is not None:
             histogram.observe(seconds)
-            if error is not None and name in self._failures:
+            if name in self._failures and _is_failure(error):
                 self._failures[name].inc()
         elif name.startswith("tool."):
             self._tools.labels(name.removeprefix("tool.")).observe(seconds)
-            if error is not None:
+            if _is_failure(error):
                 self._errors.labels("tool").inc()
 
     def done(self, name: str, seconds: float, attributes: Mapping[str, Attribute]) -> None:
@@ -132,6 +144,11 @@ class ProcessMeasures:
         """Count an HTTP request; its method is one of ``METHODS`` or ``OTHER_METHOD``, its route a template."""
         self._requests.labels(method, route, f"{status // 100}xx").inc()
         self._request_seconds.labels(method, route).observe(seconds)
+
+
+def _is_failure(error: type[BaseException] | None) -> bool:
+    """Return whether an error is the service's, not the caller's."""
+    return error is not None and not issubclass(error, _OF_THE_CALLER)
 
 
 _making = threading.Lock()
