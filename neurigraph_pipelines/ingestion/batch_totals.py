@@ -19,8 +19,8 @@ def count_batch(
     described: Described,
     embedded: Embedded,
     result: BatchResult,
-) -> None:
-    """Add stored segments by kind of source, the time of each step, and failures by step."""
+) -> BatchResult:
+    """Add stored segments by kind of source, the time of each step, and failures by step; return the result."""
     totals: Counter[tuple[str, str]] = Counter()
     refs = {plan.ref.trigger_id: plan.ref for plan in assigned.plans}
     new = [record for record in result.stored if not record.already_stored]
@@ -46,3 +46,4 @@ def count_batch(
     for failure, state in result.returned:
         totals["failed_segments" if state == FAILED else "retried_segments", failure.step] += 1
     add_totals(database, {**totals, **seconds})
+    return result

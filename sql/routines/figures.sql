@@ -30,6 +30,8 @@ BEGIN
     SELECT 'queue_segments', 'leased', '', count(*)::double precision FROM neurigraph.storage_triggers AS t
     WHERE t.state = 'claimed'
     UNION ALL
+    SELECT 'queue_held', '', '', count(*)::double precision FROM neurigraph.queue_hold
+    UNION ALL
     SELECT 'uploads_waiting', '', '', count(*)::double precision
     FROM neurigraph.uploads AS u WHERE u.state = 'received'
     UNION ALL

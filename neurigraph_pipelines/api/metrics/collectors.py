@@ -50,6 +50,7 @@ _SHOWN = {
     "failures_open": _Shown(_GAUGE, "Failures that wait for a person (`neurigraph failures`).", (_KIND, _STEP)),
     "queue_segments": _Shown(_GAUGE, "Segments in the queue.", (("state", QUEUE),)),
     "queue_age_seconds": _Shown(_GAUGE, "Seconds for which the oldest due segment has waited to be stored."),
+    "queue_held": _Shown(_GAUGE, "1 while nothing is leased, because a model provider refuses the account."),
     "uploads_waiting": _Shown(_GAUGE, "Uploads whose text has not been read yet."),
     "pending_embeddings": _Shown(_GAUGE, "Records that wait for their vectors."),
     "pending_embeddings_age_seconds": _Shown(_GAUGE, "Seconds for which the oldest of these has waited."),
