@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
+from psycopg import sql
 
 from neurigraph_pipelines.api.app import create_app
 from neurigraph_pipelines.api.metrics import collectors, process
@@ -17,6 +18,7 @@ from neurigraph_pipelines.erasure.forget import forget
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
 from neurigraph_pipelines.figures import Figures
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals, storage_report
+from neurigraph_pipelines.mcp.server import TOOLS
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
@@ -87,6 +89,12 @@ def _load(client: httpx.Client, installation: Installation, provider: ModelProvi
     assert client.post(f"/v1/files/{file_id}/open", headers=headers).status_code == 200
     assert client.post("/v1/ask", json={"query": QUESTION}, headers=headers).status_code == 200
     assert client.get("/v1/tree", headers=headers).status_code == 200
+    call = {"name": "search_memory", "arguments": {"query": QUESTION}}
+    accepted = {"Accept": "application/json, text/event-stream"}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    called = client.post("/mcp", json=message, headers=headers | accepted)
+    assert called.status_code == 200, called.text
+    assert not called.json()["result"].get("isError"), called.text
     assert client.get(f"/v1/nodes/{SLUG}/nothing", headers=headers).status_code in (404, 422)
     assert client.get("/v1/tree", headers={"Authorization": "Bearer ng_wrong"}).status_code == 401
     assert client.get(f"/{SLUG}/Dave").status_code == 404
@@ -105,19 +113,21 @@ def test_load_is_counted(loaded: tuple[str, str]) -> None:
     assert more("neurigraph_http_requests_total", method="_OTHER", status="4xx") == 1
     assert more("neurigraph_http_requests_total", route=process.UNMATCHED, status="4xx") >= 1
     assert more("neurigraph_http_request_seconds_count", route="/v1/tree") == 3
-    assert more("neurigraph_retrieval_seconds_count", operation="search") == 5, (
+    assert more("neurigraph_retrieval_seconds_count", operation="search") == 6, (
         "an answer holds one, and one was refused"
     )
     assert more("neurigraph_retrieval_seconds_count", operation="ask") == 1
     assert more("neurigraph_retrieval_seconds_count", operation="open") == 1
     assert more("neurigraph_search_step_seconds_count", step="present") >= 4
-    assert more("neurigraph_search_results_count", kind="records") == 4
+    assert more("neurigraph_search_results_count", kind="records") == 5
     assert more("neurigraph_search_results_sum", kind="records") >= 4
-    assert more("neurigraph_reranks_total") == 4
+    assert more("neurigraph_reranks_total") == 5
     assert more("neurigraph_reranks_total", effect="failed") == 1
-    assert more("neurigraph_rerank_swapped_share_count") == 3
-    assert more("neurigraph_model_call_seconds_count", call="rerank") == 4
+    assert more("neurigraph_rerank_swapped_share_count") == 4
+    assert more("neurigraph_model_call_seconds_count", call="rerank") == 5
     assert more("neurigraph_model_call_seconds_count", call="embed") >= 1
+    assert more("neurigraph_tool_seconds_count", tool="search_memory") == 1
+    assert more("neurigraph_http_requests_total", route="/mcp", status="2xx") == 1
     assert more("neurigraph_errors_total", where="model_rerank") == 1
     assert more("neurigraph_errors_total") == 1, "what a caller does wrong is no error of ours"
     assert more("neurigraph_search_cache_lookups_total", cache="answers", result="hit") >= 1
@@ -147,7 +157,7 @@ def test_labels_are_closed_vocabularies(loaded: tuple[str, str], installed: Inst
     routes = {route.path for route in iter_route_contexts(create_app(installed).routes)}
     vocabularies: dict[str, set[str]] = {
         "method": {*process.METHODS, process.OTHER_METHOD},
-        "route": {*(path for path in routes if path), process.UNMATCHED},
+        "route": {*(path for path in routes if path), "/mcp", process.UNMATCHED},
         "status": {"2xx", "3xx", "4xx", "5xx"},
         "operation": {*process.RETRIEVALS},
         "step": {*process.STEPS, *collectors.STEPS, collectors.OTHER},
@@ -160,6 +170,7 @@ def test_labels_are_closed_vocabularies(loaded: tuple[str, str], installed: Inst
         "result": {"hit", "miss"},
         "part": {*collectors.PARTS},
         "name": {*collectors.BEATS},
+        "tool": {tool.name for tool in TOOLS},
         "generation": {"0", "1", "2"},
         "version": {"0.1.0"},
     }
@@ -211,8 +222,8 @@ def test_only_the_operator_gets_figures(here: Installation) -> None:
             assert here.database.ask(caller, query, {}) == []
     with here.database.agent(Claims("operator", "operator", owner.user_id)) as tx:
         for table in ("graph_index", "sources", "record_index", "storage_triggers", "pipeline_failures"):
-            query = "SELECT FROM neurigraph." + table
-            assert tx.execute(query).fetchall() == [], "figures are all that it sees"  # type: ignore[call-overload]
+            seen = tx.execute(sql.SQL("SELECT FROM neurigraph.{}").format(sql.Identifier(table))).fetchall()
+            assert seen == [], "figures are all that it sees"
 
 
 def test_page_without_the_database(installed: Installation) -> None:
