@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 from uuid import UUID
 
 from psycopg import Error
+from psycopg.sql import SQL
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
@@ -50,7 +50,9 @@ class Figures:
         self._context = context
         self._work = Newest("figures-of-work", self._read_work, lambda read: _WORK_SECONDS if read else _RETRY_SECONDS)
         self._sizes = Newest(
-            "figures-of-sizes", lambda: self._read("sizes"), lambda read: _SIZES_SECONDS if read else _RETRY_SECONDS
+            "figures-of-sizes",
+            lambda: self._read(_QUERIES["sizes"]),
+            lambda read: _SIZES_SECONDS if read else _RETRY_SECONDS,
         )
 
     def newest(self) -> tuple[Figure, ...]:
@@ -64,14 +66,14 @@ class Figures:
         return tuple(found)
 
     def _read_work(self) -> tuple[Figure, ...]:
-        found = self._read("work")
+        found = self._read(_QUERIES["work"])
         if not found:
             return ()
         return (*found, Figure("queue_age_seconds", "", "", queue_age(self._context.database)))
 
-    def _read(self, part: Literal["work", "sizes"]) -> tuple[Figure, ...]:
+    def _read(self, query: SQL) -> tuple[Figure, ...]:
         try:
-            rows = self._context.database.ask(_OPERATOR, _QUERIES[part], {})
+            rows = self._context.database.ask(_OPERATOR, query, {})
             return tuple(Figure(row["name"], row["label"], row["detail"], row["figure"]) for row in rows)
         except (NeurigraphError, Error) as error:
             _log.warning("figures cannot be read (%s): metrics lack them", type(error).__name__)
@@ -80,22 +82,22 @@ class Figures:
 
 def add_totals(database: Database, totals: Totals) -> None:
     """Add to the totals of the pipeline. Losing them loses no memory, so errors are logged."""
-    _write(database, "add", {key: total for key, total in totals.items() if total})
+    _write(database, _QUERIES["add"], {key: total for key, total in totals.items() if total})
 
 
 def replace_totals(database: Database, totals: Totals) -> None:
     """Replace totals that are counted as a whole."""
-    _write(database, "replace", totals)
+    _write(database, _QUERIES["replace"], totals)
 
 
-def _write(database: Database, how: Literal["add", "replace"], totals: Totals) -> None:
+def _write(database: Database, query: SQL, totals: Totals) -> None:
     if not totals:
         return
     names, labels = zip(*totals, strict=True)
     try:
         with database.pipeline() as tx:
             tx.execute(
-                _QUERIES[how],
+                query,
                 {"names": list(names), "labels": list(labels), "totals": list(map(float, totals.values()))},
             )
     except Error as error:

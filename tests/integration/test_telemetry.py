@@ -65,6 +65,7 @@ def test_served_requests_are_traced_and_logged(here: Installation) -> None:
         ("GET", "/v1/nodes/{node_id}", 200),
         ("GET", "unmatched", 404),
     ]
+    assert {line["request_id"] for line in requests} == {"r-17"}
     assert all(line["milliseconds"] > 0 and line["level"] == "info" for line in requests)
     assert collector.services == {"memory"}
     assert collector.keys == {"abc"}
