@@ -49,11 +49,7 @@ class Figures:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._work = Newest("figures-of-work", self._read_work, lambda read: _WORK_SECONDS if read else _RETRY_SECONDS)
-        self._sizes = Newest(
-            "figures-of-sizes",
-            lambda: self._read(_QUERIES["sizes"]),
-            lambda read: _SIZES_SECONDS if read else _RETRY_SECONDS,
-        )
+        self._sizes = Newest("sizes", self._read_sizes, lambda read: _SIZES_SECONDS if read else _RETRY_SECONDS)
 
     def newest(self) -> tuple[Figure, ...]:
         """Return all figures that can be had in time; none of a part that cannot be read."""
@@ -70,6 +66,9 @@ class Figures:
         if not found:
             return ()
         return (*found, Figure("queue_age_seconds", "", "", queue_age(self._context.database)))
+
+    def _read_sizes(self) -> tuple[Figure, ...]:
+        return self._read(_QUERIES["sizes"])
 
     def _read(self, query: SQL) -> tuple[Figure, ...]:
         try:

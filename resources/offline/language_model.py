@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from neurigraph_pipelines.measuring import measured
-from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, Segment, Statement, Summary
+from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.ports import Embedder
 from resources.offline import answers, keywords, summaries
 from resources.offline.placement import Placer
@@ -33,6 +33,11 @@ class OfflineLanguageModel:
         self._embedder = embedder
         self._language = language
         self._placer = Placer(embedder, language)
+
+    @measured("model.plan")
+    def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:
+        """Return nothing: segments are placed one after another."""
+        return []
 
     @measured("model.place")
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
