@@ -20,6 +20,7 @@ from pydantic import AnyUrl, ValidationError
 import neurigraph_pipelines
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.mcp.authentication import caller_of
+from neurigraph_pipelines.mcp.budget import RememberedCounts
 from neurigraph_pipelines.mcp.calls import Call, Workers
 from neurigraph_pipelines.mcp.failures import said, wrong_arguments
 from neurigraph_pipelines.mcp.resources import MEDIA_TYPE, NODE, PROFILE, add_prompt, reader_of
@@ -86,6 +87,7 @@ class MemoryServer(MCPServer[None]):
         self._installation = installation
         self._caller = caller
         self._workers = Workers()
+        self._counts: RememberedCounts | None = None
         add_prompt(self)
 
     async def list_tools(self) -> list[Listed]:
@@ -148,7 +150,10 @@ class MemoryServer(MCPServer[None]):
 
     def _call(self, context: Context[None, Any] | None) -> Call:
         """Return the call of a request: with the claims that its transport checked, or those of the one caller."""
-        return Call(self._installation, caller_of(context, self._caller))
+        claims = caller_of(context, self._caller)
+        if self._counts is None:
+            self._counts = RememberedCounts(self._installation.tokens)
+        return Call(self._installation, claims, self._counts)
 
 
 def _failed(text: str) -> CallToolResult:
