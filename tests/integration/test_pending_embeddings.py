@@ -231,7 +231,8 @@ def test_ingest_with_other_model_reports_users(
     store_without_provider(installation, context, provider, user)
     said = run_cli(settings, "ingest").stdout
     assert (
-        "1 records wait because their users' searches use another model than minilm-l6-v2: `neurigraph reembed`" in said
+        "Waiting because their users' searches use another model than minilm-l6-v2: 1 record. `neurigraph reembed`"
+        in said
     )
     assert pending(installation) == 1
 
