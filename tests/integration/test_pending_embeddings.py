@@ -219,7 +219,7 @@ def test_manual_ingest_heals_pending(
     assert (done["stored"], done["healed"], done["pending_embedding"]) == (0, 1, 1)
     make_due(installation)
     said = run_cli(settings, "ingest", more=made_up).stdout
-    assert "1 waiting records were embedded." in said
+    assert "1 waiting record embedded." in said
     assert_healed(installation, user, 2)
 
 
