@@ -24,6 +24,7 @@ from benchmarks import (
     instrumentation,
     lifecycle,
     load,
+    mcp,
     pipeline,
     poison,
     provisioning,
@@ -66,6 +67,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "forget": forget.run,
     "access": access.run,
     "hidden_ids": hidden_ids.run,
+    "mcp": mcp.run,
     "backup": backup.run,
     "embedding": measure_embedding,
 }

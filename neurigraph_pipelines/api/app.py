@@ -41,7 +41,9 @@ from neurigraph_pipelines.api.metrics import routes as metrics
 from neurigraph_pipelines.api.metrics.collectors import installation_registry
 from neurigraph_pipelines.api.metrics.process import process_measures
 from neurigraph_pipelines.api.metrics.requests import RequestMeasures
+from neurigraph_pipelines.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
+from neurigraph_pipelines.errors import ChangedError
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.readiness import Checks
 from neurigraph_pipelines.wiring import Installation
@@ -141,6 +143,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     )
     app.add_middleware(RequestMeasures, measures=app.state.measures)
     add_problem_handlers(app)
+    app.add_exception_handler(ChangedError, changed_meanwhile)
     version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)
