@@ -6,7 +6,6 @@ They come from the database, because other processes store, compress and fail. N
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -17,7 +16,6 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.newest import Newest
-from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.readiness import queue_age
 from neurigraph_pipelines.statements import statements
 
@@ -28,9 +26,6 @@ _WORK_SECONDS, _SIZES_SECONDS, _RETRY_SECONDS = 5.0, 120.0, 1.0
 _WAIT_SECONDS = 4.0
 _QUERIES = statements("figures")
 _log = logging.getLogger(__name__)
-
-Totals = Mapping[tuple[str, str], float]
-"""Totals by name and label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +72,3 @@ class Figures:
         except (NeurigraphError, Error) as error:
             _log.warning("figures cannot be read (%s): metrics lack them", type(error).__name__)
             return ()
-
-
-def add_totals(database: Database, totals: Totals) -> None:
-    """Add to the totals of the pipeline. Losing them loses no memory, so errors are logged."""
-    _write(database, _QUERIES["add"], {key: total for key, total in totals.items() if total})
-
-
-def replace_totals(database: Database, totals: Totals) -> None:
-    """Replace totals that are counted as a whole."""
-    _write(database, _QUERIES["replace"], totals)
-
-
-def _write(database: Database, query: SQL, totals: Totals) -> None:
-    if not totals:
-        return
-    names, labels = zip(*totals, strict=True)
-    try:
-        with database.pipeline() as tx:
-            tx.execute(
-                query,
-                {"names": list(names), "labels": list(labels), "totals": list(map(float, totals.values()))},
-            )
-    except Error as error:
-        _log.warning("totals were not counted (%s)", type(error).__name__)

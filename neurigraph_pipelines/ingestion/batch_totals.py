@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from neurigraph_pipelines.figures import add_totals
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Described, Embedded, Summarized
 from neurigraph_pipelines.ports import Database
+from neurigraph_pipelines.totals import add_totals
 
 FAILED = "failed"
 """The state of a segment that was given up; every other is tried again."""

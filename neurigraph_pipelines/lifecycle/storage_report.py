@@ -12,11 +12,10 @@ from uuid import UUID
 from psycopg import sql
 
 from neurigraph_pipelines.errors import NotFoundError
-from neurigraph_pipelines.figures import replace_totals
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.ports import Database, Transaction
-from neurigraph_pipelines.readiness import beat
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.totals import replace_totals
 
 _QUERIES = statements("lifecycle")
 _NODES_AT_ONCE = 50  # UNION arms of one statement; planning time grows with their square
@@ -116,7 +115,6 @@ def note_totals(database: Database, totals: StorageTotals) -> None:
             ("object_bytes", CompressionState.DORMANT.value): totals.dormant_bytes,
         },
     )
-    beat(database, "storage_report")
 
 
 def _totals_of_existing(database: Database, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:

@@ -20,6 +20,7 @@ from neurigraph_pipelines.figures import Figures
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, note_totals, storage_report
 from neurigraph_pipelines.mcp.server import TOOLS
 from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.readiness import beat
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT
@@ -64,6 +65,7 @@ def loaded(installed: Installation, provider: ModelProvider) -> tuple[str, str]:
         _load(client, installed, provider)
     database = installed.database
     note_totals(database, sum((one.totals for one in storage_report(database)), StorageTotals()))
+    beat(database, "storage_report")
     with database.pipeline() as tx:  # what a later version may count
         tx.execute("INSERT INTO neurigraph.pipeline_totals VALUES ('failed_segments', 'regatta', 2)")
     with serving(installed) as address:
