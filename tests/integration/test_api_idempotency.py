@@ -92,7 +92,8 @@ def test_graph_and_memories(client: httpx.Client, bob: dict[str, str]) -> None:
     assert_problem(client.patch(record, json={"title": "Eel"}, headers=keyed({**bob, "If-Match": tag})), 412)
     twice(client, "POST", f"{record}/supersede", {"by": None}, bob)
     assert twice(client, "POST", f"{record}/move", {"node_id": nodes[0]}, bob)["records"] == 1
-XX
+    part = {"name": "Part", "record_ids": [first["record_id"]]}
+    split = twice(client, "POST", f"/v1/nodes/{nodes[0]}/split", part, bob)
     tag = client.get(f"/v1/nodes/{nodes[1]}", headers=bob).headers["etag"]
     twice(client, "PATCH", f"/v1/nodes/{nodes[1]}", {"name": "B2"}, {**bob, "If-Match": tag})
     twice(client, "PATCH", f"/v1/nodes/{nodes[1]}", {"parent_node_id": nodes[2]}, bob)
@@ -131,7 +132,7 @@ def test_operations_without_keys(client: httpx.Client, bob: dict[str, str], shar
         refused = client.request(method, path, headers=keyed(headers))
         assert "takes no Idempotency-Key" in assert_problem(refused, 422)["detail"]
     assert client.post("/v1/keys", json={}, headers=bob).status_code == 201
-    secrets = "SELECT count(*) FROM neurigraph.request_keys WHERE answer::text LIKE '%%ng\_%%'"
+    secrets = r"SELECT count(*) FROM neurigraph.request_keys WHERE answer::text LIKE '%%ng\_%%'"
     assert count(shared_installation, secrets) == 0
 
 
