@@ -250,10 +250,23 @@ class Installation:
             from resources.offline.language_model import OfflineLanguageModel
 
             return OfflineLanguageModel(self.embedder, self.settings.language)
+        from pydantic import SecretStr
+
         from resources.providers.language_model import OpenAiLanguageModel
 
-        window = self.settings.model_calls.context_tokens
-        return OpenAiLanguageModel(models.openai_model, self._openai, self.tokens, window)
+        window, url = self.settings.model_calls.context_tokens, models.language_model_url
+        if url is None:
+            is_compatible = models.openai_base_url is not None
+            return OpenAiLanguageModel(
+                models.openai_model, self._openai, self.tokens, window, is_compatible=is_compatible
+            )
+        if models.language_model_name is None:
+            raise ConfigurationError(
+                "NEURIGRAPH_LANGUAGE_MODEL_URL names a server and no model: set NEURIGRAPH_LANGUAGE_MODEL_NAME"
+            )
+        key = models.language_model_key or SecretStr("none")
+        client = self._client("The language model's server", key, "", url)
+        return OpenAiLanguageModel(models.language_model_name, client, self.tokens, window, is_compatible=True)
 
     @cached_property
     def reranker(self) -> Reranker | None:
