@@ -32,6 +32,7 @@ from neurigraph_pipelines.mcp.tools.notes import REMEMBER
 from neurigraph_pipelines.mcp.tools.opening import OPEN_MEMORY
 from neurigraph_pipelines.mcp.tools.search import ASK_MEMORY, SEARCH_MEMORY
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Tool
+from neurigraph_pipelines.measuring import span
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 
@@ -114,7 +115,8 @@ class MemoryServer(MCPServer[None]):
             return _failed(said(error))
 
     def _run(self, tool: Tool[Any], given: Arguments, context: Context[None, Any] | None) -> CallToolResult:
-        result = tool.run(self._call(context), given)
+        with span(f"tool.{tool.name}"):
+            result = tool.run(self._call(context), given)
         return CallToolResult(
             content=[TextContent(text=text) for text in result.texts()],
             structured_content=result.model_dump(mode="json"),
