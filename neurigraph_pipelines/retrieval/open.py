@@ -22,6 +22,7 @@ from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Claims, Role, ToolEvent, Voice, shown_author
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.log import note_open
@@ -77,6 +78,7 @@ class OpenedMessage:
     event: ToolEvent | None = None
 
 
+@measured("open")
 @retry_not_found
 def open_file(
     context: Context,
