@@ -116,9 +116,9 @@ def run(bench: Bench) -> Section:
             bench.say(f"waiting for {len(written)} written conversations")
             lost = _lost(installation, url, key, written)
             segments = stored()
-        return Section(
-            "Searches by many clients beside writes", _METHOD, _body(phases, written, lost, memory, segments)
-        )
+        minutes = sum(phase.seconds for phase in phases) / 60
+        method = _METHOD.format(size=size, every=WRITE_EVERY_SECONDS, minutes=minutes)
+        return Section("Searches by many clients beside writes", method, _body(phases, written, lost, memory, segments))
 
 
 def _store_before(installation: Installation, user_id: Any, size: int) -> None:
