@@ -21,6 +21,7 @@ from typing import Any
 from tests.conftest import ROOT
 from tests.mutants.warm_server import WarmServer
 
+_ANY_TEST = "tests/unit/test_body_limit.py"
 PYTEST = ("-x", "-q", "--no-header", "-p", "no:cacheprovider")
 _TOO_SLOW = re.compile(r": ([a-z0-9_]+\.)*[A-Za-z]*(Timeout|TimeoutError|TimeoutExpired)\b")
 
@@ -59,10 +60,11 @@ class Checkout:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self._preload()
 
-    def preload(self, tests: Sequence[str]) -> None:
-        """Import the packages that tests need, once for all runs."""
-        answer = self._ask(["--collect-only", *PYTEST, *tests], 600.0, preload=str(self.parent / "packages"))
+    def _preload(self) -> None:
+        """Import the packages that all tests need, once for all runs."""
+        answer = self._ask(["--collect-only", *PYTEST, _ANY_TEST], 600.0, preload=str(self.parent / "packages"))
         if answer["code"] != 0:
             raise RuntimeError(f"the tests cannot be collected: {self._output()}")
 
@@ -78,7 +80,8 @@ class Checkout:
         """
         report = self.parent / "outcome.xml"
         report.unlink(missing_ok=True)
-        environment = {} if own_server else {"NEURIGRAPH_TEST_HOME": str(self.server.prepared())}
+        without_server = own_server or all(test.startswith("tests/unit/") for test in tests)
+        environment = {} if without_server else {"NEURIGRAPH_TEST_HOME": str(self.server.prepared())}
         if own_schema:
             environment["NEURIGRAPH_TEST_TEMPLATE"] = "changed_template"
         answer = self._ask([*PYTEST, f"--junitxml={report}", *tests], seconds, environment)
