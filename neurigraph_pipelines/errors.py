@@ -46,6 +46,14 @@ class ConflictError(NeurigraphError):
     """The request contradicts the stored state, such as a slug that is taken."""
 
 
+class ChangedError(ConflictError):
+    """The object has changed since the caller read it; nothing was stored."""
+
+
+class RunningError(ConflictError):
+    """The same request is running, or has just ended: repeat it in a moment."""
+
+
 class TransientError(NeurigraphError):
     """A fault of a network or provider that may pass: a retry may succeed."""
 

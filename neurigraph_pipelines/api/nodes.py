@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import presentation, sharing
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.paging import Offset, page
+from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import graph as responses
 from neurigraph_pipelines.api.responses.files import NodeFiles
@@ -33,7 +36,7 @@ def tree(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
 
 
 @router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
-def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep) -> dict[str, UUID]:
+def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep, once: Once) -> dict[str, UUID]:
     """Create a node: a concept, or a persona that can have keys and grants of its own."""
     look(installation, caller, parent_node_id=body.parent_node_id)
     node_id = sharing.add_node(
@@ -45,15 +48,21 @@ def provision(body: requests.NewNode, caller: Caller, installation: Installation
         kind=body.kind,
         summary=body.summary,
         writes=body.writes and body.node_type is NodeType.PERSONA,
+        guard=once,
     )
     return {"node_id": node_id}
 
 
-@router.get("/nodes/{node_id}", response_model=responses.Shell)
-def shell(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/nodes/{node_id}", response_model=responses.Shell, responses=NOT_MODIFIED)
+def shell(
+    node_id: UUID,
+    response: Response,
+    caller: Caller,
+    installation: InstallationDep,
+    if_none_match: IfNoneMatch = None,
+) -> Mapping[str, Any]:
     """Return the shell of a node: identity, state, children and edges."""
-    with installation.database.agent(caller) as tx:
-        return presentation.node(navigation.shell(tx, node_id))
+    return tagged(response, *read_node(installation, caller, node_id), if_none_match)
 
 
 @router.get("/nodes/{node_id}/state", response_model=NodeFiles)

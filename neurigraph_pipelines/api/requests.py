@@ -7,20 +7,26 @@ Text lengths are therefore documented and not enforced here: Pydantic would reje
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines import model, sharing
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
+from neurigraph_pipelines.ingestion import notes
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
+from neurigraph_pipelines.ingestion.summarize import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
+from neurigraph_pipelines.ingestion.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
+    TOOL_FIELDS,
     ConceptKind,
     EventKind,
     GrantType,
+    MessageType,
     NodeType,
     Privacy,
     Role,
@@ -38,13 +44,13 @@ MAX_MESSAGES = 1_000
 MAX_TOOL_CALLS = 1_000
 """Most tool calls of one message."""
 
+MAX_PATH_LENGTH = (MAX_LAYER_DEPTH + 1) * (MAX_NAME_LENGTH + 1)
+"""Longest path of a node: names from the root down, each with a separator."""
+
 MAX_FIELDS = 100
 """Most fields of one object, far above what any has."""
 
-_EXPECTED_DELTA = Field(
-    default=None,
-    description="`delta_id` of the memory as it was read. If the memory has changed since, the answer is 409.",
-)
+_FROM_0_TO_1: dict[str, Any] = {"minimum": 0, "maximum": 1}
 
 
 class Form(BaseModel):
@@ -80,7 +86,7 @@ class NewConversation(Form):
 
 
 class Sharing(Form):
-    """Who besides the owner may see a conversation, an event or an upload."""
+    """Who besides the owner may see a conversation, an event, an upload or a note."""
 
     privacy: Privacy = Field(
         description="`private`: nobody, whatever grants they have. `shared`: everybody who sees its nodes."
@@ -90,10 +96,30 @@ class Sharing(Form):
 class NewMessage(Form):
     """A message to append. A message that is sent again with the same `external_id` is not added twice."""
 
-    role: Role
-    content: str = Field(
-        description="At most 4,000,000 bytes of UTF-8, tool calls included, unless configured otherwise."
+    default_role: ClassVar[Role | None] = None
+    role: Role | None = Field(default=None, description="Needed if there is no `type`.")
+    type: MessageType | None = Field(
+        default=None,
+        description="`tool_use`, `tool_result` and `error` are events of a tool. The type decides who speaks: a result "
+        "is the tool's, also if its role is `user`, as some services send it.",
     )
+    content: str | None = Field(
+        default=None,
+        description="At most 4,000,000 bytes of UTF-8, tool calls, inputs and outputs included, unless configured "
+        "otherwise. Default for an event of a tool: the text of its input, output or error.",
+    )
+    tool_name: str | None = Field(
+        default=None, description="For an event of a tool.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
+    )
+    tool_use_id: str | None = Field(
+        default=None,
+        description="Joins the use of a tool with its result.",
+        json_schema_extra={"maxLength": MAX_NAME_CHARACTERS},
+    )
+    input: Any = Field(default=None, description="What a tool is called with.")
+    output: Any = Field(default=None, description="What a tool returned.")
+    error: str | None = Field(default=None, description="Why a tool failed.")
+    duration_ms: int | None = Field(default=None, ge=0, le=MAX_DURATION_MS, description="How long a tool took.")
     author: str | None = Field(
         default=None, description="Name of the speaker.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
     )
@@ -106,6 +132,27 @@ class NewMessage(Form):
     )
     complete: bool = Field(default=True, description="False while a response is still streaming.")
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.content is None and not self.tool_calls and self.type not in TOOL_EVENTS:
+            raise ValueError("a message that is no event of a tool needs a content")
+        return self
+
+    @property
+    def message(self) -> model.NewMessage:
+        """The message as a domain value."""
+        role = self.role or (self.default_role if self.type is None else None)
+        message = model.NewMessage(
+            role=Role.USER,
+            content=self.content or "",
+            author=self.author,
+            external_id=self.external_id,
+            occurred_at=self.occurred_at,
+            tool_calls=tuple(self.tool_calls),
+            complete=self.complete,
+        )
+        return typed(message, self.type, role, {name: getattr(self, name) for name in TOOL_FIELDS})
+
 
 class NewMessages(Form):
     """Messages to append, in order. Either all are appended or none."""
@@ -114,9 +161,50 @@ class NewMessages(Form):
 
 
 class NewEventMessage(NewMessage):
-    """A message of an event."""
+    """A message of an event. Without a role or a type it is the user's."""
 
-    role: Role = Role.USER
+    default_role: ClassVar[Role | None] = Role.USER
+
+
+class NewNote(Form):
+    """A note to remember as it is."""
+
+    text: str = Field(
+        description="At most 4,000,000 bytes of UTF-8, unless configured otherwise.", json_schema_extra={"minLength": 1}
+    )
+    title: str | None = Field(
+        default=None,
+        description="Title of the memory. Default: the language model finds one.",
+        json_schema_extra={"maxLength": MAX_NOTE_TITLE_LENGTH},
+    )
+    path: str | None = Field(
+        default=None,
+        description="Pin the note to the node at this path, such as `Family/Dave`. For the owner of the graph, missing "
+        "nodes are created, down to layer 5. Default: the language model files the note.",
+        json_schema_extra={"maxLength": MAX_PATH_LENGTH},
+    )
+    node_id: UUID | None = Field(default=None, description="Pin the note to this node instead.")
+    importance: float | None = Field(default=None, description="From 0 to 1.", json_schema_extra=_FROM_0_TO_1)
+    priority: int | None = Field(
+        default=None,
+        description="From 1 to 10 instead of `importance`; 10 is an importance of 1.",
+        json_schema_extra={"minimum": 1, "maximum": notes.MAX_PRIORITY},
+    )
+    tags: list[str] = Field(
+        default_factory=list, max_length=notes.MAX_TAGS, description="Topics of the memory, before those found in it."
+    )
+    on_conflict: notes.OnConflict = Field(
+        default=notes.OnConflict.ERROR,
+        description="If the node that the note is pinned to has a current note of this title: `error` answers 409; "
+        "`version` writes the next version of that note; `supersede` writes another note. In both cases the new memory "
+        "supersedes the old one.",
+    )
+    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: only the owner of the graph sees it.")
+
+    @property
+    def note(self) -> notes.NewNote:
+        """The note as a domain value."""
+        return notes.NewNote(**{**self.model_dump(), "tags": tuple(self.tags)})
 
 
 class NewEventMessages(Form):
@@ -192,19 +280,17 @@ class Revise(Form):
     topics: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
     dates: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
     relationships: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
-    expected_delta: UUID | None = _EXPECTED_DELTA
 
     @property
     def revision(self) -> Revision:
         """The revision as a domain value."""
-        return Revision(**self.model_dump(exclude={"expected_delta"}))
+        return Revision(**self.model_dump())
 
 
 class Supersede(Form):
     """The memory that replaces another."""
 
     by: UUID | None = Field(description="The newer memory. Null undoes the replacement.")
-    expected_delta: UUID | None = _EXPECTED_DELTA
 
 
 class Search(_Question):
@@ -273,7 +359,7 @@ class NewGrant(Subject):
 class NewQuarantine(Form):
     """A quarantine: every record with a message that meets all conditions that are set. At least one is needed."""
 
-    source_id: UUID | None = Field(default=None, description="Of this conversation, event or upload.")
+    source_id: UUID | None = Field(default=None, description="Of this conversation, event, upload or note.")
     key_id: UUID | None = Field(default=None, description="Handed in with this API key.")
     persona_id: UUID | None = Field(default=None, description="Handed in by this persona, with any of its keys.")
     received_after: datetime | None = Field(default=None, description="Received at this time or later.")

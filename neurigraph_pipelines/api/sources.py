@@ -1,4 +1,4 @@
-"""Functions that the routers of conversations, events and uploads share: append messages, set privacy, end.
+"""Functions that the routers of conversations, events, uploads and notes share: append messages, set privacy, end.
 
 The routes belong in those routers.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.api import requests
+from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion import privacy
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewMessage, SourceKind
@@ -25,33 +26,35 @@ def inbox(installation: Installation) -> Inbox:
 
 def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
     """Convert the messages of a request to domain values."""
-    return [
-        NewMessage(
-            role=message.role,
-            content=message.content,
-            author=message.author,
-            external_id=message.external_id,
-            occurred_at=message.occurred_at,
-            tool_calls=tuple(message.tool_calls),
-            complete=message.complete,
-        )
-        for message in sent
-    ]
+    return [message.message for message in sent]
 
 
 def append(
-    installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, sent: Sequence[requests.NewMessage]
+    installation: Installation,
+    caller: Claims,
+    kind: SourceKind,
+    source_id: UUID,
+    sent: Sequence[requests.NewMessage],
+    guard: Guard,
 ) -> dict[str, Any]:
     """Append the messages of a request and return the fields of ``responses.inbox.Appended``."""
     with installation.database.agent(caller) as tx:
-        return asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
+        guard.admit(tx)
+        appended = asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
+        guard.settle(tx, appended)
+    return appended
 
 
 def set_privacy(
-    installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, body: requests.Sharing
+    installation: Installation,
+    caller: Claims,
+    kind: SourceKind,
+    source_id: UUID,
+    body: requests.Sharing,
+    guard: Guard,
 ) -> None:
     """Set who may see a source and all memories from it."""
-    privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind)
+    privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind, guard=guard)
 
 
 def end(

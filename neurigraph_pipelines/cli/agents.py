@@ -41,9 +41,10 @@ def mcp(context: typer.Context, user: MemoryOf = None) -> None:
         Output(as_json=False).note(
             "Waiting for a client on standard input: `neurigraph mcp install` says how to add it."
         )
-    with opened() as installation, keeper(installation):
-        from neurigraph_pipelines.mcp.stdio import serve
+    from neurigraph_pipelines.mcp.stdio import import_ahead, serve
 
+    import_ahead()
+    with opened() as installation, keeper(installation):
         serve(installation, None if user is None else argument(user))
 
 

@@ -26,6 +26,7 @@ from neurigraph_pipelines.cli import (
     graph_changes,
     lifecycle,
     memories,
+    noting,
     operating,
     privacy,
     quarantine,
@@ -72,6 +73,7 @@ app = typer.Typer(
 )
 for subject in (
     storing,
+    noting,
     uploading,
     exporting,
     backups,

@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines import presentation
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import (
     DryRun,
     UserSlug,
@@ -38,7 +38,7 @@ def add(
     user: UserSlug,
     reason: Annotated[str, typer.Option(help="Why, for the log.")],
     source: Annotated[
-        str | None, typer.Option(metavar="ID", help="A conversation, event or upload, by id or external id.")
+        str | None, typer.Option(metavar="ID", help="A conversation, event, upload or note, by id or external id.")
     ] = None,
     key: Annotated[str | None, typer.Option(metavar="ID", help="What was handed in with this API key.")] = None,
     persona: Annotated[
@@ -155,7 +155,11 @@ def _conditions(rule: Rule | Quarantine) -> str:
 
 
 def _line(held: Quarantine) -> str:
-    state = f"released {held.released_at:%Y-%m-%d %H:%M} UTC" if held.released_at else f"{held.records:,} memories held"
+    state = (
+        f"released {held.released_at:%Y-%m-%d %H:%M} UTC"
+        if held.released_at
+        else f"{counted(held.records, 'memory', 'memories')} held"
+    )
     return (
         f"{held.quarantine_id}  {state}  {_conditions(held)}  "
         f"{held.created_at:%Y-%m-%d %H:%M} UTC by {held.requested_by}: {held.reason}"
@@ -177,7 +181,8 @@ def _preview_view(met: Preview) -> Any:
 
     already = f", of which {met.hidden_already:,} are in quarantine already" if met.hidden_already else ""
     return views.lines(
-        f"Would put away {met.records:,} memories in {met.nodes:,} nodes, for {met.messages:,} messages{already}."
+        f"Would put away {counted(met.records, 'memory', 'memories')} in {counted(met.nodes, 'node')}, "
+        f"for {counted(met.messages, 'message')}{already}."
     )
 
 

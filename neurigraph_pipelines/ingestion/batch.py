@@ -21,10 +21,12 @@ from neurigraph_pipelines.ingestion.commit import commit
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.embed import embed
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
+from neurigraph_pipelines.ingestion.note_records import pinned_filing
 from neurigraph_pipelines.ingestion.persona_filing import assign_for_persona, writable_nodes
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.ingestion.time_limits import StepClock
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import ItemFailure
 
 __all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "run_due", "summarize"]
@@ -32,6 +34,7 @@ __all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "
 STEPS = 5
 
 
+@measured("ingestion.assign_nodes")
 def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = None) -> Assigned:
     """The first step: assign each segment of a batch to one or more nodes.
 
@@ -47,7 +50,10 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
             personas = {
                 ref.persona_id: writable_nodes(tx, ref.persona_id) for ref in refs if ref.persona_id is not None
             }
-        own = [segment for segment in segments if segment.ref.persona_id is None]
+            found = {ref.trigger_id: pinned_filing(tx, ref) for ref in refs if ref.note is not None and ref.note.pinned}
+        own = [
+            segment for segment in segments if segment.ref.persona_id is None and segment.ref.trigger_id not in found
+        ]
         filed = assign_batch(
             own,
             outlines,
@@ -56,10 +62,10 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
             None if on_done is None else lambda _: on_done(1),
             clock.of,
         )
-        found = {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
+        found |= {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
         for segment in segments:
             ref = segment.ref
-            if ref.persona_id is not None:
+            if ref.persona_id is not None and ref.trigger_id not in found:
                 found[ref.trigger_id] = assign_for_persona(
                     segment, outlines[ref.user_id], personas[ref.persona_id], context.language_model, clock.of
                 )
@@ -79,6 +85,7 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
     )
 
 
+@measured("ingestion.batch")
 def run_batch(context: Context, batch_id: UUID, on_done: Progress | None = None) -> BatchResult:
     """Run all five steps in this process.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Segment
 from neurigraph_pipelines.ports import LanguageModel
 
@@ -14,6 +17,7 @@ MAX_KEYWORDS = 64
 MAX_KEYWORD_LENGTH = 120
 
 
+@measured("ingestion.extract_keywords")
 def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Described:
     """Extract the keywords of every record of a batch, in parallel; failures are per item."""
 
@@ -24,8 +28,12 @@ def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | N
 
 
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:
-    """Return the keywords of one record, given its part of a segment."""
+    """Return the keywords of one record, given its part of a segment. A note's tags come first among its topics."""
     found = model.extract_keywords(part)
+    if part.ref.note is not None and part.ref.note.tags:
+        tags = part.ref.note.tags
+        known = {tag.casefold() for tag in tags}
+        found = replace(found, topics=(*tags, *(topic for topic in found.topics if topic.casefold() not in known)))
     return Keywords(**{name: _bounded(getattr(found, name)) for name in KEYWORD_COLUMNS})
 
 

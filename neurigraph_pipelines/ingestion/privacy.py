@@ -1,4 +1,4 @@
-"""Privacy of a source (conversation, event or upload), which applies to everything stored from it.
+"""Privacy of a source (conversation, event, upload or note), which applies to everything stored from it.
 
 The database enforces it from the next statement on (sql/routines/privacy.sql).
 """
@@ -12,6 +12,7 @@ from neurigraph_pipelines.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.statements import statements
@@ -20,7 +21,13 @@ _QUERIES = statements("inbox")
 
 
 def set_privacy(
-    database: Database, claims: Claims, source_id: UUID, privacy: Privacy, kind: SourceKind | None = None
+    database: Database,
+    claims: Claims,
+    source_id: UUID,
+    privacy: Privacy,
+    kind: SourceKind | None = None,
+    *,
+    guard: Guard = FREE,
 ) -> None:
     """Make a source private, or share it again. Idempotent.
 
@@ -30,6 +37,7 @@ def set_privacy(
     Args:
         claims: The graph owner's claims; nobody else can change privacy.
         kind: Only find a source of this kind.
+        guard: Called with the graph locked, and before the commit.
 
     Raises:
         NotFoundError: No such source.
@@ -39,9 +47,11 @@ def set_privacy(
     values = {"source_id": source_id, "user_id": claims.user_id, "privacy": privacy.value, "kind": kind}
     with database.pipeline() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
+        guard.admit(tx)
         row = tx.execute(_QUERIES["set_privacy"], values).fetchone()
         if row is None:
             raise NotFoundError
+        guard.settle(tx)
         if row["privacy"] == privacy:
             return
         source = f"{row['kind']}:{source_id}"
@@ -62,7 +72,7 @@ def find_source(database: Database, claims: Claims, name: str) -> UUID:
     with database.agent(claims) as tx:
         found = tx.execute(_QUERIES["sources_by_external_id"], {"user_id": claims.user_id, "name": name}).fetchall()
     if not found:
-        raise NotFoundError(f"there is no conversation, event or upload {name!r}")
+        raise NotFoundError(f"there is no conversation, event, upload or note {name!r}")
     if len(found) > 1:
         kinds = ", ".join(f"{row['kind']} {row['source_id']}" for row in found)
         raise ConflictError(f"{name!r} is the id of several ({kinds}): name one of them")

@@ -9,6 +9,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Segment, SegmentRef, Summary
 from neurigraph_pipelines.ports import LanguageModel
 
@@ -16,6 +17,7 @@ STEP = "summarize"
 MAX_TITLE_LENGTH = 200
 
 
+@measured("ingestion.summarize")
 def summarize(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Summarized:
     """Summarise every record of a batch, in parallel; failures are per item."""
 
@@ -38,5 +40,6 @@ def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
 
 
 def _title(proposed: str, ref: SegmentRef) -> str:
-    title = " ".join(proposed.split()) or (ref.title or "").strip() or f"Untitled {ref.source_kind.value}"
+    given = ref.title if ref.note is not None else None  # the title that somebody gave a note stays
+    title = given or " ".join(proposed.split()) or (ref.title or "").strip() or f"Untitled {ref.source_kind.value}"
     return title if len(title) <= MAX_TITLE_LENGTH else title[: MAX_TITLE_LENGTH - 1].rstrip() + "…"

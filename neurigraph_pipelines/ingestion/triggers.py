@@ -23,11 +23,13 @@ from neurigraph_pipelines.ingestion.queue_hold import is_open, note_try
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
+    NoteOptions,
     ReceivedThrough,
     Role,
     Segment,
     SegmentRef,
     SourceKind,
+    ToolEvent,
     TriggerType,
 )
 from neurigraph_pipelines.ports import Database
@@ -225,6 +227,11 @@ def ref_of(row: Mapping[str, Any]) -> SegmentRef:
         token_count=row["token_count"],
         attempts=row["attempts"],
         persona_id=row["persona_id"],
+        note=(
+            NoteOptions(row["pinned"], row["pinned_node_id"], row["importance"], tuple(row["tags"]))
+            if row["pinned"] is not None
+            else None
+        ),
     )
 
 
@@ -250,6 +257,7 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
                 persona_id=row["persona_id"] if row["received_through"] else ref.persona_id,
                 received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
                 received_at=row["received_at"],
+                event=ToolEvent.of_fields(row["tool_event"], row["content"] or "") if row["tool_event"] else None,
             )
             for row in rows
         )

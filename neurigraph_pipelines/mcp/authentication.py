@@ -11,9 +11,9 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import Context
 from starlette.concurrency import run_in_threadpool
 
-from neurigraph_pipelines.access import authenticate
 from neurigraph_pipelines.errors import UnauthenticatedError
-from neurigraph_pipelines.model import Claims, ReceivedThrough
+from neurigraph_pipelines.mcp.credentials import holder_of
+from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 
 
@@ -42,16 +42,6 @@ class KeyVerifier:
             return None
         client = holder.sub if holder.key_id is None else str(holder.key_id)
         return HeldToken(token="", client_id=client, scopes=[], subject=holder.sub, holder=holder)
-
-
-def holder_of(installation: Installation, credential: str) -> Claims:
-    """Return the claims that a key or token stands for, for a call of an agent.
-
-    Raises:
-        UnauthenticatedError: It is not valid.
-    """
-    claims = authenticate(installation.database, credential.strip(), installation.token_verifier)
-    return claims.through(ReceivedThrough.MCP)
 
 
 def caller_of(context: Context[None, Any] | None, otherwise: Callable[[], Claims] | None) -> Claims:

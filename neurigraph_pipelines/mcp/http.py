@@ -97,9 +97,9 @@ class Endpoint:
         refusal = _refusal(request.scope, self._settings)
         if refusal is not None:
             return refusal
-        metadata = ProtectedResourceMetadata(
-            resource=self._resource(request.scope), authorization_servers=[issuer], resource_name="Neurigraph"
-        )
+        # The issuer goes in as a text, which stays as it is: clients compare it with what the issuer says of itself.
+        stated = {"authorization_servers": [issuer], "resource_name": "Neurigraph"}
+        metadata = ProtectedResourceMetadata.model_validate({"resource": self._resource(request.scope), **stated})
         return Response(metadata.model_dump_json(exclude_none=True), media_type="application/json")
 
 
@@ -173,12 +173,13 @@ def _error(status: int, detail: str, headers: dict[str, str] | None = None) -> R
     return JSONResponse({"error": "invalid_request", "error_description": detail}, status, headers)
 
 
-def _issuer(settings: Settings) -> AnyHttpUrl | None:
+def _issuer(settings: Settings) -> str | None:
     """Return the issuer of tokens, if tokens are accepted and it is an address where clients can ask for one."""
     jwt = settings.jwt
     if jwt.issuer is None or jwt.audience is None:
         return None
     try:
-        return AnyHttpUrl(jwt.issuer)
+        AnyHttpUrl(jwt.issuer)
     except ValidationError:
         return None
+    return jwt.issuer

@@ -1,21 +1,27 @@
 """A server for one client over standard input and output: the way in which desktop clients start one.
 
-The SDK keeps everything but the protocol off standard output. Models are loaded while the client says hello.
+The SDK keeps everything but the protocol off standard output. It takes long to import, so that may begin before the
+database is there; and models are loaded while the client says hello.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from importlib import import_module
 
 from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError
 from neurigraph_pipelines.graph.provisioning import find_user, list_users
-from neurigraph_pipelines.mcp.authentication import holder_of
-from neurigraph_pipelines.mcp.server import MemoryServer
+from neurigraph_pipelines.mcp.credentials import holder_of
 from neurigraph_pipelines.model import Claims, ReceivedThrough
 from neurigraph_pipelines.wiring import Installation
 
 _PARTS = ("objects", "tokens", "embedder")
+
+
+def import_ahead() -> None:
+    """Begin to import the SDK in the background."""
+    threading.Thread(target=import_module, args=("neurigraph_pipelines.mcp.server",), daemon=True).start()
 
 
 def serve(installation: Installation, slug: str | None) -> None:
@@ -32,6 +38,8 @@ def serve(installation: Installation, slug: str | None) -> None:
         UnauthenticatedError: The key is not valid.
     """
     caller = _caller(installation, slug)
+    from neurigraph_pipelines.mcp.server import MemoryServer  # slow, and not needed to find that nobody is named
+
     parts = _Parts(installation)
     threading.Thread(target=parts.load, daemon=True).start()
 
@@ -70,8 +78,9 @@ def _caller(installation: Installation, slug: str | None) -> Callable[[], Claims
     else:
         users = list_users(installation.database)
         if len(users) != 1:
-            found = "there are several users" if users else "there is no user yet"
-            raise ConfigurationError(f"{found}: name one with --user, or set NEURIGRAPH_API_KEY")
+            if not users:
+                raise ConfigurationError("there is no user yet: neurigraph import creates one")
+            raise ConfigurationError("there are several users: name one with --user, or set NEURIGRAPH_API_KEY")
         (user,) = users
     claims = Claims.of_user(user.user_id, ReceivedThrough.MCP)
     return lambda: claims

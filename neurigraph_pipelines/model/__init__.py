@@ -55,6 +55,7 @@ from neurigraph_pipelines.model.messages import (
     Message,
     NewConversation,
     NewMessage,
+    NoteOptions,
     RejectedItem,
     Segment,
     SegmentRef,
@@ -66,6 +67,7 @@ from neurigraph_pipelines.model.origin import (
     shown_author,
     speaker_called,
 )
+from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, MessageType, ToolEvent, type_of
 
 __all__ = [
     "KEYWORD_COLUMNS",
@@ -73,6 +75,7 @@ __all__ = [
     "OTHERS",
     "PASSAGE_DIMENSIONS",
     "RECORD_DIMENSIONS",
+    "TOOL_FIELDS",
     "Alias",
     "Claims",
     "CompressionCause",
@@ -90,11 +93,13 @@ __all__ = [
     "ItemFailure",
     "Keywords",
     "Message",
+    "MessageType",
     "NewConversation",
     "NewMessage",
     "NodeCandidate",
     "NodeProposal",
     "NodeType",
+    "NoteOptions",
     "Outline",
     "OutlineNode",
     "Period",
@@ -114,8 +119,10 @@ __all__ = [
     "StoredObject",
     "SubjectType",
     "Summary",
+    "ToolEvent",
     "TriggerType",
     "Voice",
     "shown_author",
     "speaker_called",
+    "type_of",
 ]

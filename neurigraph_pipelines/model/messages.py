@@ -9,11 +9,15 @@ from uuid import UUID
 
 from neurigraph_pipelines.model.kinds import EventKind, Role, SourceKind, TriggerType
 from neurigraph_pipelines.model.origin import ReceivedThrough
+from neurigraph_pipelines.model.tool_events import ToolEvent
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message to add to the inbox. While it is not ``complete``, it is still being streamed."""
+    """A message to add to the inbox. While it is not ``complete``, it is still being streamed.
+
+    ``tool_calls`` are calls within a message; ``event`` is set if the message itself is an event of a tool.
+    """
 
     role: Role
     content: str
@@ -22,6 +26,7 @@ class NewMessage:
     occurred_at: datetime | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
     complete: bool = True
+    event: ToolEvent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class Message:
     persona_id: UUID | None = None
     received_through: ReceivedThrough | None = None
     received_at: datetime | None = None
+    event: ToolEvent | None = None
 
     @property
     def speaker(self) -> str:
@@ -70,8 +76,28 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteOptions:
+    """What the writer of a note decided about it.
+
+    Attributes:
+        pinned: The note lies at ``node_id``, wherever a model would file it.
+        node_id: That node; None if the note is not pinned, or if the node was removed meanwhile.
+        importance: From 0 to 1; None if the writer did not say.
+        tags: Topics of the record, before those that a model finds.
+    """
+
+    pinned: bool = False
+    node_id: UUID | None = None
+    importance: float | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """One row of ``storage_triggers``: a segment to store, without its text. A persona may have submitted it."""
+    """One row of ``storage_triggers``: a segment to store, without its text. A persona may have submitted it.
+
+    ``note`` is set for a version of a note.
+    """
 
     trigger_id: UUID
     user_id: UUID
@@ -86,6 +112,7 @@ class SegmentRef:
     token_count: int
     attempts: int
     persona_id: UUID | None = None
+    note: NoteOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/conversations/{conversation}/end": None,
     "PATCH /v1/conversations/{conversation}": {"privacy": "shared"},
     "PATCH /v1/events/{event}": {"privacy": "shared"},
+    "POST /v1/notes": {"text": "Planted.", "node_id": "{node}"},
+    "PATCH /v1/notes/{note}": {"privacy": "shared"},
     "GET /v1/uploads/{upload}": None,
     "PATCH /v1/uploads/{upload}": {"privacy": "shared"},
     "PATCH /v1/nodes/{node}": {"name": "Mine"},
