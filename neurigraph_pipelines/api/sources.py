@@ -26,26 +26,23 @@ def inbox(installation: Installation) -> Inbox:
 
 def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
     """Convert the messages of a request to domain values."""
-    return [
-        NewMessage(
-            role=message.role,
-            content=message.content,
-            author=message.author,
-            external_id=message.external_id,
-            occurred_at=message.occurred_at,
-            tool_calls=tuple(message.tool_calls),
-            complete=message.complete,
-        )
-        for message in sent
-    ]
+    return [message.message for message in sent]
 
 
 def append(
-    installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, sent: Sequence[requests.NewMessage]
+    installation: Installation,
+    caller: Claims,
+    kind: SourceKind,
+    source_id: UUID,
+    sent: Sequence[requests.NewMessage],
+    guard: Guard,
 ) -> dict[str, Any]:
     """Append the messages of a request and return the fields of ``responses.inbox.Appended``."""
     with installation.database.agent(caller) as tx:
-        return asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
+        guard.admit(tx)
+        appended = asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
+        guard.settle(tx, appended)
+    return appended
 
 
 def set_privacy(

@@ -194,12 +194,23 @@ def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
         *(
             Text.assemble(
                 (f"{message['seq']}  {_date(message['occurred_at'])}  ", "dim"),
-                (f"{printable(message['author'] or message['role'])}: ", "bold"),
+                (f"{printable(sayer(message))}: ", "bold"),
                 printable(message["content"]),
             )
             for message in messages
         )
     )
+
+
+def sayer(message: Mapping[str, Any]) -> str:
+    """Return who said a message of a transcript; of a tool, also what it did."""
+    if message.get("tool_use_id") is None and message.get("tool_name") is None:
+        return str(message["author"] or message["role"])
+    what = {"tool_use": "was called", "error": "failed"}.get(message["type"], "returned")
+    if message.get("error") is not None:
+        what = "failed"
+    took = f" in {message['duration_ms']:,} ms" if message.get("duration_ms") is not None else ""
+    return f"[tool {message.get('tool_name') or message['tool_use_id']} {what}{took}]"
 
 
 def memory(found: Mapping[str, Any]) -> RenderableType:
