@@ -18,7 +18,7 @@ from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.history import Delta
 from neurigraph_pipelines.ingestion.failures import Failure
-from neurigraph_pipelines.model import KEYWORD_COLUMNS
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.ask import Reply
 from neurigraph_pipelines.retrieval.query.question import Answer
 
@@ -176,12 +176,17 @@ def _edge(edge: Mapping[str, Any]) -> str:
 
 
 def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
-    """Return the messages of a file, in order."""
+    """Return the messages of a file, in order, under the names by which the server knows their speakers."""
+
+    def speaker(message: Mapping[str, Any]) -> str:
+        voice = message.get("voice")
+        return speaker_called(message["author"], Voice(voice) if voice else None, message["role"])
+
     return Group(
         *(
             Text.assemble(
                 (f"{message['seq']}  {_date(message['occurred_at'])}  ", "dim"),
-                (f"{printable(message['author'] or message['role'])}: ", "bold"),
+                (f"{printable(speaker(message))}: ", "bold"),
                 printable(message["content"]),
             )
             for message in messages
