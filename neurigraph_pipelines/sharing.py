@@ -79,7 +79,7 @@ class Persona:
 
     node_id: UUID
     name: str
-    node_path: str
+    path: str
     record_count: int
 
 

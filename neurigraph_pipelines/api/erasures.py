@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.problems import documented
@@ -55,7 +56,7 @@ class Erasure(BaseModel):
     subject_kind: SubjectKind
     subject_id: UUID
     requested_through: str
-    w: datetime = Field(description="Time of the request.")
+    requested_at: datetime
     finished_at: datetime | None = Field(description="Null until all rows and objects are removed.")
     erased: dict[str, int] = Field(description="Number of erased rows and objects by kind.")
     kept: dict[str, list[UUID]] = Field(
@@ -110,7 +111,7 @@ def list_erasures(
     """List the receipts of the caller's erasures, newest first."""
     with installation.database.agent(caller) as tx:
         found = receipts.receipts(tx, caller.user_id, limit=limit + 1, offset=offset)
-    return page("erasures", [asdict(receipt) for receipt in found], limit, offset)
+    return page("erasures", [presentation.receipt(receipt) for receipt in found], limit, offset)
 
 
 def _forget(installation: Installation, caller: Claims, subject: Subject, dry_run: bool) -> dict[str, Any]:
@@ -118,4 +119,4 @@ def _forget(installation: Installation, caller: Claims, subject: Subject, dry_ru
         return asdict(forget.preview(installation.database, caller, subject))
     receipt = forget.forget(installation.acting_for(caller), subject, through="api")
     with installation.database.pipeline() as tx:  # the claims of an erased user are no longer valid
-        return {**asdict(receipt), "objects": [asdict(each) for each in receipts.objects_of(tx, receipt.erasure_id)]}
+        return presentation.receipt(receipt, receipts.objects_of(tx, receipt.erasure_id))

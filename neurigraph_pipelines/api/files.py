@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID
@@ -14,6 +13,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.problems import documented, retry_after
 from neurigraph_pipelines.api.responses import files as responses
@@ -35,19 +35,19 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 @router.get("/{file_id}", response_model=responses.File)
 def file_state(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the state of a file. This does not count as an access."""
-    return asdict(control.file_state(installation.database, caller, file_id))
+    return presentation.file(control.file_state(installation.database, caller, file_id))
 
 
 @router.post("/{file_id}/touch", response_model=responses.File)
 def touch(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Reset the dormancy clock of a file, as opening it does. A dormant file stays dormant."""
-    return asdict(control.touch(installation.acting_for(caller), file_id))
+    return presentation.file(control.touch(installation.acting_for(caller), file_id))
 
 
 @router.post("/{file_id}/compress", response_model=responses.File, responses=documented(403, 409))
 def compress(file_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Make a file dormant now. Nothing happens if it is dormant already."""
-    return asdict(control.compress(installation.acting_for(caller), file_id))
+    return presentation.file(control.compress(installation.acting_for(caller), file_id))
 
 
 @router.post(
@@ -86,7 +86,7 @@ async def open_by_id(
     context = installation.acting_for(caller)
     if message is not None:
         opened = await run_in_threadpool(open_message, context, file_id, message)
-        return JSONResponse(responses.Message(**asdict(opened)).model_dump(mode="json"))
+        return JSONResponse(responses.Message(**presentation.message(opened)).model_dump(mode="json"))
     until = time.monotonic() + wait
     while True:
         try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from neurigraph_pipelines import history
+from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.nodes import MAX_PAGE
@@ -32,7 +31,7 @@ def memory(
     ] = None,
 ) -> dict[str, Any]:
     """Return one memory, as it is or as it was at a moment."""
-    return history.record_at(installation.database, caller, record_id, at)
+    return presentation.record(history.record_at(installation.database, caller, record_id, at))
 
 
 @router.get("/history", response_model=responses.History)
@@ -45,7 +44,7 @@ def deltas(
 ) -> dict[str, Any]:
     """List all changes of a memory, newest first."""
     found = history.history(installation.database, caller, record_id, limit=limit + 1, offset=offset)
-    return page("deltas", [asdict(delta) for delta in found], limit, offset)
+    return page("deltas", [presentation.delta(delta) for delta in found], limit, offset)
 
 
 @router.get("/diff", response_model=responses.Difference)
@@ -53,11 +52,12 @@ def difference(
     record_id: UUID,
     caller: Caller,
     installation: InstallationDep,
-    w1: Annotated[datetime, Query(description="The first moment.")],
-    w2: Annotated[datetime | None, Query(description="The second moment. Default: now.")] = None,
+    from_at: Annotated[datetime, Query(description="The first moment.")],
+    to_at: Annotated[datetime | None, Query(description="The second moment. Default: now.")] = None,
 ) -> dict[str, Any]:
     """Compare a memory at two moments."""
-    return {"record_id": record_id, "changes": history.diff(installation.database, caller, record_id, w1, w2)}
+    changes = history.diff(installation.database, caller, record_id, from_at, to_at)
+    return presentation.difference(record_id, changes)
 
 
 @router.patch("", response_model=responses.Memory, responses=documented(403, 409))
@@ -69,7 +69,7 @@ def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation:
         body.revision,
         body.expected_delta,
     )
-    return history.record_at(installation.database, caller, record_id)
+    return presentation.record(history.record_at(installation.database, caller, record_id))
 
 
 @router.post("/supersede", response_model=responses.Memory, responses=documented(403, 409))
@@ -79,4 +79,4 @@ def supersede(
     """Mark a memory as replaced by a newer one, or undo that with null."""
     look(installation, caller, by=body.by)
     revision.supersede(installation.database, caller, record_id, body.by, body.expected_delta)
-    return history.record_at(installation.database, caller, record_id)
+    return presentation.record(history.record_at(installation.database, caller, record_id))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines import presentation, sharing
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.paging import Offset, page
@@ -30,7 +29,7 @@ MAX_PAGE = 200
 def tree(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the whole graph from the root down; for a persona or a third party, the nodes that they may read."""
     with installation.database.agent(caller) as tx:
-        return asdict(navigation.tree(tx, caller.user_id))
+        return presentation.tree(navigation.tree(tx, caller.user_id))
 
 
 @router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
@@ -54,15 +53,13 @@ def provision(body: requests.NewNode, caller: Caller, installation: Installation
 def shell(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the shell of a node: identity, state, children and edges."""
     with installation.database.agent(caller) as tx:
-        return navigation.shell(tx, node_id)
+        return presentation.node(navigation.shell(tx, node_id))
 
 
 @router.get("/nodes/{node_id}/state", response_model=NodeFiles)
 def node_state(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
     """Return the states of a node's files and the bytes that they occupy."""
-    state = control.node_state(installation.database, caller, node_id)
-    totals = state.totals
-    return {**asdict(state), **asdict(totals), "saved_bytes": totals.saved_bytes}
+    return presentation.node_state(control.node_state(installation.database, caller, node_id))
 
 
 @router.get("/nodes/{node_id}/records", response_model=responses.Records)
@@ -76,4 +73,4 @@ def records(
     """List the records of one node, newest first."""
     with installation.database.agent(caller) as tx:
         found = navigation.records(tx, node_id, limit=limit + 1, offset=offset)
-    return page("records", found, limit, offset)
+    return page("records", presentation.records(found), limit, offset)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner
 from neurigraph_pipelines.api.problems import documented
@@ -26,7 +27,7 @@ _MOST_READ = 1_000
 def quarantine(body: requests.NewQuarantine, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """Put memories out of every retrieval at once, and keep them. The same conditions are in force once."""
     _look(installation, caller, body)
-    return asdict(holding.quarantine(installation.acting_for(caller), body.rule, body.reason))
+    return presentation.quarantine(holding.quarantine(installation.acting_for(caller), body.rule, body.reason))
 
 
 @router.post("/preview", response_model=responses.QuarantinePreview, responses=documented(413))
@@ -49,7 +50,7 @@ def list_quarantines(
 ) -> dict[str, Any]:
     """List the quarantines of the graph, newest first: what they meet, who asked for them, when and why."""
     found = rules.quarantines(installation.database, caller, with_released=all_of_them)
-    return {"quarantines": [asdict(one) for one in found]}
+    return {"quarantines": [presentation.quarantine(one) for one in found]}
 
 
 @router.get("/suggestions", response_model=responses.Suggestions)
@@ -62,10 +63,10 @@ def suggest(
 ) -> dict[str, Any]:
     """Return what may belong into quarantine: hidden instructions, stuffed keywords, restatements and floods."""
     found = suggestions.suggest(installation.acting_for(caller), records=records)
-    return {"suggestions": [asdict(one) for one in found]}
+    return {"suggestions": [presentation.suggestion(one) for one in found]}
 
 
 @router.delete("/{quarantine_id}", response_model=responses.Quarantine)
 def release(quarantine_id: UUID, caller: Owner, installation: InstallationDep) -> dict[str, Any]:
     """End a quarantine: what no other one holds is found again, as before. Repeating it changes nothing."""
-    return asdict(holding.release(installation.acting_for(caller), quarantine_id))
+    return presentation.quarantine(holding.release(installation.acting_for(caller), quarantine_id))

@@ -276,8 +276,8 @@ class NewQuarantine(Form):
     source_id: UUID | None = Field(default=None, description="Of this conversation, event or upload.")
     key_id: UUID | None = Field(default=None, description="Handed in with this API key.")
     persona_id: UUID | None = Field(default=None, description="Handed in by this persona, with any of its keys.")
-    received_from: datetime | None = Field(default=None, description="Received at this time or later.")
-    received_until: datetime | None = Field(default=None, description="Received before this time.")
+    received_after: datetime | None = Field(default=None, description="Received at this time or later.")
+    received_before: datetime | None = Field(default=None, description="Received before this time.")
     reason: str = Field(description="For the log.", json_schema_extra={"minLength": 1, "maxLength": MAX_REASON})
 
     @property
@@ -287,8 +287,8 @@ class NewQuarantine(Form):
             self.source_id,
             self.key_id,
             self.persona_id,
-            utc(self.received_from) if self.received_from else None,
-            utc(self.received_until) if self.received_until else None,
+            utc(self.received_after) if self.received_after else None,
+            utc(self.received_before) if self.received_before else None,
         )
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import AnyUserSlug, DryRun, UserSlug, argument, claims_of, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
@@ -170,7 +171,7 @@ def _with_objects(installation: Installation, receipt: Receipt) -> dict[str, Any
     from neurigraph_pipelines.erasure.receipts import objects_of
 
     with installation.database.pipeline() as tx:
-        return {**asdict(receipt), "objects": [asdict(erased) for erased in objects_of(tx, receipt.erasure_id)]}
+        return presentation.receipt(receipt, objects_of(tx, receipt.erasure_id))
 
 
 def _preview_view(preview: Preview) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import AnyUserSlug, DryRun, UserSlug, claims_of, file_id_of, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
@@ -46,7 +47,7 @@ def state(
         claims = claims_of(installation, user)
         try:
             file_id = file_id_of(installation, claims, identifier)
-            data = asdict(control.file_state(installation.database, claims, file_id))
+            data = presentation.file(control.file_state(installation.database, claims, file_id))
         except (InvalidInputError, NotFoundError):
             data = _node_state(installation, claims, identifier)
     Output(as_json).result(data, lambda: _state_view(data))
@@ -59,13 +60,7 @@ def _node_state(installation: Installation, claims: Claims, identifier: str) -> 
         node = control.node_state(installation.database, claims, node_id_of(installation, claims, identifier))
     except NotFoundError:
         raise NotFoundError(f"there is no file, record or node {identifier!r}") from None
-    return {
-        "node_id": node.node_id,
-        "state": node.state,
-        "last_accessed_at": node.last_accessed_at,
-        "next_recompress_at": node.next_recompress_at,
-        **_totals(node.totals),
-    }
+    return presentation.node_state(node)
 
 
 @commands.command()
@@ -76,7 +71,7 @@ def touch(identifier: _FileId, user: UserSlug, as_json: Json = False) -> None:
     with opened() as installation:
         claims = claims_of(installation, user)
         file_id = file_id_of(installation, claims, identifier)
-        data = asdict(control.touch(installation.acting_for(claims), file_id))
+        data = presentation.file(control.touch(installation.acting_for(claims), file_id))
     Output(as_json).result(data, lambda: _state_view(data))
 
 
@@ -280,7 +275,7 @@ def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
         user_id = claims_of(installation, user).user_id if user is not None else None
         users = list(storage_report(installation.database, user_id=user_id))
     rows = [{"user": owner.slug, **_totals(owner.totals)} for owner in users]
-    nodes = [{"node": node.path, **_totals(node.totals)} for owner in users for node in owner.nodes]
+    nodes = [{"path": node.path, **_totals(node.totals)} for owner in users for node in owner.nodes]
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id, record_id_of
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
@@ -57,14 +57,15 @@ def history(
     with opened() as installation:
         claims = claims_of(installation, user)
         with _named(identifier):
-            found = history_of(installation.database, claims, record_id_of(identifier), limit=limit)
+            changes = history_of(installation.database, claims, record_id_of(identifier), limit=limit)
+    found = [presentation.delta(change) for change in changes]
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
         return views.deltas(found)
 
-    Output(as_json).result([asdict(delta) for delta in found], view)
+    Output(as_json).result({"deltas": found}, view)
 
 
 @commands.command()
@@ -83,12 +84,14 @@ def diff(
     with opened() as installation:
         claims = claims_of(installation, user)
         with _named(identifier):
-            found = history.diff(installation.database, claims, record_id_of(identifier), first, last)
+            record_id = record_id_of(identifier)
+            changes = history.diff(installation.database, claims, record_id, first, last)
+    found = presentation.difference(record_id, changes)
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.changes(found)
+        return views.changes(found["changes"])
 
     Output(as_json).result(found, view)
 
@@ -165,7 +168,9 @@ def _delta_id(identifier: str | None) -> UUID | None:
     return None if identifier is None else parse_id(identifier, "delta", "history")
 
 
-def _show(found: dict[str, Any], as_json: bool) -> None:
+def _show(version: dict[str, Any], as_json: bool) -> None:
+    found = presentation.record(version)
+
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 

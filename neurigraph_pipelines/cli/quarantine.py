@@ -9,6 +9,7 @@ from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import (
     DryRun,
@@ -63,7 +64,7 @@ def add(
             Output(as_json).result({"dry_run": True, **asdict(met)}, lambda: _preview_view(met))
             return
         held = holding.quarantine(installation.acting_for(claims), rule, argument(reason))
-    Output(as_json).result(asdict(held), _lines(_line(held), f"Undo: {_release(held, user)}"))
+    Output(as_json).result(presentation.quarantine(held), _lines(_line(held), f"Undo: {_release(held, user)}"))
 
 
 @_group.command("release")
@@ -76,7 +77,7 @@ def release(
     quarantine_id = parse_id(quarantine, "quarantine", "quarantine list")
     with opened() as installation:
         released = holding.release(installation.acting_for(claims_of(installation, user)), quarantine_id)
-    Output(as_json).result(asdict(released), _lines(_line(released)))
+    Output(as_json).result(presentation.quarantine(released), _lines(_line(released)))
 
 
 @_group.command("list")
@@ -91,7 +92,7 @@ def list_quarantines(
     with opened() as installation:
         found = rules.quarantines(installation.database, claims_of(installation, user), with_released=all_of_them)
     shown = list(map(_line, found)) or ["Nothing is in quarantine."]
-    Output(as_json).result({"quarantines": [asdict(one) for one in found]}, _lines(*shown))
+    Output(as_json).result({"quarantines": [presentation.quarantine(one) for one in found]}, _lines(*shown))
 
 
 @_group.command("suggest")
@@ -110,7 +111,7 @@ def suggest(
         context = installation.acting_for(claims_of(installation, user))
         found = suggestions.suggest(context, records=records)
     shown = [line for one in found for line in _suggestion(one, user)] or ["Nothing looks suspicious."]
-    Output(as_json).result({"suggestions": [asdict(one) for one in found]}, _lines(*shown))
+    Output(as_json).result({"suggestions": [presentation.suggestion(one) for one in found]}, _lines(*shown))
 
 
 def _rule(

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import typer
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, file_id_of, moment, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
@@ -183,7 +184,7 @@ def open_file(
         try:
             if message is not None:
                 one = phase_two.open_message(context, file_id, message)
-                data, view, content = asdict(one), partial(_message_view, one), iter([one.text.encode()])
+                data, view, content = presentation.message(one), partial(_message_view, one), iter([one.text.encode()])
             else:
                 file = phase_two.open_file(context, file_id, as_text=text, as_stored=stored, wait=wait)
                 data, view, content = _file_data(file), partial(_file_view, file), file.chunks()
@@ -208,7 +209,7 @@ def _file_data(file: OpenedFile) -> dict[str, Any]:
 
     data = {
         "file_id": file.file_id,
-        "file_name": file.file_name,
+        "name": file.file_name,
         "media_type": file.media_type,
         "size_bytes": file.size_bytes,
     }
@@ -257,7 +258,7 @@ def tree(user: UserSlug, as_json: Json = False) -> None:
 
         return views.tree(root)
 
-    Output(as_json).result(asdict(root), view)
+    Output(as_json).result(presentation.tree(root), view)
 
 
 @commands.command()
@@ -274,12 +275,12 @@ def node(
         claims = claims_of(installation, user)
         node_id = node_id_of(installation, claims, place)
         with installation.database.agent(claims) as tx:
-            shell = navigation.shell(tx, node_id)
-            newest = navigation.records(tx, node_id, limit=records)
+            shown = presentation.node(navigation.shell(tx, node_id))
+            newest = presentation.records(navigation.records(tx, node_id, limit=records))
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.node(shell, newest, user)
+        return views.node(shown, newest, user)
 
-    Output(as_json).result({**shell, "records": newest}, view)
+    Output(as_json).result({**shown, "records": newest}, view)

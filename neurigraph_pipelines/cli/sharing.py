@@ -142,7 +142,7 @@ def list_personas(user: UserSlug, as_json: Json = False) -> None:
         found = sharing.list_personas(installation.database, claims_of(installation, user))
     Output(as_json).result(
         {"personas": [asdict(persona) for persona in found]},
-        _lines(*(f"{one.node_id}  {one.node_path}  {one.record_count:,} records" for one in found)),
+        _lines(*(f"{one.node_id}  {one.path}  {one.record_count:,} records" for one in found)),
     )
 
 

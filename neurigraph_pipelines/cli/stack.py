@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import installed, opened
 
@@ -61,7 +62,7 @@ def demo(as_json: Json = False) -> None:
     shown: dict[str, Any] = {"answers": []}
 
     def show_tree(root: TreeNode) -> None:
-        shown["tree"] = asdict(root)
+        shown["tree"] = presentation.tree(root)
         output.show(lambda: views.tree(root))
 
     def show_answer(question: str, answer: Answer) -> None:

@@ -16,7 +16,6 @@ from rich.tree import Tree
 
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.graph.navigation import TreeNode
-from neurigraph_pipelines.history import Delta
 from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Voice, speaker_called
 from neurigraph_pipelines.retrieval.ask import Reply
@@ -99,7 +98,7 @@ def origin(of_record: Mapping[str, Any], voice: str | None = None) -> str:
     said = ", ".join(voices).replace("_", " ")
     facts = {
         "said by": said,
-        "handed in by": of_record["persona"],
+        "handed in by": of_record["persona_path"],
         "through": of_record["received_through"],
         "with key": of_record["key_id"],
         "on": of_record["received_at"] and of_record["received_at"][:10],
@@ -140,7 +139,7 @@ def _components(explained: Mapping[str, float | None]) -> str:
 
 def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: str) -> RenderableType:
     """Return the shell of a node and its newest records."""
-    title = Text.assemble((printable(shell["node_path"]), "bold"), (f"  {shell['kind']}", "dim"))
+    title = Text.assemble((printable(shell["path"]), "bold"), (f"  {shell['kind']}", "dim"))
     parts: list[RenderableType] = [title]
     if shell["summary"]:
         parts.append(plain(shell["summary"]))
@@ -149,11 +148,11 @@ def node(shell: Mapping[str, Any], records: Sequence[Mapping[str, Any]], user: s
             {
                 "id": shell["node_id"],
                 "records": shell["record_count"],
-                "files": shell["compression_state"],
+                "files": shell["state"],
                 "last accessed": _date(shell["last_accessed_at"]),
                 "aliases": ", ".join(shell["aliases"]),
                 "keywords": ", ".join(shell["keywords"]),
-                "children": ", ".join(child["node_name"] for child in shell["children"]),
+                "children": ", ".join(child["name"] for child in shell["children"]),
                 "edges": "; ".join(_edge(edge) for edge in shell["edges"]),
             }
         )
@@ -200,7 +199,7 @@ def memory(found: Mapping[str, Any]) -> RenderableType:
         (printable(found["title"] or "untitled"), "bold"),
         (f"  {printable(found['node_path'] or '')}  {_date(found['occurred_at'])}", "dim"),
     )
-    keywords = {name: ", ".join(found[column]) for name, column in KEYWORD_COLUMNS.items()}
+    keywords = {name: ", ".join(found[name]) for name in KEYWORD_COLUMNS}
     return Group(
         title,
         plain(found["summary"]),
@@ -209,25 +208,25 @@ def memory(found: Mapping[str, Any]) -> RenderableType:
                 **keywords,
                 "superseded by": found["superseded_by"] or "",
                 "vectors": found["embedding_model"] or "pending",
-                "since": found["w"],
+                "since": found["changed_at"],
                 "delta": found["delta_id"],
             }
         ),
     )
 
 
-def deltas(found: Sequence[Delta]) -> RenderableType:
+def deltas(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Return the changes of a memory, each with its author and the values that it replaced."""
     parts: list[RenderableType] = []
     for delta in found:
         parts.append(
             Text.assemble(
-                (f"{delta.w.isoformat()}  {printable(delta.operation)}", "bold"),
-                (f"  {printable(delta.authored_by)}  {delta.delta_id}", "dim"),
+                (f"{delta['changed_at'].isoformat()}  {printable(delta['operation'])}", "bold"),
+                (f"  {printable(delta['authored_by'])}  {delta['delta_id']}", "dim"),
             )
         )
-        parts += [_change(name, before, delta.after.get(name)) for name, before in delta.before.items()]
-        parts += [plain(f"   {note}", "dim") for note in delta.notes]
+        parts += [_change(name, before, delta["after"].get(name)) for name, before in delta["before"].items()]
+        parts += [plain(f"   {note}", "dim") for note in delta["notes"]]
     return Group(*parts)
 
 

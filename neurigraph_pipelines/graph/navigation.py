@@ -142,8 +142,6 @@ def shell(tx: Transaction, node_id: UUID) -> dict[str, Any]:
         "layer_depth": row["layer_depth"],
         "node_path": shown_path(row["names"]),
         "parent_node_id": parent_id,
-        # The schema name contains the names of all nodes above.
-        "schema_name": row["schema_name"] if is_whole else None,
         "compression_state": row["compression_state"],
         "keywords": row["node_keywords"] or [],
         "aliases": row["aliases"],

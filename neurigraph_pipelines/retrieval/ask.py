@@ -177,7 +177,7 @@ def _within(evidence: list[Evidence], most: int, tokens: TokenCounter) -> list[E
 def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[_Passage]:
     """Read the best messages of a search, best first; only their bytes are read."""
     files = context.settings.ask.files
-    hits = {hit["record_id"]: hit for hit in found.hits if hit["file"]["file_id"]}
+    hits = {hit["record_id"]: hit for hit in found.hits if hit["file_id"]}
     if not found.messages:
         return [_Passage(hit, hit["summary"], datetime.fromisoformat(hit["occurred_at"])) for hit in found.hits[:files]]
     wanted: dict[str, list[int]] = {}
@@ -189,7 +189,7 @@ def _read(context: Context, found: Answer, most: int, notes: list[str]) -> list[
             places.append((record_id, seq))
     read: dict[tuple[str, int], _Passage] = {}
     for record_id, numbers in wanted.items():
-        file_id = UUID(hits[record_id]["file"]["file_id"])
+        file_id = UUID(hits[record_id]["file_id"])
         try:
             opened = open_messages(context, file_id, numbers)
         except StorageError:
@@ -252,7 +252,7 @@ def _citation(number: int, passage: _Passage, text: str) -> Citation:
         hit["record_id"],
         hit["node_path"],
         hit["title"],
-        hit["file"]["file_id"],
+        hit["file_id"],
         message.seq if message else None,
         message.external_id if message else None,
         message.author if message else None,

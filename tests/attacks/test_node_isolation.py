@@ -50,7 +50,7 @@ OPERATIONS: dict[str, Any] = {
     "GET /v1/records/{record}": None,
     "GET /v1/records/{record}?at=2999-01-01T00:00:00Z": None,
     "GET /v1/records/{record}/history": None,
-    "GET /v1/records/{record}/diff?w1=2001-01-01T00:00:00Z": None,
+    "GET /v1/records/{record}/diff?from_at=2001-01-01T00:00:00Z": None,
     "PATCH /v1/records/{record}": {"title": "Mine"},
     "POST /v1/records/{record}/supersede": {"by": None},
     "DELETE /v1/records/{record}": None,

@@ -71,7 +71,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/grants": {"third_party": "mallory", "node_id": "{node_id}"},
 }
 QUERIES = {
-    "get /v1/records/{record_id}/diff": {"w1": "2001-01-01T00:00:00Z"},
+    "get /v1/records/{record_id}/diff": {"from_at": "2001-01-01T00:00:00Z"},
     "delete /v1/users/{user_id}": {"dry_run": "true"},
 }
 

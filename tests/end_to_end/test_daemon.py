@@ -96,7 +96,7 @@ def test_daemon_stores_ended_sources(embedded: Installation, tmp_path: Path) -> 
             embedded.acting_for(Claims.of_user(user.user_id)),
             Question("Which gutters does the boathouse get?"),
         )
-        assert answer.hits[0]["source"]["external_id"] == "boathouse"
+        assert answer.hits[0]["source_external_id"] == "boathouse"
         assert answer.messages[0]["external_id"] in {"0", "1"}
         run_id = _assert_the_ui_tells(stack)
         _assert_a_person_sees(stack, run_id, tmp_path)

@@ -194,7 +194,7 @@ def test_hidden_node_names_stay_hidden(graph: SharedGraph) -> None:
         shell = navigation.shell(tx, graph.persona_id)
         child = navigation.shell(tx, graph.node("Work/Legal/Contracts"))
     assert (tree.name, [node.name for node in tree.children], tree.others) == ("Legal", ["Contracts"], [])
-    assert (shell["node_path"], shell["parent_node_id"], shell["schema_name"]) == ("Legal", None, None)
+    assert (shell["node_path"], shell["parent_node_id"]) == ("Legal", None)
     assert (child["node_path"], child["parent_node_id"], child["edges"]) == ("Legal/Contracts", graph.persona_id, [])
     refusals = repr(
         [*tree.links, *(one[name] for one in (shell, child) for name in one if name not in ("keywords", "summary"))]

@@ -69,9 +69,9 @@ def rankings(memory: Memory, pytestconfig: pytest.Config) -> dict[str, dict[str,
     found = {}
     for question in ANSWERABLE:
         answer = memory.find(question["question"])
-        sources = {hit["record_id"]: hit["source"]["external_id"] for hit in answer.hits}
+        sources = {hit["record_id"]: hit["source_external_id"] for hit in answer.hits}
         found[question["question"]] = {
-            "records": list(dict.fromkeys(hit["source"]["external_id"] for hit in answer.hits))[:FIRST_RECORDS],
+            "records": list(dict.fromkeys(hit["source_external_id"] for hit in answer.hits))[:FIRST_RECORDS],
             "messages": [
                 f"{sources[message['record_id']]}/{message['external_id']}"
                 for message in answer.messages

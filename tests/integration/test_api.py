@@ -44,7 +44,7 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
         "/v1/search", json={"query": "How many trout did Bob catch?", "explain": True}, headers=bob
     ).json()
     (hit,) = found["hits"]
-    assert hit["source"] == {"kind": "conversation", "id": conversation_id, "external_id": "c1"}
+    assert (hit["source_kind"], hit["source_id"], hit["source_external_id"]) == ("conversation", conversation_id, "c1")
     assert hit["node_path"].startswith("bob")
     assert hit["explain"]["passage"] is not None
     assert {message["external_id"] for message in found["messages"]} == {"m1", "m2", "m3"}
@@ -53,7 +53,7 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     assert scores == sorted(scores, reverse=True)
     assert found["anchors"]
 
-    file_id = hit["file"]["file_id"]
+    file_id = hit["file_id"]
     opened = client.post(f"/v1/files/{file_id}/open", headers=bob)
     assert opened.status_code == 200
     lines = [json.loads(line) for line in opened.content.splitlines()]
@@ -76,13 +76,13 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
         "voice": "owner",
         "external_id": "m3",
         "occurred_at": lines[2]["occurred_at"].replace("+00:00", "Z"),
-        "text": TALK[2]["content"],
+        "content": TALK[2]["content"],
     }
     assert_problem(client.post(f"/v1/files/{file_id}/open", params={"message": 4}, headers=bob), 404)
 
     node_id = hit["node_id"]
     shell = client.get(f"/v1/nodes/{node_id}", headers=bob).json()
-    assert shell["node_path"] == hit["node_path"]
+    assert shell["path"] == hit["node_path"]
     assert shell["record_count"] == 1
     records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
     assert [record["record_id"] for record in records["records"]] == [hit["record_id"]]
@@ -103,7 +103,8 @@ def test_search_returns_documented_fields(client: httpx.Client, installation: In
     found = client.post("/v1/search", json={"query": "trout", "limit": 1, "message_limit": 2}, headers=bob).json()
     assert set(found) == {"hits", "messages", "anchors", "warmed", "notes", "periods"}
     assert set(found["hits"][0]) == {
-        "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source", "file", "origin",
+        "record_id", "node_id", "node_path", "title", "summary", "score", "occurred_at", "source_kind",
+        "source_id", "source_external_id", "file_id", "file_state", "origin",
     }  # fmt: skip
     fields = {"record_id", "external_id", "seq", "score", "author", "voice", "restated"}
     assert [set(message) for message in found["messages"]] == [fields] * 2
@@ -136,11 +137,11 @@ def test_foreign_ids_look_absent(client: httpx.Client, installation: Installatio
         ("GET", "/v1/nodes/{}", hit["node_id"], None),
         ("GET", "/v1/nodes/{}/records", hit["node_id"], None),
         ("GET", "/v1/nodes/{}/state", hit["node_id"], None),
-        ("GET", "/v1/files/{}", hit["file"]["file_id"], None),
-        ("POST", "/v1/files/{}/touch", hit["file"]["file_id"], None),
-        ("POST", "/v1/files/{}/compress", hit["file"]["file_id"], None),
-        ("POST", "/v1/files/{}/open", hit["file"]["file_id"], None),
-        ("POST", "/v1/files/{}/open?message=1", hit["file"]["file_id"], None),
+        ("GET", "/v1/files/{}", hit["file_id"], None),
+        ("POST", "/v1/files/{}/touch", hit["file_id"], None),
+        ("POST", "/v1/files/{}/compress", hit["file_id"], None),
+        ("POST", "/v1/files/{}/open", hit["file_id"], None),
+        ("POST", "/v1/files/{}/open?message=1", hit["file_id"], None),
         ("POST", "/v1/conversations/{}/messages", conversation_id, {"messages": TALK}),
         ("POST", "/v1/conversations/{}/end", conversation_id, None),
     ]:
@@ -268,10 +269,10 @@ def test_missing_or_damaged_object_is_not_served(client: httpx.Client, installat
     remember(client, bob, TALK)
     store(installation)
     hit = client.post("/v1/search", json={"query": "trout"}, headers=bob).json()["hits"][0]
-    assert client.post(f"/v1/files/{hit['file']['file_id']}/compress", headers=bob).json()["state"] == "dormant"
+    assert client.post(f"/v1/files/{hit['file_id']}/compress", headers=bob).json()["state"] == "dormant"
     (key,) = installation.objects.keys("durable/")
     installation.objects.put(key, [gzip.compress(b'{"content": "forged"}\n')])
-    response = client.post(f"/v1/files/{hit['file']['file_id']}/open", headers=bob)
+    response = client.post(f"/v1/files/{hit['file_id']}/open", headers=bob)
     assert_problem(response, 500)
     assert b"forged" not in response.content
 

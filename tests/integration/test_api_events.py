@@ -42,12 +42,12 @@ def test_meeting_is_one_memory(client: httpx.Client, installation: Installation)
 
     found = client.post("/v1/search", json={"query": "When do the copper gutters arrive?"}, headers=bob).json()
     (hit,) = found["hits"]
-    assert hit["source"] == {"kind": "event", "id": event_id, "external_id": "site-1"}
+    assert (hit["source_kind"], hit["source_id"], hit["source_external_id"]) == ("event", event_id, "site-1")
     assert hit["occurred_at"] == "2025-03-04T10:00:00Z"
     assert {message["external_id"] for message in found["messages"]} == {"1", "2"}
     (record,) = client.get(f"/v1/nodes/{hit['node_id']}/records", headers=bob).json()["records"]
     assert (record["content_type"], record["trigger_type"]) == ("event", "event_boundary")
-    first = client.post(f"/v1/files/{hit['file']['file_id']}/open", params={"message": 1}, headers=bob).json()
+    first = client.post(f"/v1/files/{hit['file_id']}/open", params={"message": 1}, headers=bob).json()
     assert first["author"] == "Ilse"
 
 
@@ -70,7 +70,7 @@ def test_silent_event_keeps_its_title(kind: EventKind, client: httpx.Client, ins
         assert client.post(f"/v1/events/{event_id}/end", headers=bob).status_code == 200
     assert store(installation) == 1
     (hit,) = client.post("/v1/search", json={"query": "roof of the boathouse"}, headers=bob).json()["hits"]
-    assert hit["source"]["id"] == event_id
+    assert hit["source_id"] == event_id
 
 
 @pytest.mark.parametrize(
@@ -128,5 +128,5 @@ def test_streaming_response_is_replaced(client: httpx.Client, installation: Inst
     assert "send the message once it is complete" in problem["detail"]
     assert store(installation) == 1
     (hit,) = client.post("/v1/search", json={"query": "copper gutters"}, headers=bob).json()["hits"]
-    text = client.post(f"/v1/files/{hit['file']['file_id']}/open", params={"message": 1}, headers=bob).json()["text"]
+    text = client.post(f"/v1/files/{hit['file_id']}/open", params={"message": 1}, headers=bob).json()["content"]
     assert text == "The copper gutters arrive on Friday."

@@ -68,9 +68,9 @@ def test_unstorable_text_is_repaired(client: httpx.Client, installation: Install
     assert store(installation) == 1
     found = client.post("/v1/search", content=rb'{"query": "half\u0000 a pair \ud800"}', headers=headers)
     assert found.status_code == 200
-    file_id = found.json()["hits"][0]["file"]["file_id"]
+    file_id = found.json()["hits"][0]["file_id"]
     opened_file = client.post(f"/v1/files/{file_id}/open", params={"message": 1}, headers=bob)
-    assert opened_file.json()["text"] == "NUL \ufffd and half a pair \ufffd"
+    assert opened_file.json()["content"] == "NUL \ufffd and half a pair \ufffd"
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_hostile_text_round_trip(client: httpx.Client, installation: Installatio
     assert store(installation) == 1
     found = client.post("/v1/search", json={"query": text}, headers=bob)
     assert found.status_code == 200, found.text
-    file_id = found.json()["hits"][0]["file"]["file_id"]
-    assert client.post(f"/v1/files/{file_id}/open?message=1", headers=bob).json()["text"] == text
+    file_id = found.json()["hits"][0]["file_id"]
+    assert client.post(f"/v1/files/{file_id}/open?message=1", headers=bob).json()["content"] == text
     opened = client.post(f"/v1/files/{file_id}/open", headers=bob)
     assert json.loads(opened.content)["content"] == text
     assert client.get("/v1/tree", headers=bob).status_code == 200

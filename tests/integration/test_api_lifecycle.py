@@ -58,7 +58,7 @@ def test_file_states_over_http(client: httpx.Client, file: StoredFile) -> None:
     node = client.get(f"/nodes/{file.place.node_id}/state").json()
     assert (node["state"], node["dormant_files"], node["active_files"]) == ("dormant", 1, 0)
     assert node["saved_bytes"] == len(text) - file.row["stored_bytes"]
-    assert client.post(f"{path}/open?message=1").json()["text"] == "#Notes Hello."
+    assert client.post(f"{path}/open?message=1").json()["content"] == "#Notes Hello."
     assert file.state == "dormant"
     opened = client.post(f"{path}/open")
     assert (opened.status_code, opened.content) == (200, text)

@@ -46,7 +46,7 @@ def test_citations_can_be_opened(client: httpx.Client, bob: dict[str, str]) -> N
     assert (reply["found"], reply["model"], reply["notes"]) == (True, "offline", [])
     cited = reply["citations"][0]
     opened = client.post(f"/v1/files/{cited['file_id']}/open", params={"message": cited["seq"]}, headers=bob).json()
-    assert cited["text"] == opened["text"] == TALK[2]["content"]
+    assert cited["text"] == opened["content"] == TALK[2]["content"]
     for name in ("seq", "author", "external_id", "occurred_at", "file_id"):
         assert cited[name] == opened[name]
 
@@ -78,7 +78,7 @@ def test_parsed_times_are_returned(client: httpx.Client, bob: dict[str, str]) ->
     body = {"query": "trout yesterday", "asked_at": "2025-05-05T01:00:00+02:00"}
     (period,) = client.post("/v1/search", json=body, headers=bob).json()["periods"]
     assert (period["words"], period["certain"]) == ("yesterday", True)
-    assert (period["start"], period["end"]) == ("2025-05-04T00:00:00+02:00", "2025-05-05T00:00:00+02:00")
+    assert (period["start_at"], period["end_at"]) == ("2025-05-04T00:00:00+02:00", "2025-05-05T00:00:00+02:00")
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -129,7 +129,7 @@ def test_nodes_before_the_baseline_are_read_searched_and_written(opened: Install
     assert record_at(opened.database, claims, found["record_id"])["title"] == "#Family/Dave Dave sails a boat."
     # The dump has no objects: that the line is found is all there is to see.
     with pytest.raises(AbsentObjectError):
-        open_message(opened.acting_for(claims), UUID(hits[0]["file"]["file_id"]), 1)
+        open_message(opened.acting_for(claims), UUID(hits[0]["file_id"]), 1)
     assert upgrade_nodes(opened.database) == 3, "the failure was noted in one, which upgraded it"
     assert find(opened, claims, "Who sails?")[0] == hits[0]
     converse(opened, claims, "#Family/Dave He sails on Sundays.")

@@ -70,13 +70,13 @@ def test_walkthrough_as_json(home_env: dict[str, str], here: Here, user: str, ta
     assert hit["title"]
     assert set(hit["explain"]) == {"passage", "segment_lexical", "summary_dense", "summary_lexical", "boost", "period"}
 
-    record_id, file_id = hit["record_id"], hit["file"]["file_id"]
+    record_id, file_id = hit["record_id"], hit["file_id"]
     for identifier in (record_id, file_id):
         opened = ask(home_env, "open", identifier, "--user", user)
         assert [message["content"] for message in opened["messages"]] == [m["content"] for m in TALK["messages"]]
     one = ask_here("open", record_id, "--user", user, "--message", "3")
     assert (one["file_id"], one["seq"], one["role"], one["author"]) == (file_id, 3, "user", "Bob")
-    assert (one["external_id"], one["text"]) == ("m3", TALK["messages"][2]["content"])
+    assert (one["external_id"], one["content"]) == ("m3", TALK["messages"][2]["content"])
     copy = tmp_path / "copy.jsonl"
     assert ask_here("open", file_id, "--user", user, "--output", copy)["bytes"] == copy.stat().st_size
     assert [json.loads(line)["external_id"] for line in copy.read_text().splitlines()] == ["m1", "m2", "m3"]
@@ -158,10 +158,10 @@ def test_real_meeting_is_imported_and_found(here: Here, user: str, data_folder: 
     assert json.loads(here("ingest", "--user", user, "--json")[0])["stored"] >= 1
     longest = max((turn["content"] for turn in spoken), key=len)
     found = json.loads(here("search", longest[:200], "--user", user, "--json")[0])
-    assert found["hits"][0]["source"] == {**found["hits"][0]["source"], "kind": "event", "external_id": "ES2002a"}
+    assert (found["hits"][0]["source_kind"], found["hits"][0]["source_external_id"]) == ("event", "ES2002a")
     best = found["messages"][0]
     shown = here("open", best["record_id"], "--user", user, "--message", str(best["seq"]), "--json")[0]
-    assert json.loads(shown)["text"] == spoken[int(best["external_id"])]["content"] == longest
+    assert json.loads(shown)["content"] == spoken[int(best["external_id"])]["content"] == longest
 
 
 def test_terminal_output_is_escaped(here: Here, user: str, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_terminal_output_is_escaped(here: Here, user: str, tmp_path: Path) -> No
         assert not {"\x1b", "\x07", "\u202e"} & set(text)
     assert "[bold]记忆[/bold] :smile: 🐟" in shown[2]
     opened, _ = here("open", found["record_id"], "--user", user, "--message", "1", "--json")
-    assert json.loads(opened)["text"] == hostile
+    assert json.loads(opened)["content"] == hostile
 
 
 def test_errors_are_one_line(home_env: dict[str, str], here: Here, user: str, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_busy_file_exit_code(file: StoredFile, ask: Ask) -> None:
     for command in (("open", file.file_id), ("open", file.file_id, "--wait", "0.1"), ("compress", file.file_id)):
         report = ask(*command, code=entry.REHYDRATING)
         assert report["error"] == "RehydratingError"
-    assert ask("open", file.file_id, "--message", "1")["text"] == "#Notes Hello."
+    assert ask("open", file.file_id, "--message", "1")["content"] == "#Notes Hello."
 
 
 def test_verify_reports_and_repairs(
@@ -120,7 +120,7 @@ def test_verify_reports_and_repairs(
 def test_storage_is_counted(file: StoredFile, ask: Ask) -> None:
     row = file.row
     (node,) = ask("storage")["nodes"]
-    assert (node["node"], node["active_files"]) == (f"{file.user.slug}/Notes", 1)
+    assert (node["path"], node["active_files"]) == (f"{file.user.slug}/Notes", 1)
     assert (node["content_bytes"], node["active_bytes"]) == (row["size_bytes"], row["size_bytes"] + row["stored_bytes"])
     ask("compress")
     (user,) = ask("storage", user=None)["users"]

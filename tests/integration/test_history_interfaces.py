@@ -54,31 +54,31 @@ def test_revise_over_http(client: httpx.Client, owner: dict[str, str], records: 
     path = f"/v1/records/{records[0]}"
     first = client.get(path, headers=owner).json()
     revised = client.patch(path, json={"title": "The desk", "topics": ["furniture"]}, headers=owner).json()
-    assert (revised["title"], revised["kw_topics"], revised["summary"]) == ("The desk", ["furniture"], first["summary"])
+    assert (revised["title"], revised["topics"], revised["summary"]) == ("The desk", ["furniture"], first["summary"])
     assert client.get(path, headers=owner).json() == revised
-    assert client.get(path, params={"at": first["w"]}, headers=owner).json() == first
+    assert client.get(path, params={"at": first["changed_at"]}, headers=owner).json() == first
 
     page = client.get(f"{path}/history", params={"limit": 1}, headers=owner).json()
     assert page["next_offset"] == 1
     (revision,) = page["deltas"]
-    assert (revision["operation"], revision["delta_id"], revision["w"]) == (
+    assert (revision["operation"], revision["delta_id"], revision["changed_at"]) == (
         "revise",
         revised["delta_id"],
-        revised["w"],
+        revised["changed_at"],
     )
     page = client.get(f"{path}/history", params={"offset": 1}, headers=owner).json()
     assert ([delta["operation"] for delta in page["deltas"]], page["next_offset"]) == (["create"], None)
-    changes = client.get(f"{path}/diff", params={"w1": first["w"]}, headers=owner).json()
+    changes = client.get(f"{path}/diff", params={"from_at": first["changed_at"]}, headers=owner).json()
     assert changes == {
         "record_id": records[0],
         "changes": {
             "title": {"before": first["title"], "after": "The desk"},
-            "kw_topics": {"before": first["kw_topics"], "after": ["furniture"]},
+            "topics": {"before": first["topics"], "after": ["furniture"]},
         },
     }
-    (hit,) = client.post("/v1/search", json={"query": "walnut", "at": first["w"], "limit": 1}, headers=owner).json()[
-        "hits"
-    ]
+    (hit,) = client.post(
+        "/v1/search", json={"query": "walnut", "at": first["changed_at"], "limit": 1}, headers=owner
+    ).json()["hits"]
     assert hit["title"] == first["title"]
 
 
@@ -118,7 +118,7 @@ def test_foreign_ids_look_absent(client: httpx.Client, eve: dict[str, str], reco
         ("GET", "", {}),
         ("GET", "?at=2025-01-01T00:00:00Z", {}),
         ("GET", "/history", {}),
-        ("GET", "/diff?w1=2025-01-01", {}),
+        ("GET", "/diff?from_at=2025-01-01", {}),
         ("PATCH", "", {"title": "mine"}),
         ("POST", "/supersede", {"by": None}),
         ("POST", "/supersede", {"by": str(uuid4())}),
@@ -181,12 +181,12 @@ def test_record_commands(memory: tuple[User, Claims, list[str]], run: Ask) -> No
     old, new = memory[2]
     first = run("record", old, "--json")
     revised = run("revise", old, "--title", "The desk", "--topic", "furniture", "--topic", "wood", "--json")
-    assert (revised["title"], revised["kw_topics"]) == ("The desk", ["furniture", "wood"])
-    assert run("record", old, "--at", first["w"], "--json") == first
-    deltas = run("history", old, "--json")
+    assert (revised["title"], revised["topics"]) == ("The desk", ["furniture", "wood"])
+    assert run("record", old, "--at", first["changed_at"], "--json") == first
+    deltas = run("history", old, "--json")["deltas"]
     assert [delta["operation"] for delta in deltas] == ["revise", "create"]
-    assert run("history", old, "--limit", "1", "--json") == deltas[:1]
-    assert run("diff", old, first["w"], revised["w"], "--json")["title"] == {
+    assert run("history", old, "--limit", "1", "--json")["deltas"] == deltas[:1]
+    assert run("diff", old, first["changed_at"], revised["changed_at"], "--json")["changes"]["title"] == {
         "before": "#Notes the walnut desk",
         "after": "The desk",
     }
@@ -200,9 +200,9 @@ def test_record_commands(memory: tuple[User, Claims, list[str]], run: Ask) -> No
     assert "The desk" in run("record", old)
     output = run("history", old)
     assert "title: #Notes the walnut desk → The desk" in output
-    assert "kw_topics: testing → furniture, wood" in output
+    assert "topics: testing → furniture, wood" in output
     assert f"superseded_by: none → {new}" in output
-    assert "title: #Notes the walnut desk → The desk" in run("diff", old, first["w"])
+    assert "title: #Notes the walnut desk → The desk" in run("diff", old, first["changed_at"])
     assert run("diff", old, datetime.now().astimezone().isoformat()).strip() == "Nothing changed."
 
 

@@ -168,7 +168,7 @@ def test_answers_are_independent_of_file_state(installation: Installation) -> No
         found, states = [], set()
         for question in questions:
             answer = phase_one(here.acting_for(claims), Question(question))
-            states |= {hit["file"].pop("state") for hit in answer.hits}
+            states |= {hit.pop("file_state") for hit in answer.hits}
             found.append((answer.hits, answer.messages, answer.anchors))
         return found, states
 

@@ -54,7 +54,7 @@ def context(graph: SharedGraph, claims: Claims | None = None) -> Context:
 
 
 def hit_of(answer: Answer, source_id: UUID) -> dict[str, Any]:
-    return next(hit for hit in answer.hits if hit["source"]["id"] == str(source_id))
+    return next(hit for hit in answer.hits if hit["source_id"] == str(source_id))
 
 
 def message_of(answer: Answer, source_id: UUID) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_owner_key_and_door_are_shown(graph: SharedGraph) -> None:
     )
     origin = hit_of(found(graph, "periwinkle kayak"), source)["origin"]
     assert origin["voices"] == {"owner": 1, "assistant": 1, "tool": 1}, "the only person beside an assistant"
-    assert (origin["key_id"], origin["received_through"], origin["persona"]) == (str(key_id), "api", None)
+    assert (origin["key_id"], origin["received_through"], origin["persona_path"]) == (str(key_id), "api", None)
     assert origin["received_at"] is not None
     later = hand_in(graph, graph.owners.through(ReceivedThrough.CLI), NewMessage(Role.USER, "A periwinkle hat."))
     origin = hit_of(found(graph, "periwinkle hat"), later)["origin"]
@@ -94,10 +94,10 @@ def test_persona_is_shown_whatever_it_states(graph: SharedGraph) -> None:
     hit = hit_of(answer, source)
     assert hit["origin"]["voices"] == {"persona": 3}
     assert hit["origin"]["persona_id"] == str(graph.persona_id)
-    assert hit["origin"]["persona"].endswith("/Legal")
+    assert hit["origin"]["persona_path"].endswith("/Legal")
     said = [message for message in answer.messages if message["record_id"] == hit["record_id"]]
     assert {message["author"] for message in said} == {"Legal (persona)"}
-    opened = open_message(context(graph), UUID(hit["file"]["file_id"]), 1)
+    opened = open_message(context(graph), UUID(hit["file_id"]), 1)
     assert (opened.author, opened.voice, opened.role) == ("Legal (persona)", Voice.PERSONA, Role.USER)
     whole = open_file(context(graph), UUID(hit["file"]["file_id"]))
     lines = speaker_lines(whole.content)
@@ -148,7 +148,7 @@ def test_other_callers_learn_of_no_key_and_no_persona_they_do_not_see(graph: Sha
     graph.grant("Work/Marketing", "Accountant")
     third = found(graph, "magenta ledger", graph.third_party("Accountant"))
     origin = hit_of(third, source)["origin"]
-    assert (origin["key_id"], origin["persona_id"], origin["persona"]) == (None, None, None)
+    assert (origin["key_id"], origin["persona_id"], origin["persona_path"]) == (None, None, None)
     assert message_of(third, source)["author"] == "a persona", "it is still not the owner"
     owners = hit_of(found(graph, "magenta ledger"), source)["origin"]
     assert (owners["key_id"], owners["persona_id"]) == (str(caller.key_id), str(graph.persona_id))

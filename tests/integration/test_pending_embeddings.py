@@ -107,7 +107,7 @@ def test_outage_then_healing(
     assert pending(installation) == 1
     provider.fail_next(DOWN)
     found = ask(installation, embedder, user, "What fell onto the barn?")
-    assert [hit["source"]["external_id"] for hit in found.hits] == ["c0"]
+    assert [hit["source_external_id"] for hit in found.hits] == ["c0"]
     assert found.messages[0]["seq"] == 1
     assert "could not be reached" in found.notes[0]
     found = ask(installation, embedder, user, "What fell onto the barn?")

@@ -69,7 +69,7 @@ def test_over_http(client: httpx.Client, graph: SharedGraph) -> None:
     found = client.post("/v1/search", json=asked, headers=owner).json()["hits"]
     assert hit["record_id"] not in {one["record_id"] for one in found}
     assert client.get(f"/v1/records/{hit['record_id']}", headers=owner).status_code == 404
-    assert client.post(f"/v1/files/{hit['file']['file_id']}/open", headers=owner).status_code == 404
+    assert client.post(f"/v1/files/{hit['file_id']}/open", headers=owner).status_code == 404
     place = f"/v1/quarantines/{held.json()['quarantine_id']}"
     for other in others:
         assert client.delete(place, headers=other).status_code == 403
@@ -88,8 +88,8 @@ def test_over_http(client: httpx.Client, graph: SharedGraph) -> None:
     [
         ({"reason": "why"}, 422),
         ({"key_id": str(uuid4()), "reason": "why"}, 404),
-        ({"received_from": "2025-03-01T00:00:00Z", "received_until": "2025-02-01T00:00:00Z", "reason": "why"}, 422),
-        ({"received_from": "2025-03-01T00:00:00Z", "reason": ""}, 422),
+        ({"received_after": "2025-03-01T00:00:00Z", "received_before": "2025-02-01T00:00:00Z", "reason": "why"}, 422),
+        ({"received_after": "2025-03-01T00:00:00Z", "reason": ""}, 422),
     ],
 )
 def test_refused_over_http(client: httpx.Client, graph: SharedGraph, body: dict[str, Any], status: int) -> None:

@@ -192,8 +192,8 @@ def test_answers_are_plain_values(memory: Memory) -> None:
         answer.anchors,
     ]
     hit = answer.hits[0]
-    assert hit["file"]["state"] == "active"
-    assert hit["source"]["kind"] == "conversation"
+    assert hit["file_state"] == "active"
+    assert hit["source_kind"] == "conversation"
     assert datetime.fromisoformat(hit["occurred_at"]).tzinfo is not None
 
 
@@ -305,7 +305,7 @@ def test_sample_questions_find_evidence(shared_installation: Installation) -> No
     first, among_three = 0, 0
     for question in questions:
         answer = phase_one(here.acting_for(claims), Question(question["question"]))
-        found = [hit["source"]["external_id"] for hit in answer.hits]
+        found = [hit["source_external_id"] for hit in answer.hits]
         wanted = {evidence["conversation"] for evidence in question["evidence"]}
         first += found[0] in wanted
         among_three += bool(wanted.intersection(found[:3]))

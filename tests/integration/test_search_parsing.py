@@ -80,9 +80,9 @@ def test_parsed_times_are_returned(memory: Memory) -> None:
 
 def test_relative_times_count_from_asking_time(memory: Memory) -> None:
     last_week = "the boat last week"
-    assert memory.find(last_week).periods[0]["start"] == "2023-06-05T00:00:00+00:00"
-    assert memory.find(last_week, asked_at=NOON - timedelta(days=365)).periods[0]["start"].startswith("2022-06-06")
-    assert memory.find(last_week, asked_at=None, at=NOON).periods[0]["start"].startswith("2023-06-05")
+    assert memory.find(last_week).periods[0]["start_at"] == "2023-06-05T00:00:00+00:00"
+    assert memory.find(last_week, asked_at=NOON - timedelta(days=365)).periods[0]["start_at"].startswith("2022-06-06")
+    assert memory.find(last_week, asked_at=None, at=NOON).periods[0]["start_at"].startswith("2023-06-05")
 
 
 def score(answer: Answer, ending: str) -> float:
@@ -92,8 +92,8 @@ def score(answer: Answer, ending: str) -> float:
 
 def test_event_is_dated_by_memory(memory: Memory) -> None:
     before, after = memory.find("the boat before the move"), memory.find("the boat after the move")
-    assert (before.periods[0]["start"], before.periods[0]["end"]) == (None, "2023-03-02T00:00:00+00:00")
-    assert (after.periods[0]["start"], after.periods[0]["end"]) == ("2023-03-01T00:00:00+00:00", None)
+    assert (before.periods[0]["start_at"], before.periods[0]["end_at"]) == (None, "2023-03-02T00:00:00+00:00")
+    assert (after.periods[0]["start_at"], after.periods[0]["end_at"]) == ("2023-03-01T00:00:00+00:00", None)
     assert score(before, "in winter.") / score(before, "in May.") > score(after, "in winter.") / score(after, "in May.")
     assert memory.find("the boat after the earthquake").periods == [], "nobody spoke of one"
 
@@ -114,7 +114,7 @@ def test_filters_exclude_and_guesses_rank(memory: Memory) -> None:
 def test_naive_time_is_utc(memory: Memory) -> None:
     naive = datetime(2023, 5, 8, 9, tzinfo=UTC).replace(tzinfo=None)
     assert len(memory.titles("boat", occurred_after=naive)) == 2
-    assert memory.find("the boat yesterday", asked_at=naive).periods[0]["start"] == "2023-05-07T00:00:00+00:00"
+    assert memory.find("the boat yesterday", asked_at=naive).periods[0]["start_at"] == "2023-05-07T00:00:00+00:00"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_pdf_is_stored_found_and_opened(installation: Installation, bob: Claims)
 
     answer = found(installation, bob, "Is the captain sober at dusk?")
     (hit,) = answer.hits
-    assert hit["source"]["kind"] == "upload"
+    assert hit["source_kind"] == "upload"
     assert answer.messages[0]["external_id"] == "page-2"
     file = opened(installation, bob, hit["record_id"])
     assert (file.file_name, file.media_type, file.content) == ("ferry times.pdf", "application/pdf", FERRY)

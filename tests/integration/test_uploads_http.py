@@ -45,9 +45,9 @@ def test_upload_over_http(client: httpx.Client, installation: Installation) -> N
     status = client.get(place, headers=bob).json()
     assert status["state"] == "stored"
     hit = client.post("/v1/search", json={"query": "When does the ferry leave?"}, headers=bob).json()["hits"][0]
-    assert hit["source"] == {"kind": "upload", "id": status["upload_id"], "external_id": "f1"}
+    assert (hit["source_kind"], hit["source_id"], hit["source_external_id"]) == ("upload", status["upload_id"], "f1")
     assert hit["occurred_at"].startswith("2024-05-01")
-    assert hit["file"]["file_id"] == status["file_id"]
+    assert hit["file_id"] == status["file_id"]
     file = client.post(f"/v1/files/{status['file_id']}/open", headers=bob)
     assert file.content == FERRY
     assert file.headers["content-type"] == "application/pdf"

@@ -75,10 +75,10 @@ def test_what_is_unknown_repeats_nothing() -> None:
 
 def test_a_source_repeats_itself_beyond_its_share() -> None:
     same = np.ones((5, 1), np.float32)
-    assert repeats_itself(same, ["web"] * 4 + ["a"])
-    assert not repeats_itself(same, ["web"] * 3 + ["a", "b"])
-    assert not repeats_itself(np.eye(5, dtype=np.float32), ["web"] * 5)
-    assert not repeats_itself(np.zeros((0, 0), np.float32), [])
+    assert repeats_itself(lambda: same, ["web"] * 4 + ["a"])
+    assert not repeats_itself(lambda: same, ["web"] * 3 + ["a", "b"])
+    assert not repeats_itself(lambda: np.eye(5, dtype=np.float32), ["web"] * 5)
+    assert not repeats_itself(lambda: np.zeros((0, 0), np.float32), [])
 
 
 def test_role_of_a_document_or_persona_is_no_person() -> None:

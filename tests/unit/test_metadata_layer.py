@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer, Origin, StoredRecord
 from neurigraph_pipelines.retrieval.index.postings import Postings
+from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.query.rank import RankingQuery, rank
 
 FIRST, SECOND, SOURCE, FILE, NO_FILE = UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=0)
@@ -150,10 +151,10 @@ def test_accented_lexemes_are_found() -> None:
 def test_explain_lists_score_parts(layer: MetadataLayer) -> None:
     asked = RankingQuery({"boat": 1.0, "zebra": 2.0}, mean_length=10.0, limit=10, message_limit=3)
     empty = MetadataLayer(NOTHING)
-    records, messages = rank([empty, layer], [0.0, 0.0], asked)
+    records, messages = rank(Rows([empty, layer]), [0.0, 0.0], asked)
     assert [(one.node, one.row) for one in records] == [(1, 0)], "the other has been superseded"
     assert [(one.node, one.row) for one in messages] == [(1, 0)], "of two passages of one message the better one"
-    explained = rank([empty, layer], [0.0, 0.0], replace(asked, explain=True, include_superseded=True))
+    explained = rank(Rows([empty, layer]), [0.0, 0.0], replace(asked, explain=True, include_superseded=True))
     assert [(one.node, one.row) for one in explained[0]] == [(1, 0), (1, 1)]
     assert [one.row for one in explained[1]] == [0, 2, 3]
     assert explained[1][0].parts["window_lexical"] == 1.0
@@ -171,7 +172,7 @@ def test_segment_length_is_relative(layer: MetadataLayer) -> None:
         return frequency * 1.9 / (frequency + 0.9 * (0.25 + 0.75 * length))
 
     def segments(asked: RankingQuery) -> dict[int, float | None]:
-        return {one.row: one.parts["segment_lexical"] for one in rank([layer], [0.0], asked)[0]}
+        return {one.row: one.parts["segment_lexical"] for one in rank(Rows([layer]), [0.0], asked)[0]}
 
     assert segments(asked) == pytest.approx({0: bm25(4, 4 / 5), 1: bm25(2, 6 / 5)})
     assert segments(replace(asked, source_kinds=("conversation",))) == pytest.approx({0: bm25(4, 1)})
@@ -213,5 +214,5 @@ def test_empty_node() -> None:
     assert (layer.records, layer.messages, layer.places, len(layer.seq)) == (0, 0, 0, 0)
     assert layer.lexemes.of(["boat"]) == []
     asked = RankingQuery({"boat": 1.0}, mean_length=1.0, limit=10, message_limit=10)
-    assert rank([layer, layer], [0.0, 1.0], asked) == ([], [])
+    assert rank(Rows([layer, layer]), [0.0, 1.0], asked) == ([], [])
     assert Postings("", np.array([], np.intp), np.array([], np.intp)).size == 0

@@ -40,12 +40,15 @@ def test_shape() -> None:
                 "summary": "It needs oil.",
                 "score": 0.123457,
                 "occurred_at": "2023-05-08T09:00:00+00:00",
-                "source": {"kind": "conversation", "id": "s1", "external_id": "talk"},
-                "file": {"file_id": "f1", "state": "dormant"},
+                "source_kind": "conversation",
+                "source_id": "s1",
+                "source_external_id": "talk",
+                "file_id": "f1",
+                "file_state": "dormant",
                 "origin": {
                     "voices": {"owner": 2},
                     "persona_id": "p1",
-                    "persona": "bob/Work",
+                    "persona_path": "bob/Work",
                     "received_through": "api",
                     "key_id": "k1",
                     "received_at": "2023-05-09T10:00:00+00:00",
@@ -67,7 +70,7 @@ def test_shape() -> None:
         anchors=[{"node_id": "n1", "reason": "name", "score": 0.1235, "node_path": "bob/Boats"}],
         warmed=2,
         notes=["Late."],
-        periods=[{"words": "since 8 May", "start": "2023-05-08T09:00:00+00:00", "end": None, "certain": True}],
+        periods=[{"words": "since 8 May", "start_at": "2023-05-08T09:00:00+00:00", "end_at": None, "certain": True}],
     )
 
 

@@ -27,14 +27,14 @@ class File(BaseModel):
     file_id: UUID
     record_id: UUID
     node_id: UUID
-    file_name: str
-    file_type: str
+    name: str
+    type: str
     state: CompressionState
     compression: str
     size_bytes: int = Field(description="Size of the content, uncompressed.")
     stored_bytes: int = Field(description="Size of the durable object.")
     last_accessed_at: datetime
-    recompress_after: datetime | None = Field(
+    recompress_at: datetime | None = Field(
         description="Time at which the file becomes dormant again, if opening it made it active."
     )
     last_failure: str | None = Field(
@@ -76,4 +76,4 @@ class Message(BaseModel):
     voice: Voice = Field(description="Who speaks, as the server knows it.")
     external_id: str | None
     occurred_at: datetime
-    text: str
+    content: str

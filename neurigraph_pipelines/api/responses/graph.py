@@ -27,10 +27,10 @@ class Child(BaseModel):
     """A node directly below another."""
 
     node_id: UUID
-    node_name: str
+    name: str
     node_type: NodeType
-    concept_kind: ConceptKind
-    compression_state: CompressionState
+    kind: ConceptKind
+    state: CompressionState
     record_count: int
 
 
@@ -42,7 +42,7 @@ class Edge(BaseModel):
     evidence_count: int
     node_id: UUID
     node_name: str
-    compression_state: CompressionState
+    node_state: CompressionState
     direction: Literal["in", "out"]
 
 
@@ -50,16 +50,13 @@ class Shell(BaseModel):
     """The part of a node that is always open: identity, state, children and edges."""
 
     node_id: UUID
-    node_name: str
+    name: str
     node_type: NodeType
     kind: ConceptKind
-    layer_depth: int
-    node_path: str
+    depth: int = Field(description="0 is the root.")
+    path: str
     parent_node_id: UUID | None
-    schema_name: str | None = Field(
-        description="Null if a node above this one is hidden from the caller, because the name would reveal it."
-    )
-    compression_state: CompressionState
+    state: CompressionState
     keywords: list[str]
     aliases: list[str]
     summary: str | None
@@ -79,15 +76,15 @@ class Record(BaseModel):
     content_type: ContentType
     trigger_type: TriggerType | None
     embedding_pending: bool
-    kw_entities: list[str]
-    kw_topics: list[str]
-    kw_dates: list[str]
-    kw_relationships: list[str]
+    entities: list[str]
+    topics: list[str]
+    dates: list[str]
+    relationships: list[str]
     occurred_at: datetime
     created_at: datetime
     file_id: UUID | None
     file_name: str | None
-    compression_state: CompressionState | None
+    file_state: CompressionState | None
     size_bytes: int | None
     stored_bytes: int | None
 
@@ -105,7 +102,7 @@ class TreeNode(BaseModel):
     node_id: UUID
     name: str
     kind: ConceptKind
-    layer_depth: int
+    depth: int
     state: CompressionState
     record_count: int
     summary: str

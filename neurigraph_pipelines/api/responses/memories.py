@@ -27,7 +27,7 @@ class Memory(Record):
     first_message: int = Field(description="Number of its first message in its source.")
     last_message: int
     delta_id: UUID | None = Field(description="The delta that made this version; null for a third party.")
-    w: datetime | None = Field(description="Time since when this version holds; null for a third party.")
+    changed_at: datetime | None = Field(description="Time since when this version holds; null for a third party.")
 
 
 class Delta(BaseModel):
@@ -40,7 +40,7 @@ class Delta(BaseModel):
     after: dict[str, Any] = Field(description="The changed fields with their new values.")
     notes: list[str]
     authored_by: str = Field(description="For example `user:` and an id, or `pipeline:` and a model.")
-    w: datetime = Field(description="Time of the change; later than that of every earlier delta.")
+    changed_at: datetime = Field(description="Later than that of every earlier delta.")
 
 
 class History(BaseModel):

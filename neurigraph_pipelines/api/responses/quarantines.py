@@ -16,8 +16,8 @@ class Conditions(BaseModel):
     source_id: UUID | None
     key_id: UUID | None
     persona_id: UUID | None
-    received_from: datetime | None
-    received_until: datetime | None
+    received_after: datetime | None
+    received_before: datetime | None
 
 
 class Quarantine(Conditions):

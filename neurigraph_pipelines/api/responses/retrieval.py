@@ -10,21 +10,6 @@ from pydantic import BaseModel, Field
 from neurigraph_pipelines.model import CompressionState, ReceivedThrough, SourceKind, Voice
 
 
-class Source(BaseModel):
-    """The source of a record."""
-
-    kind: SourceKind
-    id: UUID
-    external_id: str | None
-
-
-class FileState(BaseModel):
-    """The file of a record."""
-
-    file_id: UUID | None
-    state: CompressionState | None
-
-
 class Origin(BaseModel):
     """Where a record comes from, as the server knows it, whatever its author states.
 
@@ -33,7 +18,7 @@ class Origin(BaseModel):
 
     voices: dict[Voice, int] = Field(description="The number of passages by who speaks in them, most first.")
     persona_id: UUID | None = Field(description="The persona that handed in the record or a part of it, if visible.")
-    persona: str | None = Field(description="The path of that persona; null is the owner, or a persona not visible.")
+    persona_path: str | None = Field(description="Its path; null is the owner, or a persona not visible.")
     received_through: ReceivedThrough | None = Field(description="The door that all of it came through.")
     key_id: UUID | None = Field(description="The API key that all of it came with. Only the owner sees it.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
@@ -50,8 +35,11 @@ class Hit(BaseModel):
     summary: str
     score: float
     occurred_at: datetime
-    source: Source
-    file: FileState
+    source_kind: SourceKind
+    source_id: UUID
+    source_external_id: str | None
+    file_id: UUID | None
+    file_state: CompressionState | None
     origin: Origin
     superseded: bool | None = Field(
         default=None, description="True if a newer memory replaced this one; only with `include_superseded`."
@@ -89,8 +77,8 @@ class Period(BaseModel):
     """A period that the question names. Memories of things that happened in it score higher."""
 
     words: str
-    start: datetime | None
-    end: datetime | None = Field(description="The first moment after the period.")
+    start_at: datetime | None
+    end_at: datetime | None = Field(description="The first moment after the period.")
     certain: bool = Field(description="False if the words allow several readings and this is the likeliest.")
 
 

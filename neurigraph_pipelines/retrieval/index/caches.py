@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.shells import Shells
 
 ANSWER_SECONDS = 60.0
@@ -82,6 +83,7 @@ class SearchCaches:
     Attributes:
         answers: Results of phase one by asker and question; their version is the data version they come from.
         layers: Metadata layers by node id; their version is the node's version and the embedding model.
+        rows: The rows of the layers that an asker's last question was ranked by; their version is those layers.
         shells: Shells by asker and embedding dimensions.
         staged: The nodes that were staged, by asker, data version and period.
         unfetched: Claims for which nodes were staged and not prefetched since.
@@ -92,6 +94,7 @@ class SearchCaches:
         # The type of a result belongs to ``query``, which imports this module.
         self.answers: Cache[Any] = Cache(ANSWER_SECONDS)
         self.layers: Cache[MetadataLayer] = Cache()
+        self.rows: Cache[Rows] = Cache()
         self.shells: Cache[Shells] = Cache()
         self.staged: Cache[frozenset[int]] = Cache()
         self.unfetched: set[Claims] = set()

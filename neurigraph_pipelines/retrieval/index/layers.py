@@ -195,6 +195,7 @@ class MetadataLayer:
         self.has_vector = np.asarray(self.vectors.any(axis=1))
         self._sources, self._files = columns["source"].tobytes(), columns["file"].tobytes()
         self._has_file = np.asarray(np.frombuffer(self._files, np.uint8).reshape(-1, 16).any(axis=1))
+        self._decoded: dict[int, StoredRecord] = {}
         self._superseded: dict[int, list[tuple[float | None, float | None]]] = {
             number: json.loads(spans) for number, spans in enumerate(columns["superseded"]) if spans is not None
         }
@@ -323,7 +324,13 @@ class MetadataLayer:
         return np.unique(self.statement[self.statement != 0], return_counts=True)
 
     def stored_record(self, record: int) -> StoredRecord:
-        """Return the record in a row."""
+        """Return the record in a row; it is decoded once."""
+        stored = self._decoded.get(record)
+        if stored is None:
+            stored = self._decoded[record] = self._decode(record)
+        return stored
+
+    def _decode(self, record: int) -> StoredRecord:
         columns, packed = self._records, slice(16 * record, 16 * record + 16)
         return StoredRecord(
             self.record_ids[record],
@@ -336,17 +343,18 @@ class MetadataLayer:
             columns["source_names"][record],
             format_id(self._files[packed]) if self._has_file[record] else None,
             columns["file_states"][record],
-            self.origin(record),
+            Origin(**json.loads(columns["origins"][record])),
             self._voices_of(record),
         )
 
     def origin(self, record: int) -> Origin:
         """Return where the record in a row comes from."""
-        return Origin(**json.loads(self._records["origins"][record]))
+        return self.stored_record(record).origin
 
     def handed_in_by(self, record: int) -> str:
         """Return the persona that handed in the record in a row, or else its source."""
-        return self.origin(record).persona_id or format_id(self._sources[16 * record : 16 * record + 16])
+        stored = self.stored_record(record)
+        return stored.origin.persona_id or stored.source_id
 
     def _voices_of(self, record: int) -> dict[str, int]:
         """Return the number of a record's passages by voice."""

@@ -7,6 +7,7 @@ and nothing is ever left out. Pure functions of arrays; ``rank`` calls them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -73,14 +74,17 @@ def shares_left(
     return _LEFT[voice] if speaks else None
 
 
-def repeats_itself(vectors: Floats, sources: Sequence[str]) -> bool:
+def repeats_itself(vectors: Callable[[], Floats], sources: Sequence[str]) -> bool:
     """Return whether one source takes more than its share of the first messages by saying the same.
 
     Args:
-        vectors: The unit vector of each message, ``(n, dimensions)``; zeros if unknown.
+        vectors: Gives the unit vector of each message, ``(n, dimensions)``, zeros if unknown; called if one source
+            handed in more than its share.
         sources: What handed in each message.
     """
-    return bool((_alike(vectors, sources).sum(axis=1) >= SHARE).any())
+    if max(Counter(sources).values(), default=0) <= SHARE:
+        return False
+    return bool((_alike(vectors(), sources).sum(axis=1) >= SHARE).any())
 
 
 def unrepeated(score: NDArray[np.float64], vectors: Floats, sources: Sequence[str]) -> NDArray[np.float64]:
@@ -88,7 +92,8 @@ def unrepeated(score: NDArray[np.float64], vectors: Floats, sources: Sequence[st
 
     Args:
         score: Highest first.
-        vectors: As for ``repeats_itself``, as are ``sources``.
+        vectors: The unit vector of each message, ``(n, dimensions)``; zeros if unknown.
+        sources: What handed in each message.
     """
     paid: NDArray[np.float64] = score * REPEATED ** _alike(vectors, sources).sum(axis=1)
     return paid

@@ -15,7 +15,8 @@ from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
 from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.query.caching import cache_bytes, search_caches
+from neurigraph_pipelines.retrieval.index.rows import Rows
+from neurigraph_pipelines.retrieval.query.caching import cache_bytes, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.select import Anchor
@@ -27,6 +28,9 @@ CANDIDATES = 100
 
 _LOOKED_UP = 4_000
 """About how many passages of an indexed node are looked up by their words."""
+
+_ROWS_SHARE = 0.25
+"""Share of the cache of layers that may be held by cached rows, in addition to that cache."""
 
 _WHOLE_NODES = {"question": Jsonb(WINDOW), "embedding": None}
 _QUERIES = statements("search")
@@ -60,6 +64,18 @@ def load_nodes(
     if any(layer.model != model for layer in layers.values()):
         return None
     return [LoadedNode(anchor, layers[anchor.node_id]) for anchor in anchors if anchor.node_id in layers]
+
+
+def rows_of(context: Context, nodes: Sequence[LoadedNode]) -> Rows:
+    """Return the rows of the layers of some nodes; they are the cached ones as long as the layers are the same."""
+    layers, capacity = tuple(node.layer for node in nodes), int(_ROWS_SHARE * cache_bytes(context))
+    cache, key = search_caches(context).rows, graph_key(context)
+    rows = cache.get(key, layers) if capacity else None
+    if rows is None:
+        rows = Rows(layers)
+        if capacity:
+            cache.put(key, rows, capacity, size=sum(layer.size for layer in layers), version=layers)
+    return rows
 
 
 def read_layers(

@@ -11,7 +11,7 @@ from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.retrieval.query.caching import graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.evidence import Evidence, gather_evidence
 from neurigraph_pipelines.retrieval.query.found import Found, as_of_moment, found_messages, found_records
-from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes
+from neurigraph_pipelines.retrieval.query.load import LoadedNode, load_nodes, rows_of
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion, parse
 from neurigraph_pipelines.retrieval.query.present import present
 from neurigraph_pipelines.retrieval.query.question import Answer, Question
@@ -67,16 +67,16 @@ def _run_steps(context: Context, parsed: ParsedQuestion) -> tuple[Found, str | N
     loaded = _gather_and_load(context, parsed)
     if loaded is None:
         return Found(), None
-    evidence, nodes = loaded
+    evidence, anchored = loaded
     view, is_owner = evidence.view, context.claims.role == "user"
-    records, messages = rank(
-        [node.layer for node in nodes], [node.anchor.boost for node in nodes], ranking_query(parsed, evidence)
-    )
+    nodes = sorted(anchored, key=lambda node: node.anchor.number)  # the same rows for every question
+    boosts = [node.anchor.boost for node in nodes]
+    records, messages = rank(rows_of(context, nodes), boosts, ranking_query(parsed, evidence)) if nodes else ([], [])
     hits = as_of_moment(context, parsed, found_records(nodes, records, view.shells, is_owner=is_owner))
     found = Found(
         tuple(hits),
         tuple(found_messages(nodes, messages, view.shells)),
-        tuple(node.anchor for node in nodes),
+        tuple(node.anchor for node in anchored),
         stage(context, view.shells, list(dict.fromkeys(one.node for one in hits))[:NODES_WARMED]),
         tuple(_notes(context.embedder.model, evidence)),
     )

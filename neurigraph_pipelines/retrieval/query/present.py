@@ -38,7 +38,7 @@ def _origin(found: FoundRecord, restated: int) -> dict[str, Any]:
     return {
         "voices": dict(found.record.voices),
         "persona_id": origin.persona_id if found.persona is not None else None,
-        "persona": found.persona,
+        "persona_path": found.persona,
         "received_through": origin.received_through,
         "key_id": origin.key_id,
         "received_at": origin.received_at,
@@ -56,8 +56,11 @@ def _hit(found: FoundRecord, restated: int) -> dict[str, Any]:
         "summary": record.summary,
         "score": round(found.score, 6),
         "occurred_at": _moment(record.occurred_at),
-        "source": {"kind": record.source_kind, "id": record.source_id, "external_id": record.source_name},
-        "file": {"file_id": record.file_id, "state": record.file_state},
+        "source_kind": record.source_kind,
+        "source_id": record.source_id,
+        "source_external_id": record.source_name,
+        "file_id": record.file_id,
+        "file_state": record.file_state,
         "origin": _origin(found, restated),
     }
     if found.parts:
@@ -94,8 +97,8 @@ def _anchor(anchor: Anchor) -> dict[str, Any]:
 def _period(period: Period) -> dict[str, Any]:
     return {
         "words": period.words,
-        "start": period.start and period.start.isoformat(),
-        "end": period.end and period.end.isoformat(),
+        "start_at": period.start and period.start.isoformat(),
+        "end_at": period.end and period.end.isoformat(),
         "certain": period.certain,
     }
 

@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -18,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Role
-from neurigraph_pipelines.retrieval.index.layers import ROLES, MetadataLayer
+from neurigraph_pipelines.retrieval.index.layers import ROLES
 from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.query.authority import (
     COMPARED_FOR_REPETITION,
     FIRST,
@@ -32,7 +32,6 @@ from neurigraph_pipelines.retrieval.query.evidence import Evidence
 from neurigraph_pipelines.retrieval.query.parse import ParsedQuestion
 from neurigraph_pipelines.retrieval.query.signals import (
     LexicalSignals,
-    Rows,
     both,
     compare_exactly,
     compare_passages,
@@ -154,9 +153,7 @@ def ranking_query(parsed: ParsedQuestion, evidence: Evidence) -> RankingQuery:
     )
 
 
-def rank(
-    layers: Sequence[MetadataLayer], boosts: Sequence[float], query: RankingQuery
-) -> tuple[list[Ranked], list[Ranked]]:
+def rank(rows: Rows, boosts: Sequence[float], query: RankingQuery) -> tuple[list[Ranked], list[Ranked]]:
     """Return the best records and the best messages of some layers, best first.
 
     A message's score is a mix of three signals, each scaled to 0..1 by the best of what is ranked: BM25 of its window,
@@ -168,7 +165,7 @@ def rank(
     Args:
         boosts: How surely the question names the node of each layer, 0 to 1.
     """
-    return _Ranking(layers, boosts, query).best() if layers else ([], [])
+    return _Ranking(rows, boosts, query).best()
 
 
 class _Ranking:
@@ -178,12 +175,12 @@ class _Ranking:
     rows the number of steps takes the time.
     """
 
-    def __init__(self, layers: Sequence[MetadataLayer], boosts: Sequence[float], query: RankingQuery) -> None:
-        self.layers = layers
+    def __init__(self, rows: Rows, boosts: Sequence[float], query: RankingQuery) -> None:
+        self.layers = rows.layers
         self.query = query
-        self.rows = Rows(layers)
-        self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in layers])
-        self.period = WEIGHTS["period"] * nearness_to_periods(self.occurred, query.periods) if query.periods else None
+        self.rows = rows
+        self.boost = WEIGHTS["name"] * np.repeat(boosts, [layer.records for layer in rows.layers])
+        self.period = WEIGHTS["period"] * nearness_to_periods(rows.occurred, query.periods) if query.periods else None
         vector = query.passage_vector if query.passage_vector is not None else np.zeros(0)
         self.vector: Floats = vector.astype(np.float32)  # empty if nothing can be compared
         self.known = self._known_records()
@@ -192,14 +189,6 @@ class _Ranking:
         self.eligible = both(self._eligible_passages(), known[record] if known is not None else None)
         self.ranked = both(self.eligible, shown[record] if shown is not None else None)
         self.boosts = self._boosts()
-
-    @cached_property
-    def voice(self) -> NDArray[Any]:
-        return np.concatenate([layer.voice for layer in self.layers])
-
-    @cached_property
-    def occurred(self) -> NDArray[Any]:
-        return np.concatenate([layer.occurred for layer in self.layers])
 
     def best(self) -> tuple[list[Ranked], list[Ranked]]:
         lexical = LexicalSignals(self.rows, self.query.lexemes)
@@ -216,7 +205,7 @@ class _Ranking:
         if self.query.explain:
             none = np.zeros(self.rows.passages)
             parts = dict(zip(SIGNALS, signals, strict=True)) | dict.fromkeys(BOOSTS, none) | self.boosts
-        left = shares_left(score, lexical.coverage, self.voice)
+        left = shares_left(score, lexical.coverage, self.rows.voice)
         if left is not None:
             score = left * score
         return self._best_records(lexical, score, left), self._best_messages(score, parts)
@@ -232,8 +221,8 @@ class _Ranking:
         return signals, score
 
     def _boosts(self) -> dict[str, NDArray[Any]]:
-        role = np.concatenate([layer.role for layer in self.layers])
-        boosts = {"user": WEIGHTS["user"] * ((role == ROLES[Role.USER]) & are_in_person(self.voice))}
+        role, voice = self.rows.role, self.rows.voice
+        boosts = {"user": WEIGHTS["user"] * ((role == ROLES[Role.USER]) & are_in_person(voice))}
         if self.query.speakers or self.query.role is not None:
             said = self.rows.is_said_by(self.query.speakers)
             if self.query.role is not None:
@@ -298,7 +287,7 @@ class _Ranking:
         np.maximum.at(best, self.rows.message, score)
         limit = self.query.message_limit
         first = self._first_passages(best, score, limit)
-        if repeats_itself(self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST])):
+        if repeats_itself(lambda: self._vectors_of(first[:FIRST]), self._sources_of(first[:FIRST])):
             first = self._first_passages(best, score, limit + COMPARED_FOR_REPETITION)
             score = score.copy()
             score[first] = unrepeated(score[first], self._vectors_of(first), self._sources_of(first))
@@ -335,9 +324,9 @@ class _Ranking:
         if query.at is not None:
             known = np.concatenate([layer.created for layer in self.layers]) <= query.at
         if query.occurred_after is not None:
-            known = both(known, self.occurred >= query.occurred_after)
+            known = both(known, self.rows.occurred >= query.occurred_after)
         if query.occurred_before is not None:
-            known = both(known, self.occurred < query.occurred_before)
+            known = both(known, self.rows.occurred < query.occurred_before)
         if query.source_kinds:
             kinds = np.concatenate([layer.source_kinds for layer in self.layers])
             known = both(known, np.isin(kinds, query.source_kinds))

@@ -6,17 +6,15 @@ Pure functions of arrays.
 from __future__ import annotations
 
 import sys
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
 from neurigraph_pipelines.retrieval.index.postings import Floats
+from neurigraph_pipelines.retrieval.index.rows import Rows
 from neurigraph_pipelines.retrieval.index.sign_hash import estimates
 from neurigraph_pipelines.text.lexemes import WINDOW_WEIGHTS
 
@@ -34,48 +32,6 @@ _DAY = 86_400.0
 _STEPS = np.array(list(WINDOW_WEIGHTS))
 _STEP_WEIGHTS = np.array(list(WINDOW_WEIGHTS.values()))
 _NONE = np.zeros((0, 2), np.int32)
-
-
-class Rows:
-    """The records, passages and places of several layers, each numbered one after another.
-
-    Attributes:
-        first_record: The row of each layer's first record; there are ``records`` in all.
-        first_passage: The row of each layer's first passage; there are ``passages`` in all.
-        first_place: The first place of each layer; there are ``places`` in all.
-        messages: The number of messages.
-        record: The row of each passage's record.
-        place: The place of each passage.
-        message: The number of each passage's message.
-    """
-
-    def __init__(self, layers: Sequence[MetadataLayer]) -> None:
-        self.layers = layers
-        self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
-        self.first_record, self.records = _firsts(layer.records for layer in layers)
-        self.first_place, self.places = _firsts(layer.places for layer in layers)
-        first_message, self.messages = _firsts(layer.messages for layer in layers)
-        firsts = np.repeat(
-            [self.first_record, self.first_place, first_message], [layer.passages for layer in layers], axis=1
-        )
-        self.record, self.place, self.message = np.concatenate([layer.numbers for layer in layers], axis=1) + firsts
-
-    def record_of(self, row: int) -> tuple[MetadataLayer, int]:
-        """Return the layer of a record, and its row there."""
-        number = bisect_right(self.first_record, row) - 1
-        return self.layers[number], row - self.first_record[number]
-
-    def vector_of(self, passage: int) -> NDArray[Any]:
-        """Return the own vector of a passage."""
-        number = bisect_right(self.first_passage, passage) - 1
-        vector: NDArray[Any] = self.layers[number].passage_vectors[passage - self.first_passage[number], 0]
-        return vector
-
-    def is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
-        """Return a mask of the passages whose author, in lower case, is one of these names."""
-        if not names:
-            return np.zeros(self.passages, bool)
-        return np.concatenate([layer.is_said_by(names) for layer in self.layers])
 
 
 class LexicalSignals:
@@ -115,7 +71,7 @@ class LexicalSignals:
         )
         cell = np.flatnonzero(windows > 0)
         lexeme, place = np.divmod(cell, rows.places)
-        length = np.concatenate([layer.window_length for layer in rows.layers])[place] / mean_length
+        length = rows.window_length[place] / mean_length
         scores = _bm25(self._rarity[lexeme], windows[cell], length)
         lexical: NDArray[Any] = np.bincount(place, scores, minlength=rows.places)[rows.place]
         return lexical
@@ -141,7 +97,7 @@ class LexicalSignals:
         segments = np.bincount(lexeme * rows.records + record[place], frequency)
         cell = np.flatnonzero(segments)
         lexeme, in_record = np.divmod(cell, rows.records)
-        length = np.concatenate([layer.lengths for layer in rows.layers])
+        length = rows.lengths
         of_counted = length[counted] if counted is not None else length
         mean = max(of_counted.sum() / max(len(of_counted), 1), 1.0)
         scores = _bm25(self._rarity[lexeme], segments[cell], length[in_record] / mean)
@@ -244,12 +200,6 @@ def both(one: NDArray[Any] | None, other: NDArray[Any] | None) -> NDArray[Any] |
         return other if one is None else one
     intersection: NDArray[Any] = one & other
     return intersection
-
-
-def _firsts(counts: Iterable[int]) -> tuple[list[int], int]:
-    """Return where each of some runs begins when they follow each other, and the length of all."""
-    *firsts, total = accumulate(counts, initial=0)
-    return firsts, total
 
 
 def _bm25(rarity: NDArray[Any], frequency: NDArray[Any], length: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,118 @@
+"""What callers see of domain objects: one set of field names for the HTTP API, the command line and MCP.
+
+An object's own attributes carry no prefix (a node has ``name`` and ``state``). A reference to another object carries
+that object's name (a record has ``node_path`` and ``file_state``). Times end in ``_at``. ``retrieval.query.present``
+does the same for search results. Names of columns stay inside the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from neurigraph_pipelines.model import KEYWORD_COLUMNS
+
+if TYPE_CHECKING:
+    from neurigraph_pipelines.erasure.receipts import ErasedObject, Receipt
+    from neurigraph_pipelines.graph.navigation import TreeNode
+    from neurigraph_pipelines.history import Delta
+    from neurigraph_pipelines.lifecycle.control import FileState, NodeState
+    from neurigraph_pipelines.quarantine.rules import Quarantine, Rule
+    from neurigraph_pipelines.quarantine.suggestions import Suggestion
+    from neurigraph_pipelines.retrieval.open import OpenedMessage
+
+_NODE = {
+    "node_name": "name",
+    "node_path": "path",
+    "concept_kind": "kind",
+    "compression_state": "state",
+    "layer_depth": "depth",
+}
+_OTHER_NODE = {"compression_state": "node_state"}
+_RECORD = {
+    **{column: name for name, column in KEYWORD_COLUMNS.items()},
+    "compression_state": "file_state",
+    "w": "changed_at",
+}
+_FILE = {"file_name": "name", "file_type": "type", "recompress_after": "recompress_at"}
+_MESSAGE = {"text": "content"}
+_DELTA = {"w": "changed_at"}
+_RECEIPT = {"w": "requested_at"}
+_CONDITIONS = {"received_from": "received_after", "received_until": "received_before"}
+
+
+def node(shell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the shell of a node with its children and edges."""
+    return {
+        **_renamed(shell, _NODE),
+        "children": [_renamed(child, _NODE) for child in shell["children"]],
+        "edges": [_renamed(edge, _OTHER_NODE) for edge in shell["edges"]],
+    }
+
+
+def tree(top: TreeNode) -> dict[str, Any]:
+    """Return a node of the tree with everything below it."""
+    return _tree_node(asdict(top))
+
+
+def _tree_node(found: Mapping[str, Any]) -> dict[str, Any]:
+    below = {name: [_tree_node(one) for one in found[name]] for name in ("children", "others") if name in found}
+    return {**_renamed(found, _NODE), **below}
+
+
+def node_state(state: NodeState) -> dict[str, Any]:
+    """Return the states of a node's files and the bytes that they occupy."""
+    shown = asdict(state)
+    return {**shown, **shown.pop("totals"), "saved_bytes": state.totals.saved_bytes}
+
+
+def record(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record, one of its earlier versions, or some of its fields."""
+    return _renamed(found, _RECORD)
+
+
+def records(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return several records."""
+    return [record(one) for one in found]
+
+
+def delta(change: Delta) -> dict[str, Any]:
+    """Return one change of a record, with the changed fields under the names that the record shows."""
+    return {**_renamed(asdict(change), _DELTA), "before": record(change.before), "after": record(change.after)}
+
+
+def difference(record_id: UUID, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record that differ between two moments."""
+    return {"record_id": record_id, "changes": record(changes)}
+
+
+def file(state: FileState) -> dict[str, Any]:
+    """Return the state of a file."""
+    return _renamed(asdict(state), _FILE)
+
+
+def message(opened: OpenedMessage) -> dict[str, Any]:
+    """Return one message of a file."""
+    return _renamed(asdict(opened), _MESSAGE)
+
+
+def receipt(found: Receipt, objects: Iterable[ErasedObject] | None = None) -> dict[str, Any]:
+    """Return the receipt of an erasure, with the objects if they are given."""
+    shown = _renamed(asdict(found), _RECEIPT)
+    return shown if objects is None else {**shown, "objects": [asdict(one) for one in objects]}
+
+
+def quarantine(found: Quarantine | Rule) -> dict[str, Any]:
+    """Return a quarantine, or the conditions of one."""
+    return _renamed(asdict(found), _CONDITIONS)
+
+
+def suggestion(found: Suggestion) -> dict[str, Any]:
+    """Return what may belong into quarantine."""
+    return {**asdict(found), "rule": quarantine(found.rule)}
+
+
+def _renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in found.items()}

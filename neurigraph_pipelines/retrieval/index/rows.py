@@ -1,0 +1,90 @@
+"""The rows of several metadata layers, numbered one after another, in the form that the ranking takes.
+
+Scores belong to ``query.signals`` and ``query.rank``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
+
+
+class Rows:
+    """The records, passages and places of one or more layers, each numbered one after another.
+
+    Attributes:
+        first_record: The row of each layer's first record; there are ``records`` in all.
+        first_passage: The row of each layer's first passage; there are ``passages`` in all.
+        first_place: The first place of each layer; there are ``places`` in all.
+        messages: The number of messages.
+        record: The row of each passage's record.
+        place: The place of each passage.
+        message: The number of each passage's message.
+    """
+
+    def __init__(self, layers: Sequence[MetadataLayer]) -> None:
+        self.layers = layers
+        self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
+        self.first_record, self.records = _firsts(layer.records for layer in layers)
+        self.first_place, self.places = _firsts(layer.places for layer in layers)
+        first_message, self.messages = _firsts(layer.messages for layer in layers)
+        firsts = np.repeat(
+            [self.first_record, self.first_place, first_message], [layer.passages for layer in layers], axis=1
+        )
+        self.record, self.place, self.message = np.concatenate([layer.numbers for layer in layers], axis=1) + firsts
+
+    @cached_property
+    def voice(self) -> NDArray[np.int8]:
+        """Who speaks in each passage."""
+        return np.concatenate([layer.voice for layer in self.layers])
+
+    @cached_property
+    def role(self) -> NDArray[np.int8]:
+        """The role of each passage's author."""
+        return np.concatenate([layer.role for layer in self.layers])
+
+    @cached_property
+    def window_length(self) -> NDArray[np.float32]:
+        """The number of lexemes in the window at each place."""
+        return np.concatenate([layer.window_length for layer in self.layers])
+
+    @cached_property
+    def occurred(self) -> NDArray[np.float64]:
+        """When each record happened, in seconds since 1970."""
+        return np.concatenate([layer.occurred for layer in self.layers])
+
+    @cached_property
+    def lengths(self) -> NDArray[Any]:
+        """The number of lexemes in the passages of each record."""
+        return np.concatenate([layer.lengths for layer in self.layers])
+
+    def record_of(self, row: int) -> tuple[MetadataLayer, int]:
+        """Return the layer of a record, and its row there."""
+        number = bisect_right(self.first_record, row) - 1
+        return self.layers[number], row - self.first_record[number]
+
+    def vector_of(self, passage: int) -> NDArray[Any]:
+        """Return the own vector of a passage."""
+        number = bisect_right(self.first_passage, passage) - 1
+        vector: NDArray[Any] = self.layers[number].passage_vectors[passage - self.first_passage[number], 0]
+        return vector
+
+    def is_said_by(self, names: Sequence[str]) -> NDArray[Any]:
+        """Return a mask of the passages whose author, in lower case, is one of these names."""
+        if not names:
+            return np.zeros(self.passages, bool)
+        return np.concatenate([layer.is_said_by(names) for layer in self.layers])
+
+
+def _firsts(counts: Iterable[int]) -> tuple[list[int], int]:
+    """Return where each of some runs begins when they follow each other, and the length of all."""
+    *firsts, total = accumulate(counts, initial=0)
+    return firsts, total
