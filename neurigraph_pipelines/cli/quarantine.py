@@ -155,7 +155,11 @@ def _conditions(rule: Rule | Quarantine) -> str:
 
 
 def _line(held: Quarantine) -> str:
-    state = f"released {held.released_at:%Y-%m-%d %H:%M} UTC" if held.released_at else f"{held.records:,} memories held"
+    state = (
+        f"released {held.released_at:%Y-%m-%d %H:%M} UTC"
+        if held.released_at
+        else (f"{held.records:,} memories held" + (f", {held.revisions:,} changes undone" if held.revisions else ""))
+    )
     return (
         f"{held.quarantine_id}  {state}  {_conditions(held)}  "
         f"{held.created_at:%Y-%m-%d %H:%M} UTC by {held.requested_by}: {held.reason}"
@@ -176,9 +180,10 @@ def _preview_view(met: Preview) -> Any:
     from neurigraph_pipelines.cli import views
 
     already = f", of which {met.hidden_already:,} are in quarantine already" if met.hidden_already else ""
-    return views.lines(
-        f"Would put away {met.records:,} memories in {met.nodes:,} nodes, for {met.messages:,} messages{already}."
-    )
+    lines = [f"Would put away {met.records:,} memories in {met.nodes:,} nodes, for {met.messages:,} messages{already}."]
+    if met.revisions:
+        lines.append(f"Would undo {met.revisions:,} changes of {len(met.revised_record_ids):,} memories.")
+    return views.lines(*lines)
 
 
 def _lines(*texts: str) -> Callable[[], Any]:

@@ -65,7 +65,8 @@ END
 $$;
 
 -- The byte ranges of messages of a transcript, of all without a list, for a caller who may read its node, in one round
--- trip; no row for an absent or invisible file. A line ends with its content, and starts after the content before it. Accepts any file
+-- trip; no row for an absent or invisible file. A line ends with its content, and starts after the content before it.
+-- Accepts any file
 -- of the record, and updates its access times at most once a minute, without waiting for the disk: a crash may lose the
 -- latest. Runs with the owner's rights, since interfaces may not write.
 DROP FUNCTION IF EXISTS neurigraph.open_messages(uuid, bigint [], double precision);

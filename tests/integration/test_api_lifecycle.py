@@ -60,7 +60,7 @@ def test_file_states_over_http(client: httpx.Client, file: StoredFile) -> None:
     assert node["saved_bytes"] == len(text) - file.row["stored_bytes"]
     assert client.post(f"{path}/open?message=1").json()["content"] == "#Notes Hello."
     assert file.state == "dormant"
-    opened = client.post(f"{path}/open")
+    opened = client.post(f"{path}/open?stored=true")
     assert (opened.status_code, opened.content) == (200, text)
     node = client.get(f"/nodes/{file.place.node_id}/state").json()
     assert node["state"] == "active"

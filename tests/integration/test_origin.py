@@ -99,7 +99,7 @@ def test_persona_is_shown_whatever_it_states(graph: SharedGraph) -> None:
     assert {message["author"] for message in said} == {"Legal (persona)"}
     opened = open_message(context(graph), UUID(hit["file_id"]), 1)
     assert (opened.author, opened.voice, opened.role) == ("Legal (persona)", Voice.PERSONA, Role.USER)
-    whole = open_file(context(graph), UUID(hit["file"]["file_id"]))
+    whole = open_file(context(graph), UUID(hit["file_id"]))
     lines = speaker_lines(whole.content)
     assert [(line["author"], line["stated_author"], line["voice"], line["content"]) for line in lines] == [
         ("Legal (persona)", message.author, "persona", message.content) for message in stated
