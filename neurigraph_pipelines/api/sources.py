@@ -1,4 +1,4 @@
-"""Functions that the routers of conversations, events and uploads share: append messages, set privacy, end.
+"""Functions that the routers of conversations, events, uploads and notes share: append messages, set privacy, end.
 
 The routes belong in those routers.
 """

@@ -17,6 +17,7 @@ import typer
 
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
+    agents,
     backfills,
     backups,
     exporting,
@@ -25,6 +26,7 @@ from neurigraph_pipelines.cli import (
     graph_changes,
     lifecycle,
     memories,
+    noting,
     operating,
     privacy,
     quarantine,
@@ -71,6 +73,7 @@ app = typer.Typer(
 )
 for subject in (
     storing,
+    noting,
     uploading,
     exporting,
     backups,
@@ -86,6 +89,7 @@ for subject in (
     failures,
     backfills,
     operating,
+    agents,
     status,
     stack,
 ):

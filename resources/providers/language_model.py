@@ -1,8 +1,8 @@
-"""Filing, summaries, keywords and answers by a chat model with structured outputs.
+"""Filing, summaries, keywords and answers by a chat model.
 
 Belongs here: which request is made for which part of a segment, and merging the answers. Instructions are in
-``prompts``, the format of content in ``providers.transcript``, schemas in ``providers.answers``, retries and
-concurrency in ``providers.retries``.
+``prompts``, the format of content in ``providers.transcript``, schemas in ``providers.answers``, how a server is asked
+for them in ``providers.answer_formats``, retries and concurrency in ``providers.retries``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, Segment, Statement, Summary
 from neurigraph_pipelines.ports import TokenCounter
+from resources.providers.answer_formats import AnswerFormats
 from resources.providers.answers import (
     KeywordsAnswer,
     PlacementsAnswer,
@@ -30,11 +31,13 @@ from resources.providers.answers import (
     read_summary,
 )
 from resources.providers.retries import ProviderClient, UnusableAnswerError
+from resources.providers.text_windows import split_text
 from resources.providers.transcript import condensed_transcript, evidence_text, outline_text, transcript_windows
 from resources.well_formed import well_formed
 
 if TYPE_CHECKING:
     from openai import OpenAI
+    from openai.types.chat import ChatCompletion
 
 A = TypeVar("A", bound=BaseModel)
 R = TypeVar("R")
@@ -51,14 +54,24 @@ class OpenAiLanguageModel:
     cannot predict enclose it, and answers must match their schema and are checked.
 
     Args:
-        model: The service's name of the model; it must support structured outputs.
+        model: The service's name of the model.
         client: Sends the requests; its concurrency is the limit over all calls.
         tokens: Counts tokens; an estimate is enough, since ``context_tokens`` leaves a margin.
         context_tokens: Tokens of content in one call.
+        is_compatible: Whether the server is another one than OpenAI's: then it need not support structured outputs.
     """
 
-    def __init__(self, model: str, client: ProviderClient, tokens: TokenCounter, context_tokens: int = 100_000) -> None:
+    def __init__(
+        self,
+        model: str,
+        client: ProviderClient,
+        tokens: TokenCounter,
+        context_tokens: int = 100_000,
+        *,
+        is_compatible: bool = False,
+    ) -> None:
         self.name = f"openai:{model}"
+        self._formats = AnswerFormats(is_compatible=is_compatible)
         self._model = model
         self._client = client
         self._tokens = tokens
@@ -124,10 +137,19 @@ class OpenAiLanguageModel:
             ProviderError: As ``place``.
         """
         asked = f"Asked on {asked_at:%A %Y-%m-%d %H:%M}: {well_formed(question)}"
-        blocks = _question({"QUESTION": asked, "PASSAGES": evidence_text(evidence)})
+        blocks = _question({"QUESTION": asked, "PASSAGES": evidence_text(self._fitting(evidence))})
         return read_statements(
             self._client.call(partial(self._ask, _prompt("answer"), blocks, StatementsAnswer, _unchanged))
         )
+
+    def _fitting(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+        """Return the first passages of the evidence that fit one call; at least one."""
+        room = self._context_tokens
+        for number, one in enumerate(evidence):
+            room -= self._tokens.count(evidence_text([one]))
+            if room < 0 < number:
+                return evidence[:number]
+        return evidence
 
     def _windows(self, segment: Segment) -> list[str]:
         """Return the segment as transcripts that each fit one call."""
@@ -146,7 +168,8 @@ class OpenAiLanguageModel:
         group: list[str] = []
         size = 0
         for number, part in enumerate(parts, start=1):
-            entry = f"Part {number}: {part.title}\n{part.text}"
+            whole = f"Part {number}: {part.title}\n{part.text}"
+            entry = split_text(whole, self._context_tokens // 2, self._tokens)[0]  # two fit one call
             cost = self._tokens.count(entry)
             if len(group) > 1 and size + cost > self._context_tokens:
                 yield "\n\n".join(group)
@@ -171,14 +194,7 @@ class OpenAiLanguageModel:
         client: OpenAI,
     ) -> R:
         """Send one request and read the answer; ``read`` returns something false for an answer without content."""
-        completion = client.chat.completions.create(
-            model=self._model,
-            messages=[{"role": "system", "content": instructions}, {"role": "user", "content": question}],
-            response_format={
-                "type": "json_schema",
-                "json_schema": {"name": shape.__name__, "schema": shape.model_json_schema(), "strict": True},
-            },
-        )
+        completion = self._complete(instructions, question, shape, client)
         try:
             choice = completion.choices[0]
             message = choice.message
@@ -190,12 +206,31 @@ class OpenAiLanguageModel:
         if ending == "length":
             raise UnusableAnswerError(f"{self.name} reached its length limit and cut off the answer.")
         try:
-            answer = read(shape.model_validate_json(content or ""))
+            answer = read(self._formats.read(content or "", shape))
         except ValidationError as error:
             raise UnusableAnswerError(f"{self.name} answered in a different schema than requested.") from error
         if not answer:
             raise UnusableAnswerError(f"{self.name} gave an answer without content.")
         return answer
+
+    def _complete(self, instructions: str, question: str, shape: type[BaseModel], client: OpenAI) -> ChatCompletion:
+        """Send one request, in another format if the server refuses this one."""
+        from openai import BadRequestError, UnprocessableEntityError
+
+        while True:
+            how = self._formats.current
+            told = instructions + self._formats.instructions(how, shape)
+            try:
+                completion: ChatCompletion = client.chat.completions.create(
+                    model=self._model,
+                    messages=[{"role": "system", "content": told}, {"role": "user", "content": question}],
+                    **self._formats.parameters(how, shape),
+                )
+            except (BadRequestError, UnprocessableEntityError) as error:
+                if not self._formats.step_down(how, str(error)):
+                    raise
+            else:
+                return completion
 
 
 def _unchanged(answer: A) -> A:

@@ -26,6 +26,7 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
+from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving
 from tests.support.callers import ATTEMPTS, Caller, CallerGraph, Ids, new_owner, share
 from tests.support.counting_relay import counting_relay
@@ -63,11 +64,13 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/conversations/{conversation}/end": None,
     "PATCH /v1/conversations/{conversation}": {"privacy": "shared"},
     "PATCH /v1/events/{event}": {"privacy": "shared"},
+    "POST /v1/notes": {"text": "Planted.", "node_id": "{node}"},
+    "PATCH /v1/notes/{note}": {"privacy": "shared"},
     "GET /v1/uploads/{upload}": None,
     "PATCH /v1/uploads/{upload}": {"privacy": "shared"},
     "PATCH /v1/nodes/{node}": {"name": "Mine"},
     "POST /v1/nodes/{node}/split": {"name": "Mine", "keyword": "Ana"},
-    "PATCH /v1/nodes/{node}?into": {"parent_node_id": "{own_node}"},
+    "PATCH /v1/nodes/{node} to another parent": {"parent_node_id": "{own_node}"},
     "POST /v1/nodes/{node}/merge": {"into_node_id": "{own_node}"},
     "POST /v1/records/{record}/move": {"node_id": "{own_node}"},
     "POST /v1/keys/{key}/rotate": {},
@@ -103,7 +106,7 @@ def graph(world: World) -> CallerGraph:
 
 @pytest.fixture(scope="module")
 def client(graph: CallerGraph) -> Iterator[httpx.Client]:
-    with serving(graph.installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+    with serving(graph.installation) as address, httpx.Client(base_url=address, timeout=60.0, headers=SAME_ID) as made:
         yield made
 
 
@@ -113,7 +116,7 @@ OWN_NODES = {"persona": "Assistant/Notes", "granted": "Family/Ana", "above": "Fa
 
 def request(client: httpx.Client, key: str, operation: str, body: Any, names: dict[str, str]) -> httpx.Response:
     """Send an operation with its placeholders replaced by ids."""
-    method, path = operation.split()
+    method, path, *_ = operation.split()
     sent = {field: value.format(**names) if isinstance(value, str) else value for field, value in (body or {}).items()}
     headers = {"Authorization": f"Bearer {key}"}
     return client.request(method, path.format(**names), json=sent if body is not None else None, headers=headers)

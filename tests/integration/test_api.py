@@ -18,7 +18,7 @@ from neurigraph_pipelines import readiness
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ADMIN_KEY
-from tests.support.api_calls import TALK, admin, assert_problem, new_user, remember, store
+from tests.support.api_calls import SAME_ID, TALK, admin, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 
@@ -31,7 +31,7 @@ def base(installation: Installation) -> Iterator[str]:
 
 @pytest.fixture
 def client(base: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=base, timeout=60.0) as made:
+    with httpx.Client(base_url=base, timeout=60.0, headers=SAME_ID) as made:
         yield made
 
 

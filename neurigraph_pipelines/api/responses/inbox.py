@@ -1,4 +1,4 @@
-"""Response bodies of the inbox: conversations, events, uploads and failures."""
+"""Response bodies of the inbox: conversations, events, notes, uploads and failures."""
 
 from __future__ import annotations
 
@@ -55,6 +55,19 @@ class EventEnded(BaseModel):
 
     event_id: UUID
     ended_at: datetime
+
+
+class Note(BaseModel):
+    """A note that waits for its memory, or that was there already."""
+
+    note_id: UUID
+    version: int = Field(description="Counts from 1.")
+    created: bool = Field(description="False: the same note was there already, and nothing was written.")
+    node_id: UUID | None = Field(description="The node that it is pinned to.")
+    replaces: UUID | None = Field(
+        description="The note whose memory this one supersedes once it is stored; for a later version, the note itself."
+    )
+    redacted: dict[str, int] = Field(description="Number of redactions by kind, if redaction on write is on.")
 
 
 class Uploaded(BaseModel):
