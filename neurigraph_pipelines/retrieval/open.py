@@ -132,15 +132,14 @@ def _with_speakers(chunks: Iterable[bytes], speakers: Mapping[int, Mapping[str, 
     """Yield the lines of a transcript with who speaks. A message that the database does not know has no author."""
     for text in _whole_lines(chunks):
         line = json.loads(text)
+        content = line.pop("content")
         known = speakers.get(line["seq"])
         shown = {"author": None, "stated_author": line["author"], "voice": None}
         if known is not None:
             voice = Voice(known["voice"])
             shown |= {"author": shown_author(line["author"], voice, known["persona"]), "voice": voice.value}
-        # The content stays last, and what UTF-8 cannot hold stays escaped.
-        yield (json.dumps({**line, **shown, "content": line["content"]}, ensure_ascii=False) + "\n").encode(
-            "utf-8", "backslashreplace"
-        )
+        shown_line = json.dumps({**line, **shown, "content": content}, ensure_ascii=False)
+        yield f"{shown_line}\n".encode("utf-8", "backslashreplace")  # what UTF-8 cannot hold stays escaped
 
 
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
