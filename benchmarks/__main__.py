@@ -22,6 +22,7 @@ from benchmarks import (
     history,
     importing,
     lifecycle,
+    mcp,
     pipeline,
     poison,
     provisioning,
@@ -62,6 +63,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Section]] = {
     "forget": forget.run,
     "access": access.run,
     "hidden_ids": hidden_ids.run,
+    "mcp": mcp.run,
     "backup": backup.run,
     "embedding": measure_embedding,
 }

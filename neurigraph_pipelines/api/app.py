@@ -37,7 +37,9 @@ from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.known_parameters import OnlyKnown
+from neurigraph_pipelines.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
+from neurigraph_pipelines.errors import ChangedError
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.readiness import Checks
 from neurigraph_pipelines.wiring import Installation
@@ -134,6 +136,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
     add_problem_handlers(app)
+    app.add_exception_handler(ChangedError, changed_meanwhile)
     version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Response
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.lag import NotesLag
+from neurigraph_pipelines.api.preconditions import EventGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -74,7 +75,9 @@ def end_event(
     }
 
 
-@router.patch("/{event_id}", status_code=204)
-def share_event(event_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep) -> None:
+@router.patch("/{event_id}", status_code=204, responses=documented(412))
+def share_event(
+    event_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep, guard: EventGuard
+) -> None:
     """Make an event and all memories from it private, or share them again. Only the owner may do so."""
-    sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body)
+    sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body, guard)

@@ -49,11 +49,6 @@ MAX_FIELDS = 100
 
 _FROM_0_TO_1: dict[str, Any] = {"minimum": 0, "maximum": 1}
 
-_EXPECTED_DELTA = Field(
-    default=None,
-    description="`delta_id` of the memory as it was read. If the memory has changed since, the answer is 409.",
-)
-
 
 class Form(BaseModel):
     """A JSON object with only the documented fields."""
@@ -241,19 +236,17 @@ class Revise(Form):
     topics: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
     dates: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
     relationships: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
-    expected_delta: UUID | None = _EXPECTED_DELTA
 
     @property
     def revision(self) -> Revision:
         """The revision as a domain value."""
-        return Revision(**self.model_dump(exclude={"expected_delta"}))
+        return Revision(**self.model_dump())
 
 
 class Supersede(Form):
     """The memory that replaces another."""
 
     by: UUID | None = Field(description="The newer memory. Null undoes the replacement.")
-    expected_delta: UUID | None = _EXPECTED_DELTA
 
 
 class Search(_Question):

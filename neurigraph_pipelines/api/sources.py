@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from neurigraph_pipelines.api import requests
+from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion import privacy
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.model import Claims, NewMessage, SourceKind
@@ -48,10 +49,15 @@ def append(
 
 
 def set_privacy(
-    installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, body: requests.Sharing
+    installation: Installation,
+    caller: Claims,
+    kind: SourceKind,
+    source_id: UUID,
+    body: requests.Sharing,
+    guard: Guard,
 ) -> None:
     """Set who may see a source and all memories from it."""
-    privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind)
+    privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind, guard=guard)
 
 
 def end(

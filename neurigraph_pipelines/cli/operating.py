@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import AnyUserSlug, argument, installed, opened
 from neurigraph_pipelines.errors import ConfigurationError
 
@@ -32,14 +32,14 @@ def migrate(as_json: Json = False) -> None:
         nodes = 0
         while done := upgrade_nodes(installation.database):
             nodes += done
-            output.note(f"{nodes} nodes upgraded")
+            output.note(f"{counted(nodes, 'node')} upgraded")
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
         return views.lines(
             f"The database is at migration {report.version}: {len(report.applied)} migrations applied, "
-            f"{nodes} nodes upgraded."
+            f"{counted(nodes, 'node')} upgraded."
         )
 
     output.result({**asdict(report), "nodes": nodes}, view)
@@ -175,7 +175,7 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
         if not rows:
             return views.lines("There is no user yet: neurigraph import creates one.")
-        waiting = f"{queue.due + queue.claimed:,} segments wait to be stored" + (
+        waiting = f"Waiting to be stored: {counted(queue.due + queue.claimed, 'segment')}" + (
             f", the oldest for {queue.age_seconds:,.0f} s." if queue.due + queue.claimed else "."
         )
         return views.stacked(views.table(rows), views.lines(waiting))

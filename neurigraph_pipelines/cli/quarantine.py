@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines import presentation
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import (
     DryRun,
     UserSlug,
@@ -158,7 +158,8 @@ def _line(held: Quarantine) -> str:
     state = (
         f"released {held.released_at:%Y-%m-%d %H:%M} UTC"
         if held.released_at
-        else (f"{held.records:,} memories held" + (f", {held.revisions:,} changes undone" if held.revisions else ""))
+        else f"{counted(held.records, 'memory', 'memories')} held"
+        + (f", {counted(held.revisions, 'change')} undone" if held.revisions else "")
     )
     return (
         f"{held.quarantine_id}  {state}  {_conditions(held)}  "
@@ -180,9 +181,13 @@ def _preview_view(met: Preview) -> Any:
     from neurigraph_pipelines.cli import views
 
     already = f", of which {met.hidden_already:,} are in quarantine already" if met.hidden_already else ""
-    lines = [f"Would put away {met.records:,} memories in {met.nodes:,} nodes, for {met.messages:,} messages{already}."]
+    lines = [
+        f"Would put away {counted(met.records, 'memory', 'memories')} in {counted(met.nodes, 'node')}, "
+        f"for {counted(met.messages, 'message')}{already}."
+    ]
     if met.revisions:
-        lines.append(f"Would undo {met.revisions:,} changes of {len(met.revised_record_ids):,} memories.")
+        memories = counted(len(met.revised_record_ids), "memory", "memories")
+        lines.append(f"Would undo {counted(met.revisions, 'change')} of {memories}.")
     return views.lines(*lines)
 
 

@@ -161,7 +161,7 @@ class LocalStack:
         self._workspace.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")  # JSON is YAML
         options = ["-m", "neurigraph_pipelines.definitions", "--location-name", "neurigraph", "-s", str(place)]
         place.unlink(missing_ok=True)
-        command = _program("dagster", "api", "grpc", *options)
+        command = [sys.executable, "-m", "neurigraph_pipelines.code_server", *options]
         return Part(CODE_SERVER, command, self.dagster.environment, partial(_listens, place))
 
     def _ui(self) -> Part:

@@ -17,22 +17,31 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, Segment, Statement, Summary
+from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.ports import TokenCounter
 from resources.providers.answer_formats import AnswerFormats
 from resources.providers.answers import (
     KeywordsAnswer,
     PlacementsAnswer,
+    PlanAnswer,
     StatementsAnswer,
     SummaryAnswer,
     read_keywords,
     read_placements,
+    read_plan,
     read_statements,
     read_summary,
 )
 from resources.providers.retries import ProviderClient, UnusableAnswerError
 from resources.providers.text_windows import split_text
-from resources.providers.transcript import condensed_transcript, evidence_text, outline_text, transcript_windows
+from resources.providers.transcript import (
+    about_text,
+    condensed_transcript,
+    evidence_text,
+    outline_text,
+    segment_descriptions,
+    transcript_windows,
+)
 from resources.well_formed import well_formed
 
 if TYPE_CHECKING:
@@ -82,6 +91,19 @@ class OpenAiLanguageModel:
         """How many calls may run at once."""
         return self._client.concurrency
 
+    def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:
+        """Return the nodes that several segments will need beside those of the outline, in one call.
+
+        Raises:
+            TransientError: As ``place``.
+            ProviderError: As ``place``.
+        """
+        outline_tokens = int(self._context_tokens * _OUTLINE_SHARE)
+        described = segment_descriptions(segments, self._context_tokens - outline_tokens, self._tokens)
+        nodes = outline_text(outline, described, outline_tokens, self._tokens)
+        question = _question({"OUTLINE": nodes, "DESCRIPTIONS": described})
+        return read_plan(self._client.call(*self._call(_prompt("plan"), question, PlanAnswer, _unchanged)))
+
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
         """Decide which nodes a segment belongs to.
 
@@ -100,7 +122,7 @@ class OpenAiLanguageModel:
         def read(answer: PlacementsAnswer) -> list[Placement]:
             return read_placements(answer, segment)
 
-        question = _question({"OUTLINE": nodes, "TRANSCRIPT": content})
+        question = _question({"ABOUT": about_text(segment), "OUTLINE": nodes, "TRANSCRIPT": content})
         return self._client.call(*self._call(_prompt("placement"), question, PlacementsAnswer, read))
 
     def summarize(self, segment: Segment, words: int) -> Summary:
@@ -110,9 +132,11 @@ class OpenAiLanguageModel:
             TransientError: As ``place``.
             ProviderError: As ``place``.
         """
-        parts = self._summaries("summary", "TRANSCRIPT", words, self._windows(segment))
+        about = about_text(segment)
+        windows = [{"ABOUT": about, "TRANSCRIPT": window} for window in self._windows(segment)]
+        parts = self._summaries("summary", words, windows)
         while len(parts) > 1:
-            parts = self._summaries("merge", "PARTS", words, list(self._groups(parts)))
+            parts = self._summaries("merge", words, [{"PARTS": group} for group in self._groups(parts)])
         return parts[0]
 
     def extract_keywords(self, segment: Segment) -> Keywords:
@@ -124,7 +148,12 @@ class OpenAiLanguageModel:
         """
         prompt = _prompt("keywords")
         asks = [
-            self._call(prompt, _question({"TRANSCRIPT": window}), KeywordsAnswer, _unchanged)
+            self._call(
+                prompt,
+                _question({"ABOUT": about_text(segment), "TRANSCRIPT": window}),
+                KeywordsAnswer,
+                _unchanged,
+            )
             for window in self._windows(segment)
         ]
         return read_keywords(self._client.call_all(asks))
@@ -155,12 +184,10 @@ class OpenAiLanguageModel:
         """Return the segment as transcripts that each fit one call."""
         return transcript_windows(segment, self._context_tokens, self._tokens)
 
-    def _summaries(self, prompt: str, block: str, words: int, contents: Sequence[str]) -> list[Summary]:
-        """Return one summary for each content."""
+    def _summaries(self, prompt: str, words: int, contents: Sequence[dict[str, str]]) -> list[Summary]:
+        """Return one summary for each content, which consists of named blocks."""
         instructions = _prompt(prompt).replace("{words}", str(words))
-        asks = [
-            self._call(instructions, _question({block: content}), SummaryAnswer, read_summary) for content in contents
-        ]
+        asks = [self._call(instructions, _question(blocks), SummaryAnswer, read_summary) for blocks in contents]
         return self._client.call_all(asks)
 
     def _groups(self, parts: Sequence[Summary]) -> Iterator[str]:

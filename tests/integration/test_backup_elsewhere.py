@@ -32,7 +32,7 @@ def source(shared_installation: Installation, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerLease]:
+def provider_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerLease]:
     """A server as a provider runs it: pgvector is there, and the administrator is no superuser."""
     with new_home(tmp_path_factory.mktemp("provider")) as home, EmbeddedPostgres(home).lease() as lease:
         template = lease.url(lease.superuser, lease.superuser_password, "template1")
@@ -57,11 +57,11 @@ def backed_up(here: Installation, path: Path) -> tuple[BackupFolder, Backup]:
     return folder, done
 
 
-def test_role_without_superuser(source: Source, server: ServerLease, tmp_path: Path) -> None:
+def test_role_without_superuser(source: Source, provider_server: ServerLease, tmp_path: Path) -> None:
     """Onto the server, from it, and onto it again: the roles are made first, and are there the second time."""
     folder, done = backed_up(source.here, tmp_path / "first")
     for name in ("memories", "copies"):
-        with Installation(settings_of(tmp_path / name, server.url(CHIEF, CHIEF, name))) as there:
+        with Installation(settings_of(tmp_path / name, provider_server.url(CHIEF, CHIEF, name))) as there:
             assert restore(there, folder, None, False, SILENT).objects == done.objects
         with Installation(there.settings) as there:
             assert [source.ask(there, question) for question in QUESTIONS] == [
@@ -70,12 +70,12 @@ def test_role_without_superuser(source: Source, server: ServerLease, tmp_path: P
             assert not verify(there.context).findings
             folder, again = backed_up(there, tmp_path / f"of-{name}")
             assert again.objects == done.objects
-    with psycopg.connect(server.url(CHIEF, CHIEF, "memories")) as connection:
+    with psycopg.connect(provider_server.url(CHIEF, CHIEF, "memories")) as connection:
         rights = "SELECT rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user"
         assert connection.execute(rights).fetchone() == (False, False)
 
 
-def test_objects_on_s3(source: Source, server: ServerLease, tmp_path: Path) -> None:
+def test_objects_on_s3(source: Source, provider_server: ServerLease, tmp_path: Path) -> None:
     """From files to a bucket, and from the bucket to another one."""
     folder, done = backed_up(source.here, tmp_path / "first")
     (tmp_path / "buckets").mkdir()
@@ -88,7 +88,7 @@ def test_objects_on_s3(source: Source, server: ServerLease, tmp_path: Path) -> N
                 "s3_access_key_id": ACCESS_KEY_ID,
                 "s3_secret_access_key": SECRET_ACCESS_KEY,
             }
-            settings = settings_of(tmp_path / name, server.url(CHIEF, CHIEF, f"s3_{name}"), **in_bucket)
+            settings = settings_of(tmp_path / name, provider_server.url(CHIEF, CHIEF, f"s3_{name}"), **in_bucket)
             with Installation(settings) as there:
                 assert restore(there, folder, None, False, SILENT).new_objects == done.objects
                 again = restore(there, folder, None, True, SILENT)
