@@ -38,7 +38,7 @@ LEASE_SECONDS = 5
 
 @pytest.fixture
 def embedder(provider: ModelProvider) -> Iterator[OpenAiEmbedder]:
-    client = make_client(provider, max_retries=0)
+    client = make_client(provider, max_retries=0, timeout=20.0)
     yield make_embedder(client)
     client.close()
 
