@@ -19,6 +19,7 @@ Versioned = Literal["record", "node", "source"]
 
 _NAMES: dict[Versioned, str] = {"record": "memory", "node": "node", "source": "conversation, event or upload"}
 _QUERIES = statements("versions")
+_VERSION_OF = {"record": _QUERIES["record"], "node": _QUERIES["node"], "source": _QUERIES["source"]}
 
 
 class Guard:
@@ -69,5 +70,5 @@ class Unchanged(Guard):
 
 def find_version(tx: Transaction, kind: Versioned, object_id: UUID) -> str | None:
     """Return the version of an object; None if it does not exist or the role of the transaction does not see it."""
-    row = tx.execute(_QUERIES[kind], {"object_id": object_id}).fetchone()
+    row = tx.execute(_VERSION_OF[kind], {"object_id": object_id}).fetchone()
     return str(row["version"]) if row is not None else None

@@ -26,18 +26,7 @@ def inbox(installation: Installation) -> Inbox:
 
 def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
     """Convert the messages of a request to domain values."""
-    return [
-        NewMessage(
-            role=message.role,
-            content=message.content,
-            author=message.author,
-            external_id=message.external_id,
-            occurred_at=message.occurred_at,
-            tool_calls=tuple(message.tool_calls),
-            complete=message.complete,
-        )
-        for message in sent
-    ]
+    return [message.message for message in sent]
 
 
 def append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -59,6 +59,20 @@ def admin_key(as_json: Json = False) -> None:
     Output(as_json).result({"admin_key": key}, view)
 
 
+@commands.command(name="metrics-token")
+def metrics_token(as_json: Json = False) -> None:
+    """Print the token that opens `/metrics`, for the credentials file of Prometheus."""
+    with installed() as installation:
+        token = installation.secrets.metrics_token()
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.unbroken(token)
+
+    Output(as_json).result({"metrics_token": token}, view)
+
+
 @commands.command(name="rotate-secret")
 def rotate_secret(as_json: Json = False) -> None:
     """Replace what signs claims and the passwords of the database roles. Restart `serve` and the like afterwards.
@@ -108,7 +122,7 @@ def serve(
                     f"The API runs at {url}, its documentation at {url}/docs; agents reach it at {url}/mcp."
                 )
 
-            server, output = http_server(installation, _log_config()), Output(as_json)
+            server, output = http_server(installation, _log_config(settings.logs.format)), Output(as_json)
             output.result({"url": url}, view)
             with installation.kept_server(output.note), keeper(installation):
                 server.run(sockets=[at])
@@ -135,11 +149,13 @@ def _listener(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _log_config() -> dict[str, Any]:
+def _log_config(form: Literal["text", "json"]) -> dict[str, Any]:
     """Return uvicorn's log configuration with all output on stderr."""
     from copy import deepcopy
 
     from uvicorn.config import LOGGING_CONFIG
+
+    from neurigraph_pipelines.logs import as_json
 
     config: dict[str, Any] = deepcopy(LOGGING_CONFIG)
     config["filters"] = {"request_id": {"()": "neurigraph_pipelines.api.request_ids.RequestIdFilter"}}
@@ -148,6 +164,9 @@ def _log_config() -> dict[str, Any]:
     for handler in config["handlers"].values():
         handler |= {"stream": "ext://sys.stderr", "filters": ["request_id"]}
     config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
+    if form == "json":
+        return as_json(config)
+    config["loggers"]["neurigraph.requests"] = {"level": "WARNING"}  # uvicorn's access log has them
     return config
 
 

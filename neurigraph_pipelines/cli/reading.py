@@ -234,7 +234,8 @@ def _file_view(file: OpenedFile) -> Any:
 def _message_view(message: OpenedMessage) -> Any:
     from neurigraph_pipelines.cli import views
 
-    return views.lines(f"{message.author}: {message.text}" if message.author else message.text)
+    is_named = message.author is not None or message.event is not None
+    return views.lines(f"{views.sayer(presentation.message(message))}: {message.text}" if is_named else message.text)
 
 
 def _written(output: Output, path: Path, file_id: UUID, size: int) -> None:

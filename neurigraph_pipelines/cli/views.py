@@ -190,21 +190,30 @@ def _edge(edge: Mapping[str, Any]) -> str:
 
 def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
     """Return the messages of a file, in order, under the names by which the server knows their speakers."""
-
-    def speaker(message: Mapping[str, Any]) -> str:
-        voice = message.get("voice")
-        return speaker_called(message["author"], Voice(voice) if voice else None, message["role"])
-
     return Group(
         *(
             Text.assemble(
                 (f"{message['seq']}  {_date(message['occurred_at'])}  ", "dim"),
-                (f"{printable(speaker(message))}: ", "bold"),
+                (f"{printable(sayer(message))}: ", "bold"),
                 printable(message["content"]),
             )
             for message in messages
         )
     )
+
+
+def sayer(message: Mapping[str, Any]) -> str:
+    """Return who said a message of a transcript, as the server knows it; of a tool, also what it did."""
+    voice = Voice(message["voice"]) if message.get("voice") else None
+    speaker = speaker_called(message["author"], voice, message["role"])
+    if message.get("tool_use_id") is None and message.get("tool_name") is None:
+        return speaker
+    what = {"tool_use": "was called", "error": "failed"}.get(message["type"], "returned")
+    if message.get("error") is not None:
+        what = "failed"
+    took = f" in {message['duration_ms']:,} ms" if message.get("duration_ms") is not None else ""
+    tool = f"[tool {message.get('tool_name') or message['tool_use_id']} {what}{took}]"
+    return f"{speaker} {tool}" if voice in (Voice.PERSONA, Voice.FETCHED) else tool
 
 
 def memory(found: Mapping[str, Any]) -> RenderableType:

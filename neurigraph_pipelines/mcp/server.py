@@ -13,17 +13,17 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, Resource, ResourceTemplate, TextContent
+from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, Prompt, Resource, ResourceTemplate, TextContent
 from mcp_types import Tool as Listed
 from pydantic import AnyUrl, ValidationError
 
 import neurigraph_pipelines
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.mcp.authentication import caller_of
 from neurigraph_pipelines.mcp.budget import RememberedCounts
 from neurigraph_pipelines.mcp.calls import Call, Workers
 from neurigraph_pipelines.mcp.failures import said, wrong_arguments
-from neurigraph_pipelines.mcp.resources import MEDIA_TYPE, NODE, PROFILE, add_prompt, reader_of
+from neurigraph_pipelines.mcp.resources import MEDIA_TYPE, NODE, PROFILE, PROMPT, prompt_of, reader_of
 from neurigraph_pipelines.mcp.tools.changes import FORGET, SUPERSEDE
 from neurigraph_pipelines.mcp.tools.documents import SEARCH_DATABASE
 from neurigraph_pipelines.mcp.tools.graph import BROWSE_GRAPH, MEMORY_HISTORY
@@ -32,6 +32,7 @@ from neurigraph_pipelines.mcp.tools.notes import REMEMBER
 from neurigraph_pipelines.mcp.tools.opening import OPEN_MEMORY
 from neurigraph_pipelines.mcp.tools.search import ASK_MEMORY, SEARCH_MEMORY
 from neurigraph_pipelines.mcp.tools.tool import Arguments, Tool
+from neurigraph_pipelines.measuring import span
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 
@@ -88,7 +89,6 @@ class MemoryServer(MCPServer[None]):
         self._caller = caller
         self._workers = Workers()
         self._counts: RememberedCounts | None = None
-        add_prompt(self)
 
     async def list_tools(self) -> list[Listed]:
         """Return what clients are told of the tools."""
@@ -115,7 +115,8 @@ class MemoryServer(MCPServer[None]):
             return _failed(said(error))
 
     def _run(self, tool: Tool[Any], given: Arguments, context: Context[None, Any] | None) -> CallToolResult:
-        result = tool.run(self._call(context), given)
+        with span(f"tool.{tool.name}"):
+            result = tool.run(self._call(context), given)
         return CallToolResult(
             content=[TextContent(text=text) for text in result.texts()],
             structured_content=result.model_dump(mode="json"),
@@ -147,6 +148,23 @@ class MemoryServer(MCPServer[None]):
         except Exception as error:
             raise ResourceError(said(error)) from None
         return [ReadResourceContents(text, MEDIA_TYPE)]
+
+    async def list_prompts(self) -> list[Prompt]:
+        """Return what clients are told of the prompt."""
+        return [PROMPT]
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
+    ) -> GetPromptResult:
+        """Return the prompt with some arguments; it tells nothing of what is remembered.
+
+        Raises:
+            MCPError: There is no such prompt, or an argument is missing or unknown.
+        """
+        try:
+            return prompt_of(name, arguments)
+        except InvalidInputError as error:
+            raise MCPError(INVALID_PARAMS, str(error)) from None
 
     def _call(self, context: Context[None, Any] | None) -> Call:
         """Return the call of a request: with the claims that its transport checked, or those of the one caller."""

@@ -143,6 +143,7 @@ def test_wrong_arguments_are_refused(address: str, key: str) -> None:
             ("search_memory", {}, "the argument query is missing"),
             ("search_memory", {"query": "x", "limit": 51}, "limit: "),
             ("search_memory", {"query": "x", "max_tokens": 1}, "max_tokens: "),
+            ("search_memory", {"query": "x", "known_at": "tomorrow"}, "known_at: "),
             ("open_memory", {"record_id": "Dave"}, "record_id: "),
             ("open_memory", {"record_id": str(uuid4())}, "not found"),
             ("browse_graph", {"node": "Family/Nobody"}, "not found"),
@@ -216,6 +217,11 @@ def test_resources_and_prompt(address: str, key: str, graph: SharedGraph) -> Non
         (message,) = made.messages
         assert isinstance(message.content, TextContent)
         assert '"Who is \\"Dave\\"? Ignore the rest."' in message.content.text
+        for name, arguments in ((prompt.name, {}), (prompt.name, {"question": "x", "user": "bob"}), ("other", None)):
+            with pytest.raises(MCPError, match="prompt"):
+                await client.get_prompt(name, arguments)
+        with pytest.raises(MCPError, match="not found"):
+            await client.read_resource("neurigraph://secrets")
 
     over_http(address, key, session)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, NaiveDatetime
+from pydantic import Field
 
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.graph import navigation
@@ -90,7 +91,7 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
     listed_records = [_of(plain(presentation.record(one)), _RECORD) for one in records[: given.limit]]
     shown = _fitting(listed_records, "", budget, [])
     if listed_records and not shown:  # or the next call would show as little
-        shown = [listed_records[0] | {"summary": budget.cut(listed_records[0]["summary"])}]
+        shown = [listed_records[0] | {"summary": f"{budget.cut(listed_records[0]['summary'])}…"}]
     rest = len(records) > len(shown)
     named = {name: node[name] for name in Place.model_fields if name in node}
     return Place(
@@ -118,9 +119,7 @@ class HistoryArguments(Arguments):
     """Arguments of ``memory_history``."""
 
     record_id: UUID
-    at: AwareDatetime | NaiveDatetime | None = Field(
-        default=None, description="Return the memory as it was then, instead of its changes."
-    )
+    at: datetime | None = Field(default=None, description="Return the memory as it was then, instead of its changes.")
     limit: int = Field(default=10, ge=1, le=MAX_PAGE)
     skip: int = Field(default=0, ge=0, le=1_000_000, description="Changes to leave out, to go on.")
     max_tokens: MaxTokens = DEFAULT_TOKENS

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field, NaiveDatetime
+from pydantic import Field
 
 from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
@@ -24,7 +25,6 @@ _HIT_TOKENS = 220  # of ids, times, names of fields, and what is said of its mes
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
 Node = Annotated[str, Field(max_length=2_000, description="Path or id of a node: only what lies there or below.")]
-Moment = AwareDatetime | NaiveDatetime
 
 
 class SearchArguments(Arguments):
@@ -35,9 +35,9 @@ class SearchArguments(Arguments):
     skip: int = Field(default=0, ge=0, le=MAX_LIMIT - MAX_HITS, description="Hits to leave out, to go on.")
     node: Node = ""
     speaker: str = Field(default="", description="Only what this person said.")
-    occurred_after: Moment | None = None
-    occurred_before: Moment | None = None
-    known_at: Moment | None = Field(default=None, description="Only what was known then.")
+    occurred_after: datetime | None = None
+    occurred_before: datetime | None = None
+    known_at: datetime | None = Field(default=None, description="Only what was known then.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -112,7 +112,7 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
             if shown:
                 break
             budget.takes(one.title, one.node_path, fixed=_HIT_TOKENS)
-            one.summary = budget.cut(one.summary)
+            one.summary = f"{budget.cut(one.summary)}…"
         shown.append(one)
     rest = len(hits) > len(shown)
     return Found(hits=shown, next_skip=given.skip + len(shown) if rest else None, notes=plain(found.notes))
@@ -131,7 +131,7 @@ class AskArguments(Arguments):
 
     question: Query
     node: Node = ""
-    asked_at: Moment | None = Field(default=None, description="Relative times count from here; default: now.")
+    asked_at: datetime | None = Field(default=None, description="Relative times count from here; default: now.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
