@@ -60,11 +60,11 @@ def test_retrievals_and_canaries(here: Here, user: str, talk: Path, monkeypatch:
     planted = ask_here("plant-canary", "--text", "The vault opens with 7c1f3e.")
     assert "not yet" in here("canaries", "--user", user)[0]
     here("ingest", "--user", user)
+    (canary,) = ask_here("canaries")["canaries"]
+    assert (canary["source_id"], canary["retrieved_at"], len(canary["record_ids"])) == (planted["source_id"], None, 1)
     (hit, *_) = ask_here("search", "How many trout?", "--limit", "1")["hits"]
     assert "The log of retrievals is off" in here("retrievals", "--user", user)[1]
     assert ask_here("retrievals") == {"retrievals": []}, "nothing was logged"
-    (canary,) = ask_here("canaries")["canaries"]
-    assert (canary["source_id"], canary["retrieved_at"], len(canary["record_ids"])) == (planted["source_id"], None, 1)
     monkeypatch.setenv("NEURIGRAPH_RETRIEVAL_LOG_DAYS", "30")
     monkeypatch.setenv("NEURIGRAPH_RETRIEVAL_LOG_QUESTIONS", "true")
     here("search", "What does the vault open with?", "--user", user, "--limit", "1")
