@@ -35,6 +35,8 @@ from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.ingestion.backlog import Backlog
+from neurigraph_pipelines.listing.sources import settled
+from neurigraph_pipelines.listing.waiting import Waiters
 from neurigraph_pipelines.readiness import Checks
 from neurigraph_pipelines.wiring import Installation
 
@@ -96,6 +98,7 @@ def create_app(installation: Installation) -> FastAPI:
     app.state.installation = installation
     app.state.checks = Checks(installation.context)
     app.state.backlog = Backlog(installation.context)
+    app.state.waiters = Waiters(lambda source_ids: settled(installation.database, source_ids))
     upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
     app.add_middleware(
         BodyLimit,

@@ -24,6 +24,7 @@ _KINDS = {
     "conversation_id": "source",
     "event_id": "source",
     "upload_id": "source",
+    "source_id": "source",
     "key_id": "key",
     "grant_id": "grant",
     "failure_id": "failure",

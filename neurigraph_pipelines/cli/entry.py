@@ -24,6 +24,7 @@ from neurigraph_pipelines.cli import (
     forgetting,
     graph_changes,
     lifecycle,
+    listing,
     memories,
     operating,
     privacy,
@@ -34,7 +35,6 @@ from neurigraph_pipelines.cli import (
     stack,
     status,
     storing,
-    uploading,
 )
 from neurigraph_pipelines.cli.output import printable
 from neurigraph_pipelines.cli.signals import install_handlers
@@ -71,7 +71,7 @@ app = typer.Typer(
 )
 for subject in (
     storing,
-    uploading,
+    listing,
     exporting,
     backups,
     privacy,

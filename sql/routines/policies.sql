@@ -91,6 +91,26 @@ USING (
     )
 );
 
+-- It sees how far the storing of these is, and why it failed.
+DROP POLICY IF EXISTS handed_in ON neurigraph.storage_triggers;
+CREATE POLICY handed_in ON neurigraph.storage_triggers FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (
+        SELECT FROM neurigraph.sources AS s
+        WHERE s.source_id = storage_triggers.source_id AND s.persona_id = (SELECT neurigraph.writing_persona())
+    )
+);
+
+DROP POLICY IF EXISTS handed_in ON neurigraph.pipeline_failures;
+CREATE POLICY handed_in ON neurigraph.pipeline_failures FOR SELECT TO neurigraph_agent
+USING (
+    EXISTS (
+        SELECT FROM neurigraph.storage_triggers AS t
+        INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
+        WHERE t.trigger_id = pipeline_failures.trigger_id AND s.persona_id = (SELECT neurigraph.writing_persona())
+    )
+);
+
 -- An interface replaces a message while the message is streaming in, and never a complete one.
 DROP POLICY IF EXISTS streaming_only ON neurigraph.messages;
 CREATE POLICY streaming_only ON neurigraph.messages AS RESTRICTIVE FOR UPDATE TO neurigraph_agent
