@@ -85,16 +85,18 @@ def cli_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _commands(group: TyperGroup, prefix: str = "") -> Iterator[tuple[str, TyperCommand]]:
+def _commands(group: TyperGroup, prefix: str = "") -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
     for name, command in group.commands.items():
         if isinstance(command, TyperGroup):
+            if command.invoke_without_command:
+                yield f"{prefix}{name}", command
             yield from _commands(command, f"{prefix}{name} ")
         else:
             assert isinstance(command, TyperCommand)
             yield f"{prefix}{name}", command
 
 
-def _command(name: str, command: TyperCommand) -> Iterator[str]:
+def _command(name: str, command: TyperCommand | TyperGroup) -> Iterator[str]:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option"]
     required = [f" {option.opts[0]} VALUE" for option in options if option.required]

@@ -71,6 +71,30 @@ class Secret:
         key = _derived(self._value, "claims").ljust(_BLOCK, b"\0")
         return bytes(b ^ 0x36 for b in key), bytes(b ^ 0x5C for b in key)
 
+    def seal(self, purpose: str, content: Mapping[str, Any]) -> str:
+        """Return content as a text that only this installation can make; everybody can read it.
+
+        Args:
+            purpose: What the text is for; a text that was sealed for another purpose is not accepted.
+            content: Values of JSON.
+        """
+        packed = base64.urlsafe_b64encode(json.dumps(content, separators=(",", ":"), sort_keys=True).encode())
+        return f"{packed.decode().rstrip('=')}.{self._seal_of(purpose, packed.decode().rstrip('='))}"
+
+    def unseal(self, purpose: str, text: str) -> dict[str, Any] | None:
+        """Return what was sealed for a purpose; None if this installation did not make the text."""
+        packed, _, seal = text.partition(".")
+        if not hmac.compare_digest(seal.encode("utf-8", "replace"), self._seal_of(purpose, packed).encode()):
+            return None
+        content: dict[str, Any] = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
+        return content
+
+    def _seal_of(self, purpose: str, packed: str) -> str:
+        digest = hmac.new(
+            _derived(self._value, f"seal of {purpose}"), packed.encode("utf-8", "replace"), hashlib.sha256
+        )
+        return base64.urlsafe_b64encode(digest.digest()).decode().rstrip("=")
+
     def sign(self, claims: Claims) -> tuple[str, str]:
         """Return claims as JSON, with the time and an expiry, and their HMAC-SHA256 in hex."""
         now = int(self._clock())

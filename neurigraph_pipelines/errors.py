@@ -90,6 +90,14 @@ class ProviderError(NeurigraphError):
     """A permanent error of a model provider: a refusal, bad credentials or an unusable answer."""
 
 
+class AccountError(ProviderError):
+    """A provider refuses the account, whatever is asked: the key is missing or wrong, or there is no credit left."""
+
+
+class RefusedError(AccountError):
+    """A provider refuses with status 403, which may be about the account or about this content."""
+
+
 class StorageError(NeurigraphError):
     """The object store refused or is full; subclasses concern a single object."""
 

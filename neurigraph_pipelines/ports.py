@@ -23,6 +23,7 @@ from neurigraph_pipelines.model import (
     Keywords,
     Outline,
     Placement,
+    PlannedNode,
     Segment,
     Statement,
     StoredObject,
@@ -198,6 +199,13 @@ class LanguageModel(Protocol):
     @property
     def concurrency(self) -> int:
         """How many calls may run at once; with 1, each ``place`` sees the decisions of the calls before it."""
+        ...
+
+    def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:
+        """Return nodes that several of a user's segments will need, beside those of the outline; it may be empty.
+
+        Called before segments are placed at the same time, so that they agree on names.
+        """
         ...
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:

@@ -93,7 +93,7 @@ def delta(change: Delta) -> dict[str, Any]:
 
 
 def source(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a conversation, an event or an upload with its progress; its id and its kind carry its own name."""
+    """Return a conversation, event, upload or note with its progress. Its id carries its own name."""
     kind = found["kind"]
     shown = {f"{kind}_id": found["source_id"]}
     shown |= {name: value for name, value in found.items() if name not in _OF_SOURCES}

@@ -23,6 +23,7 @@ from psycopg.errors import DiskFull, ReadOnlySqlTransaction
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError
+from neurigraph_pipelines.ingestion.queue_hold import current_hold
 from neurigraph_pipelines.migrations import require_current
 from neurigraph_pipelines.model import Claims, TriggerType
 from neurigraph_pipelines.ports import Database
@@ -164,6 +165,9 @@ def _writing_objects(context: Context) -> Iterator[Fault]:
 
 
 def _ingestion(context: Context, age: float) -> Iterator[Fault]:
+    held = current_hold(context.database)
+    if held is not None:
+        yield Fault("ingestion", f"the queue is held since {held.held_since:%Y-%m-%d %H:%M} UTC: {held.reason}")
     longest = context.settings.readiness.sensor_seconds
     if longest:
         with context.database.pipeline() as tx:

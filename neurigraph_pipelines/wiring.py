@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
-from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.errors import AccountError, ConfigurationError
 from neurigraph_pipelines.migrations import MigrationReport, migrate
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.paging import Cursors
@@ -238,8 +238,12 @@ class Installation:
         from resources.providers.embedder import OpenAiEmbedder
 
         if chosen == "voyage":
+            if models.voyage_api_key is None:
+                raise ConfigurationError(_no_key("Voyage AI", "VOYAGE_API_KEY"))
             client = self._client("Voyage AI", models.voyage_api_key, "VOYAGE_API_KEY", models.voyage_base_url)
             return OpenAiEmbedder(models.voyage_embedding_model, client, self.tokens, service="voyage")
+        if models.openai_api_key is None:
+            raise ConfigurationError(_no_key("OpenAI", "OPENAI_API_KEY"))
         # OpenAI sends vectors as base64, a quarter of the size; not every compatible server does.
         compact = models.openai_base_url is None
         return OpenAiEmbedder(models.openai_embedding_model, self._openai, self.tokens, compact=compact)
@@ -252,10 +256,23 @@ class Installation:
             from resources.offline.language_model import OfflineLanguageModel
 
             return OfflineLanguageModel(self.embedder, self.settings.language)
+        from pydantic import SecretStr
+
         from resources.providers.language_model import OpenAiLanguageModel
 
-        window = self.settings.model_calls.context_tokens
-        return OpenAiLanguageModel(models.openai_model, self._openai, self.tokens, window)
+        window, url = self.settings.model_calls.context_tokens, models.language_model_url
+        if url is None:
+            is_compatible = models.openai_base_url is not None
+            return OpenAiLanguageModel(
+                models.openai_model, self._openai, self.tokens, window, is_compatible=is_compatible
+            )
+        if models.language_model_name is None:
+            raise ConfigurationError(
+                "NEURIGRAPH_LANGUAGE_MODEL_URL names a server and no model: set NEURIGRAPH_LANGUAGE_MODEL_NAME"
+            )
+        key = models.language_model_key or SecretStr("none")
+        client = self._client("The language model's server", key, "", url)
+        return OpenAiLanguageModel(models.language_model_name, client, self.tokens, window, is_compatible=True)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -273,6 +290,8 @@ class Installation:
             "voyage": ("Voyage AI", models.voyage_api_key, "VOYAGE_API_KEY", models.voyage_base_url, VOYAGE_MODEL),
             "compatible": ("The reranker", reranker.api_key or SecretStr("none"), "", None, None),
         }[chosen]
+        if key is None:
+            raise ConfigurationError(_no_key(service, variable))
         base_url, model = reranker.base_url or base_url, reranker.model or model
         if base_url is None or model is None:
             raise ConfigurationError(
@@ -291,15 +310,14 @@ class Installation:
     def _client(
         self, service: str, key: SecretStr | None, variable: str, base_url: str | None, timeout: float | None = None
     ) -> ProviderClient:
+        """Return a client; without a key, its calls fail as with a wrong one, so that the queue waits for a key."""
         from resources.providers.pace import Pace
         from resources.providers.retries import ProviderClient
 
-        if key is None:
-            raise ConfigurationError(f"the settings choose {service} and there is no key for it: set {variable}")
         calls = self.settings.model_calls
         client = ProviderClient(
             service,
-            key.get_secret_value(),
+            key.get_secret_value() if key is not None else AccountError(_no_key(service, variable)),
             base_url,
             timeout or calls.timeout_seconds,
             calls.max_retries,
@@ -378,3 +396,7 @@ class Installation:
 def stop_unused_server(home: Path) -> None:
     """Stop the embedded server of a home folder if it runs and no process holds a lease on it."""
     EmbeddedPostgres(home).stop_unused()
+
+
+def _no_key(service: str, variable: str) -> str:
+    return f"the settings choose {service} and there is no key for it: set {variable}"

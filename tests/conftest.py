@@ -48,7 +48,9 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 SECRET = "a secret of the tests, long enough to be taken"
 ADMIN_KEY = "the administrator's key of the tests"
-_TEMPLATE = "neurigraph_template"
+TEMPLATE = "neurigraph_template"
+WARM_HOME = os.environ.pop("NEURIGRAPH_TEST_HOME", None)
+"""A home whose server runs and has the template, for many short runs of tests; None for a new one."""
 # The files that take longest, longest first: each runs on one worker, and the short ones fill the gaps at the end.
 LONGEST = (
     "end_to_end/test_reliability.py",
@@ -86,6 +88,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def session_home() -> Iterator[Path]:
     """A home folder that an unprivileged server can reach, for the whole session."""
+    if WARM_HOME:
+        yield Path(WARM_HOME)
+        return
     home = Path(tempfile.mkdtemp(prefix="neurigraph-test-"))
     home.chmod(0o711)
     (home / "models").mkdir()  # the local model is built once and linked into every other home
@@ -114,9 +119,11 @@ def administrator(server: ServerLease) -> Iterator[psycopg.Connection]:
 @pytest.fixture(scope="session")
 def template_database(server: ServerLease, administrator: psycopg.Connection) -> str:
     """A migrated database to copy from: a copy takes a tenth of the time."""
-    administrator.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(_TEMPLATE)))
-    migrate(server.url(server.superuser, server.superuser_password, _TEMPLATE), Secret(SECRET))
-    return _TEMPLATE
+    if administrator.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone():
+        return TEMPLATE  # of a warm home
+    administrator.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(TEMPLATE)))
+    migrate(server.url(server.superuser, server.superuser_password, TEMPLATE), Secret(SECRET))
+    return TEMPLATE
 
 
 @pytest.fixture
@@ -210,7 +217,7 @@ def _database(server: ServerLease, administrator: psycopg.Connection, template: 
     name = f"test_{uuid4().hex}"
     identifier = sql.Identifier(name)
     administrator.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(identifier, sql.Identifier(template)))
-    if template == _TEMPLATE:  # a copy lacks only the privileges on the database itself
+    if template == TEMPLATE:  # a copy lacks only the privileges on the database itself
         administrator.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO neurigraph_owner").format(identifier))
     yield server.url(server.superuser, server.superuser_password, name)
     administrator.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(identifier))

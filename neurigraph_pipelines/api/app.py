@@ -5,16 +5,18 @@ Operations belong in the router of their subject.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol
 
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.routing import BaseRoute
 
 import neurigraph_pipelines
 from neurigraph_pipelines.api import (
     conversations,
+    documentation,
     erasures,
     events,
     exports,
@@ -24,6 +26,7 @@ from neurigraph_pipelines.api import (
     health,
     memories,
     nodes,
+    notes,
     quarantines,
     search,
     sharing,
@@ -33,6 +36,7 @@ from neurigraph_pipelines.api import (
 from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
+from neurigraph_pipelines.api.known_parameters import OnlyKnown
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.listing.sources import settled
@@ -65,6 +69,7 @@ _SUBJECTS = (
     exports,
     conversations,
     events,
+    notes,
     uploads,
     search,
     files,
@@ -79,13 +84,31 @@ _SUBJECTS = (
 """Modules with a router of operations below ``/v1``, in the order of the documentation."""
 
 
-def create_app(installation: Installation) -> FastAPI:
-    """Return the application for a migrated installation. The caller closes the installation."""
+class Endpoint(Protocol):
+    """An endpoint of another face, which the API's middleware guards too."""
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Its routes."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """What runs while the application serves."""
+
+
+def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -> FastAPI:
+    """Return the application for a migrated installation. The caller closes the installation.
+
+    Args:
+        endpoints: Of other faces, to be served as well.
+    """
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(_connect, installation)
-        yield
+        async with AsyncExitStack() as running:
+            for endpoint in endpoints:
+                await running.enter_async_context(endpoint.running())
+            yield
 
     app = _Application(
         title="Neurigraph",
@@ -93,6 +116,7 @@ def create_app(installation: Installation) -> FastAPI:
         description=_DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,
+        docs_url=None,
         redoc_url=None,
     )
     app.state.installation = installation
@@ -113,11 +137,14 @@ def create_app(installation: Installation) -> FastAPI:
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
     add_problem_handlers(app)
-    version_1 = APIRouter(prefix="/v1", responses=documented(408, 429))
+    version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)
     app.include_router(version_1)
-    app.include_router(health.router)
+    app.include_router(health.router, dependencies=[OnlyKnown])
+    app.include_router(documentation.router, dependencies=[OnlyKnown])
+    for endpoint in endpoints:
+        app.router.routes.extend(endpoint.routes)
     return app
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from neurigraph_pipelines.api.request_ids import current_request_id
 from neurigraph_pipelines.errors import (
     ConfigurationError,
     ConflictError,
@@ -85,6 +86,7 @@ class Problem(BaseModel):
     errors: list[InvalidPart] | None = Field(
         default=None, description=f"The invalid parts of the request; at most {MAX_ERRORS_SHOWN}."
     )
+    request_id: str | None = Field(default=None, description="The value of the header `X-Request-Id`, for the log.")
 
 
 def problem_definition() -> dict[str, Any]:
@@ -109,7 +111,13 @@ def problem(
     errors: Sequence[InvalidPart] = (),
 ) -> Response:
     """Return problem details as a response."""
-    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors) or None)
+    body = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        errors=list(errors) or None,
+        request_id=current_request_id(),
+    )
     # JSON is escaped to ASCII because it may quote input that UTF-8 cannot encode, such as lone surrogates.
     content = json.dumps(body.model_dump(exclude_none=True))
     return Response(content, status, headers, media_type=PROBLEM_MEDIA_TYPE)

@@ -14,10 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from neurigraph_pipelines import sharing
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
+from neurigraph_pipelines.ingestion import notes
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
+from neurigraph_pipelines.ingestion.summarize import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
 from neurigraph_pipelines.model import (
+    MAX_LAYER_DEPTH,
     ConceptKind,
     EventKind,
     GrantType,
@@ -38,8 +41,13 @@ MAX_MESSAGES = 1_000
 MAX_TOOL_CALLS = 1_000
 """Most tool calls of one message."""
 
+MAX_PATH_LENGTH = (MAX_LAYER_DEPTH + 1) * (MAX_NAME_LENGTH + 1)
+"""Longest path of a node: names from the root down, each with a separator."""
+
 MAX_FIELDS = 100
 """Most fields of one object, far above what any has."""
+
+_FROM_0_TO_1: dict[str, Any] = {"minimum": 0, "maximum": 1}
 
 _EXPECTED_DELTA = Field(
     default=None,
@@ -80,7 +88,7 @@ class NewConversation(Form):
 
 
 class Sharing(Form):
-    """Who besides the owner may see a conversation, an event or an upload."""
+    """Who besides the owner may see a conversation, an event, an upload or a note."""
 
     privacy: Privacy = Field(
         description="`private`: nobody, whatever grants they have. `shared`: everybody who sees its nodes."
@@ -117,6 +125,47 @@ class NewEventMessage(NewMessage):
     """A message of an event."""
 
     role: Role = Role.USER
+
+
+class NewNote(Form):
+    """A note to remember as it is."""
+
+    text: str = Field(
+        description="At most 4,000,000 bytes of UTF-8, unless configured otherwise.", json_schema_extra={"minLength": 1}
+    )
+    title: str | None = Field(
+        default=None,
+        description="Title of the memory. Default: the language model finds one.",
+        json_schema_extra={"maxLength": MAX_NOTE_TITLE_LENGTH},
+    )
+    path: str | None = Field(
+        default=None,
+        description="Pin the note to the node at this path, such as `Family/Dave`. For the owner of the graph, missing "
+        "nodes are created, down to layer 5. Default: the language model files the note.",
+        json_schema_extra={"maxLength": MAX_PATH_LENGTH},
+    )
+    node_id: UUID | None = Field(default=None, description="Pin the note to this node instead.")
+    importance: float | None = Field(default=None, description="From 0 to 1.", json_schema_extra=_FROM_0_TO_1)
+    priority: int | None = Field(
+        default=None,
+        description="From 1 to 10 instead of `importance`; 10 is an importance of 1.",
+        json_schema_extra={"minimum": 1, "maximum": notes.MAX_PRIORITY},
+    )
+    tags: list[str] = Field(
+        default_factory=list, max_length=notes.MAX_TAGS, description="Topics of the memory, before those found in it."
+    )
+    on_conflict: notes.OnConflict = Field(
+        default=notes.OnConflict.ERROR,
+        description="If the node that the note is pinned to has a current note of this title: `error` answers 409; "
+        "`version` writes the next version of that note; `supersede` writes another note. In both cases the new memory "
+        "supersedes the old one.",
+    )
+    privacy: Privacy = Field(default=Privacy.SHARED, description="`private`: only the owner of the graph sees it.")
+
+    @property
+    def note(self) -> notes.NewNote:
+        """The note as a domain value."""
+        return notes.NewNote(**{**self.model_dump(), "tags": tuple(self.tags)})
 
 
 class NewEventMessages(Form):
@@ -273,7 +322,7 @@ class NewGrant(Subject):
 class NewQuarantine(Form):
     """A quarantine: every record with a message that meets all conditions that are set. At least one is needed."""
 
-    source_id: UUID | None = Field(default=None, description="Of this conversation, event or upload.")
+    source_id: UUID | None = Field(default=None, description="Of this conversation, event, upload or note.")
     key_id: UUID | None = Field(default=None, description="Handed in with this API key.")
     persona_id: UUID | None = Field(default=None, description="Handed in by this persona, with any of its keys.")
     received_after: datetime | None = Field(default=None, description="Received at this time or later.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -15,10 +16,11 @@ import uvicorn
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from neurigraph_pipelines.api.app import create_app
+from neurigraph_pipelines.api.app import Endpoint, create_app
 from neurigraph_pipelines.api.keys_in_addresses import AddressFilter
 from neurigraph_pipelines.api.problems import problem, retry_after
 from neurigraph_pipelines.api.request_framing import StrictConnection
+from neurigraph_pipelines.api.request_ids import HEADER, RequestIds, new_request_id
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 
@@ -28,15 +30,24 @@ MAX_HEAD_BYTES = 65_536
 _ADDRESSES = AddressFilter()
 
 
-def http_server(installation: Installation, log_config: dict[str, Any] | None = None) -> uvicorn.Server:
+def http_server(
+    installation: Installation, log_config: dict[str, Any] | None = None, endpoints: Sequence[Endpoint] = ()
+) -> uvicorn.Server:
     """Return a server of the API, ready to run.
 
     Args:
         installation: A migrated installation, which the caller closes.
         log_config: A ``logging.config`` dictionary; None changes nothing.
+        endpoints: Of other faces, to be served as well.
     """
     config = uvicorn.Config(
-        create_app(installation), http=_protocol(installation.settings), ws="none", lifespan="on", log_config=log_config
+        RequestIds(
+            create_app(installation, endpoints)
+        ),  # outside, so that even an unexpected error is answered with the id
+        http=_protocol(installation.settings),
+        ws="none",
+        lifespan="on",
+        log_config=log_config,
     )
     logging.getLogger("uvicorn.access").addFilter(_ADDRESSES)
     return uvicorn.Server(config)
@@ -116,7 +127,8 @@ class _LimitedProtocol(H11Protocol):
             return
         status = response.status_code
         lines = [b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode())]
-        lines += [b"%s: %s" % header for header in (*response.raw_headers, (b"connection", b"close"))]
+        made = (HEADER.encode(), new_request_id().encode())  # the request was not read far enough to have an id
+        lines += [b"%s: %s" % header for header in (*response.raw_headers, made, (b"connection", b"close"))]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
         self.transport.close()
 

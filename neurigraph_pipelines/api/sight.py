@@ -25,6 +25,7 @@ _KINDS = {
     "event_id": "source",
     "upload_id": "source",
     "source_id": "source",
+    "note_id": "source",
     "key_id": "key",
     "grant_id": "grant",
     "failure_id": "failure",

@@ -1,4 +1,4 @@
-"""What the routers of conversations, events and uploads share: append, set privacy, end, list, tell the progress.
+"""What the routers of conversations, events, uploads and notes share: append, privacy, end, lists, progress.
 
 The routes belong in those routers.
 """
@@ -81,7 +81,7 @@ async def _wanted(
 
 
 Wanted = Annotated[SourceFilter, Depends(_wanted)]
-"""The filters of a list of conversations, events or uploads."""
+"""The filters of a list of conversations, events, uploads or notes."""
 
 Wait = Annotated[
     float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until it is stored or has failed.")

@@ -17,6 +17,7 @@ import typer
 
 import neurigraph_pipelines
 from neurigraph_pipelines.cli import (
+    agents,
     backfills,
     backups,
     exporting,
@@ -26,6 +27,7 @@ from neurigraph_pipelines.cli import (
     lifecycle,
     listing,
     memories,
+    noting,
     operating,
     privacy,
     quarantine,
@@ -71,6 +73,7 @@ app = typer.Typer(
 )
 for subject in (
     storing,
+    noting,
     listing,
     exporting,
     backups,
@@ -86,6 +89,7 @@ for subject in (
     failures,
     backfills,
     operating,
+    agents,
     status,
     stack,
 ):

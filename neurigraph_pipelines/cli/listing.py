@@ -1,4 +1,4 @@
-"""Commands about what was handed in: ``conversations``, ``events``, ``uploads``, and the ``progress`` of one."""
+"""Commands about what was handed in: ``conversations``, ``events``, ``uploads``, ``notes``, ``progress``."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ for _kind in SourceKind:
 def progress(
     source: Annotated[
         str,
-        typer.Argument(help="Id, or external id, of a conversation, an event or an upload.", show_default=False),
+        typer.Argument(help="Id or external id of a conversation, event, upload or note.", show_default=False),
     ],
     user: UserSlug,
     wait: Annotated[float, typer.Option(min=0, max=86_400, help="Seconds to wait until it is stored or failed.")] = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Show how far a conversation, an event or an upload is, and the memories that it became."""
+    """Show how far a conversation, an event, an upload or a note is, and the memories that it became."""
     from neurigraph_pipelines.ingestion.privacy import find_source
 
     with opened() as installation:
@@ -126,4 +126,4 @@ def _get(installation: Installation, claims: Claims, source_id: UUID) -> dict[st
             return get_source(installation.database, claims, kind, source_id)
         except NotFoundError:
             continue
-    raise NotFoundError(f"there is no conversation, event or upload {source_id}")
+    raise NotFoundError(f"there is no conversation, event, upload or note {source_id}")

@@ -93,7 +93,7 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve the HTTP API until interrupted."""
-    from neurigraph_pipelines.api.server import http_server
+    from neurigraph_pipelines.serving import http_server
 
     with opened() as installation:
         settings = installation.settings
@@ -104,17 +104,19 @@ def serve(
             def view() -> Any:
                 from neurigraph_pipelines.cli import views
 
-                return views.lines(f"The API runs at {url}, its documentation at {url}/docs.")
+                return views.lines(
+                    f"The API runs at {url}, its documentation at {url}/docs; agents reach it at {url}/mcp."
+                )
 
             server, output = http_server(installation, _log_config()), Output(as_json)
             output.result({"url": url}, view)
-            with installation.kept_server(output.note), _keeper(installation):
+            with installation.kept_server(output.note), keeper(installation):
                 server.run(sockets=[at])
             if not server.started:
                 raise ConfigurationError("the API did not start: the lines above give the reason")
 
 
-def _keeper(installation: Installation) -> AbstractContextManager[object]:
+def keeper(installation: Installation) -> AbstractContextManager[object]:
     """Return what stops the embedded server after a ``kill -9``, unless the stack's own keeper does."""
     from neurigraph_pipelines.stack.keeper import Keeper
     from neurigraph_pipelines.stack.marks import VARIABLE
@@ -140,8 +142,11 @@ def _log_config() -> dict[str, Any]:
     from uvicorn.config import LOGGING_CONFIG
 
     config: dict[str, Any] = deepcopy(LOGGING_CONFIG)
+    config["filters"] = {"request_id": {"()": "neurigraph_pipelines.api.request_ids.RequestIdFilter"}}
+    for formatter in config["formatters"].values():
+        formatter["fmt"] += " request_id=%(request_id)s"
     for handler in config["handlers"].values():
-        handler["stream"] = "ext://sys.stderr"
+        handler |= {"stream": "ext://sys.stderr", "filters": ["request_id"]}
     config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
     return config
 

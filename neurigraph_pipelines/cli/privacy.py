@@ -15,14 +15,14 @@ commands = typer.Typer()
 
 @commands.command("privacy")
 def set_privacy(
-    source: Annotated[str, typer.Argument(help="Id or external id of a conversation, event or upload.")],
+    source: Annotated[str, typer.Argument(help="Id or external id of a conversation, event, upload or note.")],
     privacy: Annotated[
         Privacy, typer.Argument(help="private: only the owner sees it. shared: everybody who sees its nodes.")
     ],
     user: UserSlug,
     as_json: Json = False,
 ) -> None:
-    """Make a conversation, an event or an upload private, or share it again, with all memories from it.
+    """Make a conversation, an event, an upload or a note private, or share it again, with all memories from it.
 
     Only the owner of the graph sees a private source, even if others may read its nodes.
     """

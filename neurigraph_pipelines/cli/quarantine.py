@@ -38,7 +38,7 @@ def add(
     user: UserSlug,
     reason: Annotated[str, typer.Option(help="Why, for the log.")],
     source: Annotated[
-        str | None, typer.Option(metavar="ID", help="A conversation, event or upload, by id or external id.")
+        str | None, typer.Option(metavar="ID", help="A conversation, event, upload or note, by id or external id.")
     ] = None,
     key: Annotated[str | None, typer.Option(metavar="ID", help="What was handed in with this API key.")] = None,
     persona: Annotated[

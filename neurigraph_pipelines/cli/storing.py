@@ -143,7 +143,10 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
 def _ingest_data(
     installation: Installation, results: list[BatchResult], healed: Healed, queue: Queue
 ) -> dict[str, Any]:
+    from neurigraph_pipelines.ingestion.queue_hold import current_hold
+
     stored = [record for result in results for record in result.stored]
+    held = current_hold(installation.database)
     return {
         "stored": len(stored),
         "nodes": len({record.node_path for record in stored}),
@@ -157,6 +160,7 @@ def _ingest_data(
             for failure, state in result.returned
         ],
         "queue": asdict(queue),
+        "held": asdict(held) if held is not None else None,
         "models": {
             "language_model": installation.language_model.name,
             "embedder": installation.embedder.model,
@@ -184,7 +188,10 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
             f"{data['pending_for_another_model']:,} records wait because their users' searches use another model than "
             f"{models['embedder']}: `neurigraph reembed` switches them to it."
         )
-    lines += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
+    if data["held"] is not None:
+        lines.append(f"The queue is held, and no segment loses an attempt: {data['held']['reason']}")
+    else:
+        lines += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
     if queue.pending and queue.next_attempt_at is not None:
         lines.append(
             f"{queue.pending:,} segments wait for another attempt, the next at {_clock(queue.next_attempt_at)}."

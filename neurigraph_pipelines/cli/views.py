@@ -311,7 +311,7 @@ def _excerpt(text: str) -> str:
 
 
 def sources(found: Sequence[Mapping[str, Any]], kind: str, next_cursor: str | None) -> RenderableType:
-    """Return conversations, events or uploads, one a row, and how to see more."""
+    """Return conversations, events, uploads or notes, one a row, and how to see more."""
     if not found:
         return Text("Nothing found.")
     rows = [

@@ -14,6 +14,7 @@ from neurigraph_pipelines.defs.upload_job import upload_job
 from neurigraph_pipelines.ingestion import drop_intake as drops
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.detection import DETECTORS
+from neurigraph_pipelines.ingestion.queue_hold import current_hold
 from neurigraph_pipelines.model import TriggerType
 
 LEAST_SECONDS_BETWEEN_TICKS = 1
@@ -47,7 +48,8 @@ def ingestion_sensor(trigger_type: TriggerType, description: str) -> dg.SensorDe
         context.log.info("%s segments found; %s batches in flight; queue age %.0f s", found, len(batches), age)
         readiness.beat(installation.opened.database, name)
         if not batches:
-            yield dg.SkipReason("no segment of this kind is due")
+            held = current_hold(installation.opened.database)
+            yield dg.SkipReason(f"the queue is held: {held.reason}" if held else "no segment of this kind is due")
         for batch in batches:
             yield dg.RunRequest(
                 run_key=batch.run_key,

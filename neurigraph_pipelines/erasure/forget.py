@@ -47,7 +47,7 @@ class Preview:
     Attributes:
         nodes: Paths of the nodes that would be erased, parents first.
         object_bytes: Size of the objects of their files.
-        sources: Number of conversations, events and uploads that would be erased completely; for a user, all.
+        sources: Number of conversations, events, uploads and notes that would be erased completely; for a user, all.
         shared_sources: Number of sources that remain because of other records or unstored parts.
     """
 
@@ -90,6 +90,23 @@ def preview(database: Database, claims: Claims, subject: Subject) -> Preview:
             files=totals.files,
             object_bytes=totals.active_bytes + totals.dormant_bytes,
         )
+
+
+def contents(database: Database, claims: Claims, subject: Subject) -> list[UUID]:
+    """Return the ids of the nodes and records that an erasure would remove.
+
+    Raises:
+        NotFoundError: There is no such subject, or the caller does not own it.
+        InvalidInputError: The subject is the root of a graph.
+    """
+    with _rows_of(database, claims) as tx:
+        _require(tx, claims, subject)
+        if subject.kind is SubjectKind.RECORD:
+            return [subject.subject_id]
+        top = subject.subject_id if subject.kind is SubjectKind.NODE else None
+        node_ids = [node.node_id for node in nodes_below(tx, claims.user_id, top)]
+        rows = tx.execute(_QUERIES["records_of_nodes"], {"node_ids": node_ids})
+        return [*node_ids, *(row["record_id"] for row in rows)]
 
 
 def forget(

@@ -198,6 +198,19 @@ def resolve_path(
     return node
 
 
+def resolve_node(tx: Transaction, node_id: UUID) -> NodeRef | None:
+    """Return a node by its id, upgraded to the current DDL; None if it does not exist (any more).
+
+    Args:
+        tx: A transaction of the pipeline or the owner.
+    """
+    row = tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone()
+    if row is None:
+        return None
+    upgrade_node(tx, node_id, row["schema_name"])
+    return NodeRef(node_id, row["schema_name"], row["layer_depth"], tuple(row["names"][1:]))
+
+
 def upgrade_nodes(database: Database, limit: int = 100) -> int:
     """Upgrade up to ``limit`` nodes to the current DDL, most recently used first, each in its own transaction.
 

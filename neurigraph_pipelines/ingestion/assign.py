@@ -16,6 +16,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.graph.entities import OutlineIndex, with_filings
 from neurigraph_pipelines.graph.naming import name_key
+from neurigraph_pipelines.ingestion.placement_plan import Plan, as_planned, plan_batch, with_plan
 from neurigraph_pipelines.ingestion.placement_rules import PlacementRules
 from neurigraph_pipelines.ingestion.records import failure_of
 from neurigraph_pipelines.ingestion.time_limits import unlimited
@@ -103,8 +104,8 @@ def assign_batch(
     Args:
         segments: Segments of any users, in any order.
         outlines: The nodes of each user in the database; a missing user has none.
-        model: Called once per segment. If its ``concurrency`` is above 1, it is called in threads with the outlines
-            from before the batch.
+        model: Called once per segment. If its ``concurrency`` is above 1, it plans the batch first and is then called
+            in threads, with outlines that have the plan and the nodes of the segments filed so far.
         threshold: Minimum confidence for creating a proposed node.
         on_item: Called after each segment, with its reference.
         limited: Returns a context manager that ends the work on a segment if it takes too long.
@@ -122,8 +123,9 @@ def assign_batch(
             on_item(segments[number].ref)
 
     if model.concurrency > 1:
+        batch.plan([segments[number] for number in order])
         with ThreadPoolExecutor(model.concurrency, thread_name_prefix=STEP) as pool:
-            answers = list(pool.map(batch.place, [segments[number] for number in order]))
+            answers = pool.map(batch.place, [segments[number] for number in order])
             for number, answer in zip(order, answers, strict=True):
                 resolve(number, answer)
     else:
@@ -148,12 +150,20 @@ class _BatchFiling:
         self._threshold = threshold
         self._outlines = {each.ref.user_id: outlines.get(each.ref.user_id, Outline()) for each in segments}
         self._planned: dict[UUID, dict[tuple[str, ...], PlannedNode]] = {user_id: {} for user_id in self._outlines}
+        self._plans: dict[UUID, Plan] = {user_id: {} for user_id in self._outlines}
+
+    def plan(self, segments: Sequence[Segment]) -> None:
+        """Let the model plan the nodes of each user's segments, which are in the order in which they are placed."""
+        for user_id, outline in self._outlines.items():
+            own = [segment for segment in segments if segment.ref.user_id == user_id]
+            self._plans[user_id] = plan_batch(self._model, own, outline)
 
     def place(self, segment: Segment) -> Sequence[Placement] | ItemFailure:
         """Ask the model for the placements of a segment."""
         try:
             with self._limited(segment.ref):
-                return self._model.place(segment, self._outlines[segment.ref.user_id])
+                user_id = segment.ref.user_id
+                return self._model.place(segment, with_plan(self._outlines[user_id], self._plans[user_id]))
         except Exception as error:  # one bad item must not fail the others
             return failure_of(segment.ref.trigger_id, STEP, error)
 
@@ -162,6 +172,7 @@ class _BatchFiling:
         ref = segment.ref
         try:
             with self._limited(ref):
+                placements = as_planned(placements, self._plans[ref.user_id], self._threshold)
                 filings = file_segment(segment, placements, self._outlines[ref.user_id], self._threshold)
         except Exception as error:  # such as an unusable answer of the model
             return failure_of(ref.trigger_id, STEP, error)

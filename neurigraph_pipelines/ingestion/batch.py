@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import count
 from uuid import UUID
 
 from psycopg import OperationalError
@@ -20,6 +21,7 @@ from neurigraph_pipelines.ingestion.commit import commit
 from neurigraph_pipelines.ingestion.detection import detect
 from neurigraph_pipelines.ingestion.embed import embed
 from neurigraph_pipelines.ingestion.keywords import extract_keywords
+from neurigraph_pipelines.ingestion.note_records import pinned_filing
 from neurigraph_pipelines.ingestion.persona_filing import assign_for_persona, writable_nodes
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
@@ -46,7 +48,10 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
             personas = {
                 ref.persona_id: writable_nodes(tx, ref.persona_id) for ref in refs if ref.persona_id is not None
             }
-        own = [segment for segment in segments if segment.ref.persona_id is None]
+            found = {ref.trigger_id: pinned_filing(tx, ref) for ref in refs if ref.note is not None and ref.note.pinned}
+        own = [
+            segment for segment in segments if segment.ref.persona_id is None and segment.ref.trigger_id not in found
+        ]
         filed = assign_batch(
             own,
             outlines,
@@ -55,10 +60,10 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
             None if on_done is None else lambda _: on_done(1),
             clock.of,
         )
-        found = {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
+        found |= {segment.ref.trigger_id: answer for segment, answer in zip(own, filed, strict=True)}
         for segment in segments:
             ref = segment.ref
-            if ref.persona_id is not None:
+            if ref.persona_id is not None and ref.trigger_id not in found:
                 found[ref.trigger_id] = assign_for_persona(
                     segment, outlines[ref.user_id], personas[ref.persona_id], context.language_model, clock.of
                 )
@@ -102,16 +107,17 @@ def run_due(
 ) -> Iterator[BatchResult]:
     """Store all due segments, batch after batch in this process.
 
-    A batch that is interrupted by a person or an error goes back to the queue at once.
+    A batch that is interrupted by a person or an error goes back to the queue at once. The first batch is leased even
+    if the queue is held: who asks for it wants it tried.
 
     Args:
         user_id: Only this user's segments; None for all users.
         on_batch: Called before each batch.
         on_done: As for ``run_batch``.
     """
-    while True:
+    for number in count():
         detect(context)
-        batch = triggers.lease_due(context, claimed_by, user_id)
+        batch = triggers.lease_due(context, claimed_by, user_id, insist=number == 0)
         if batch is None:
             return
         if on_batch is not None:

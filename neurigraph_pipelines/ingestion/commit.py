@@ -24,6 +24,8 @@ from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
+from neurigraph_pipelines.ingestion.note_records import settle_versions
+from neurigraph_pipelines.ingestion.queue_hold import end_hold, hold_queue
 from neurigraph_pipelines.ingestion.record_rows import RecordRows, WrittenRecord
 from neurigraph_pipelines.ingestion.records import (
     Assigned,
@@ -89,13 +91,34 @@ def commit(
     attempts = {ref.trigger_id: ref.attempts for ref in triggers.segments_of(context.database, assigned.batch_id)}
     for trigger_id in attempts.keys() - failed.keys():
         failed[trigger_id] = ItemFailure(trigger_id, STEP, "no step accounted for this segment", transient=True)
+    refused = _account_failures(failed, any_stored=bool(stored))
     returned = [
         (failure, state)
         for trigger_id, failure in failed.items()
         if trigger_id in attempts
-        and (state := triggers.give_back(context, assigned.batch_id, failure, attempts[trigger_id]))
+        and (
+            state := triggers.give_back(
+                context, assigned.batch_id, failure, attempts[trigger_id], counts=trigger_id not in refused
+            )
+        )
     ]
+    if stored:
+        end_hold(context.database)
+    elif refused:
+        hold_queue(context.database, next(iter(refused.values())).error)
     return BatchResult(assigned.batch_id, tuple(stored), tuple(returned), seconds)
+
+
+def _account_failures(failed: Mapping[UUID, ItemFailure], *, any_stored: bool) -> dict[UUID, ItemFailure]:
+    """Return the failures that cost no attempt, because the provider refused the account.
+
+    Where another segment of the batch was stored, a refusal that may be about the content is taken for that.
+    """
+    return {
+        trigger_id: failure
+        for trigger_id, failure in failed.items()
+        if failure.account and not (failure.transient and any_stored)
+    }
 
 
 class _SegmentStorage:
@@ -183,6 +206,9 @@ class _SegmentStorage:
         filings = [
             item.plan.filing for item, record in zip(written, committed, strict=True) if not record.already_stored
         ]
+        for item, record in zip(written, committed, strict=True):
+            if ref.note is not None and not record.already_stored and not item.quarantines:
+                settle_versions(tx, ref, record.record_id)
         _update_graph(tx, ref, filings, [addition for _, addition in inserted if addition is not None])
         self._finish_trigger(tx, ref)
         return committed

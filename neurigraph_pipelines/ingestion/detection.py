@@ -71,9 +71,21 @@ def detect_chunks(context: Context) -> int:
 
 
 def detect_event_ends(context: Context) -> int:
-    """Detect ended events with unstored messages, each one segment of any length; and uploads."""
+    """Detect ended events with unstored messages, each one segment of any length; notes; and uploads."""
     events = _detect_ends(context.database, SourceKind.EVENT, TriggerType.EVENT_BOUNDARY, None)
-    return events + detect_uploads(context)
+    return events + detect_notes(context) + detect_uploads(context)
+
+
+def detect_notes(context: Context) -> int:
+    """Detect notes; each version is a segment.
+
+    Their trigger is ``event_boundary``, because a note is complete when it arrives.
+    """
+    with context.database.pipeline() as tx:
+        return tx.execute(
+            _QUERIES["trigger_notes"],
+            {"trigger_type": TriggerType.EVENT_BOUNDARY.value, "limit": SOURCES_AT_ONCE},
+        ).rowcount
 
 
 def detect_uploads(context: Context) -> int:

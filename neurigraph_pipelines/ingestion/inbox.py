@@ -1,4 +1,4 @@
-"""The inbox: sources (conversations, events, uploads) and their messages, cleaned and counted.
+"""The inbox: sources (conversations, events, uploads, notes) and their messages, cleaned and counted.
 
 This module only writes to the inbox. ``detection`` decides what is stored when; ``imports`` reads other programs'
 formats.

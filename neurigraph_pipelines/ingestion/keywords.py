@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
@@ -24,8 +26,12 @@ def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | N
 
 
 def keywords_of(model: LanguageModel, part: Segment) -> Keywords:
-    """Return the keywords of one record, given its part of a segment."""
+    """Return the keywords of one record, given its part of a segment. A note's tags come first among its topics."""
     found = model.extract_keywords(part)
+    if part.ref.note is not None and part.ref.note.tags:
+        tags = part.ref.note.tags
+        known = {tag.casefold() for tag in tags}
+        found = replace(found, topics=(*tags, *(topic for topic in found.topics if topic.casefold() not in known)))
     return Keywords(**{name: _bounded(getattr(found, name)) for name in KEYWORD_COLUMNS})
 
 

@@ -1,4 +1,4 @@
-"""Privacy of a source (conversation, event or upload), which applies to everything stored from it.
+"""Privacy of a source (conversation, event, upload or note), which applies to everything stored from it.
 
 The database enforces it from the next statement on (sql/routines/privacy.sql).
 """
@@ -62,7 +62,7 @@ def find_source(database: Database, claims: Claims, name: str) -> UUID:
     with database.agent(claims) as tx:
         found = tx.execute(_QUERIES["sources_by_external_id"], {"user_id": claims.user_id, "name": name}).fetchall()
     if not found:
-        raise NotFoundError(f"there is no conversation, event or upload {name!r}")
+        raise NotFoundError(f"there is no conversation, event, upload or note {name!r}")
     if len(found) > 1:
         kinds = ", ".join(f"{row['kind']} {row['source_id']}" for row in found)
         raise ConflictError(f"{name!r} is the id of several ({kinds}): name one of them")

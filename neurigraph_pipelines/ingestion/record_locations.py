@@ -56,6 +56,11 @@ def locate(tx: Transaction, record_id: UUID) -> RecordLocation | None:
     return RecordLocation.of_row(row)
 
 
+def nodes_of(tx: Transaction, record_ids: Sequence[UUID]) -> list[UUID]:
+    """Return the nodes that contain some records; those that the transaction's role may not see are left out."""
+    return [row["node_id"] for row in tx.execute(_QUERIES["nodes_of_records"], {"record_ids": list(record_ids)})]
+
+
 def lock_record(tx: Transaction, user_id: UUID, record_id: UUID) -> RecordLocation | None:
     """Lock the graph shared, so that the record cannot move until the transaction ends, and locate the record."""
     lock_graph_shared(tx, user_id)

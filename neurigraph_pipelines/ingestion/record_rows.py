@@ -19,6 +19,7 @@ from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_path
 from neurigraph_pipelines.graph.shell import Addition
 from neurigraph_pipelines.history import append_delta, pipeline_author
 from neurigraph_pipelines.ingestion.embedding_models import UserModels
+from neurigraph_pipelines.ingestion.note_records import pinned_node
 from neurigraph_pipelines.ingestion.persona_filing import require_writable
 from neurigraph_pipelines.ingestion.records import Committed, Described, Embedded, RecordPlan, Summarized, Vectors
 from neurigraph_pipelines.ingestion.stored_files import StoredFile
@@ -49,6 +50,7 @@ _CONTENT_TYPES = {
     SourceKind.CONVERSATION: ContentType.CONVERSATION,
     SourceKind.EVENT: ContentType.EVENT,
     SourceKind.UPLOAD: ContentType.FILE_UPLOAD,
+    SourceKind.NOTE: ContentType.NOTE,
 }
 
 
@@ -132,7 +134,7 @@ class RecordRows:
             _QUERIES["already_stored"],
             {"user_id": ref.user_id, "source": source, "content_hash": record.content_hash},
         ).fetchone()
-        node = resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
+        node = pinned_node(tx, ref) or resolve_path(tx, ref.user_id, ref.user_slug, plan.filing.path)
         if ref.persona_id is not None:
             require_writable(tx, ref.persona_id, node.node_id)
         path = "/".join((ref.user_slug, *node.names))
@@ -217,6 +219,7 @@ class RecordRows:
                 "key_id": key_id,
                 "received_through": received_through,
                 "received_at": max((m.received_at for m in record.part.messages if m.received_at), default=None),
+                "importance": ref.note.importance if ref.note is not None else None,
             },
         ).fetchone()
         assert row is not None

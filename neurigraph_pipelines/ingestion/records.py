@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
-from neurigraph_pipelines.errors import NeurigraphError, StorageError, TransientError
+from neurigraph_pipelines.errors import AccountError, NeurigraphError, RefusedError, StorageError, TransientError
 from neurigraph_pipelines.model import Filing, ItemFailure, Keywords, SegmentRef, Summary
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ def failure_of(trigger_id: UUID, step: str, error: Exception) -> ItemFailure:
     """Convert an error into an item failure; the class of the error decides whether a retry may help."""
     if isinstance(error, TransientError):
         return ItemFailure(trigger_id, step, str(error), transient=True, retry_after=error.retry_after)
+    if isinstance(error, AccountError):  # a refusal that may be about the content uses up attempts like any other
+        return ItemFailure(trigger_id, step, str(error), transient=isinstance(error, RefusedError), account=True)
     if isinstance(error, StorageError):  # a full disk may have room later
         return ItemFailure(trigger_id, step, str(error), transient=True)
     if isinstance(error, NeurigraphError):

@@ -38,5 +38,6 @@ def summary_of(model: LanguageModel, part: Segment, words: int) -> Summary:
 
 
 def _title(proposed: str, ref: SegmentRef) -> str:
-    title = " ".join(proposed.split()) or (ref.title or "").strip() or f"Untitled {ref.source_kind.value}"
+    given = ref.title if ref.note is not None else None  # the title that somebody gave a note stays
+    title = given or " ".join(proposed.split()) or (ref.title or "").strip() or f"Untitled {ref.source_kind.value}"
     return title if len(title) <= MAX_TITLE_LENGTH else title[: MAX_TITLE_LENGTH - 1].rstrip() + "…"

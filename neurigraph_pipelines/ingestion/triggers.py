@@ -19,9 +19,11 @@ from psycopg import OperationalError
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.ingestion.queue_hold import is_open, note_try
 from neurigraph_pipelines.model import (
     ItemFailure,
     Message,
+    NoteOptions,
     ReceivedThrough,
     Role,
     Segment,
@@ -76,14 +78,18 @@ def lease_due(
     trigger_type: TriggerType | None = None,
     *,
     with_large: bool = True,
+    insist: bool = False,
 ) -> Batch | None:
     """Lease due segments for one run. A large segment, or one whose process died, gets its own batch.
+
+    While the queue is held, one segment at a time is leased, after a pause.
 
     Args:
         claimed_by: Name of the lease holder, by which ``open_batches`` lists.
         user_id: Only this user's segments; None for all users.
         trigger_type: Only segments of this trigger type; None for all.
         with_large: Whether it may be a large segment.
+        insist: Do not wait for the pause of a held queue.
 
     Returns:
         The batch, or None if nothing is due.
@@ -91,7 +97,10 @@ def lease_due(
     expire(context)
     batch_id = uuid4()
     with context.database.pipeline() as tx:
-        tx.execute(
+        may_lease, only_one = is_open(tx, insist=insist)
+        if not may_lease:
+            return None
+        leased = tx.execute(
             _QUERIES["lease_due"],
             {
                 "batch_id": batch_id,
@@ -99,12 +108,14 @@ def lease_due(
                 "user_id": user_id,
                 "trigger_type": trigger_type.value if trigger_type is not None else None,
                 "lease_seconds": context.settings.ingestion.claim_lease_seconds,
-                "max_segments": context.settings.ingestion.batch_max_segments,
+                "max_segments": 1 if only_one else context.settings.ingestion.batch_max_segments,
                 "max_tokens": context.settings.ingestion.batch_max_tokens,
                 "large_tokens": context.settings.ingestion.large_segment_tokens,
                 "with_large": with_large,
             },
         )
+        if only_one and leased.rowcount:
+            note_try(tx, context.settings.ingestion.claim_lease_seconds)
     return next((batch for batch in open_batches(context, claimed_by) if batch.batch_id == batch_id), None)
 
 
@@ -215,6 +226,11 @@ def ref_of(row: Mapping[str, Any]) -> SegmentRef:
         token_count=row["token_count"],
         attempts=row["attempts"],
         persona_id=row["persona_id"],
+        note=(
+            NoteOptions(row["pinned"], row["pinned_node_id"], row["importance"], tuple(row["tags"]))
+            if row["pinned"] is not None
+            else None
+        ),
     )
 
 
@@ -251,8 +267,13 @@ def load_each(database: Database, refs: list[SegmentRef]) -> Iterator[Segment]:
     return (load(database, ref) for ref in refs)
 
 
-def give_back(context: Context, batch_id: UUID, failure: ItemFailure, attempts: int) -> str | None:
+def give_back(
+    context: Context, batch_id: UUID, failure: ItemFailure, attempts: int, *, counts: bool = True
+) -> str | None:
     """Return a failed item to the queue, or record it in ``pipeline_failures`` if no attempt is left or could help.
+
+    Args:
+        counts: Whether the attempt counts; one that does not is never the last.
 
     Returns:
         The new state, or None if the batch no longer leases the segment.
@@ -263,9 +284,10 @@ def give_back(context: Context, batch_id: UUID, failure: ItemFailure, attempts: 
             {
                 "trigger_id": failure.trigger_id,
                 "batch_id": batch_id,
-                "final": not failure.transient,
+                "counts": counts,
+                "final": counts and not failure.transient,
                 "max_attempts": context.settings.ingestion.max_attempts,
-                "delay_seconds": retry_delay(context.settings, attempts, failure.retry_after),
+                "delay_seconds": retry_delay(context.settings, attempts, failure.retry_after) if counts else 0.0,
                 "step": failure.step,
                 "error": failure.error[:4_000],
             },

@@ -1,4 +1,4 @@
-"""Conversations, events and uploads with their progress: lists, single ones, and the records that they became.
+"""Conversations, events, uploads and notes with their progress: lists, single ones, and the records that they became.
 
 The owner of a graph sees all, a persona those that it handed in, other callers none.
 """

@@ -61,6 +61,7 @@ class SourceKind(StrEnum):
     CONVERSATION = "conversation"
     EVENT = "event"
     UPLOAD = "upload"
+    NOTE = "note"
 
 
 class Privacy(StrEnum):
@@ -85,6 +86,7 @@ class ContentType(StrEnum):
     CONVERSATION = "conversation"
     EVENT = "event"
     FILE_UPLOAD = "file_upload"
+    NOTE = "note"
     OTHER = "other"
 
 

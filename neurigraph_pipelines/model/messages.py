@@ -70,8 +70,28 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteOptions:
+    """What the writer of a note decided about it.
+
+    Attributes:
+        pinned: The note lies at ``node_id``, wherever a model would file it.
+        node_id: That node; None if the note is not pinned, or if the node was removed meanwhile.
+        importance: From 0 to 1; None if the writer did not say.
+        tags: Topics of the record, before those that a model finds.
+    """
+
+    pinned: bool = False
+    node_id: UUID | None = None
+    importance: float | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """One row of ``storage_triggers``: a segment to store, without its text. A persona may have submitted it."""
+    """One row of ``storage_triggers``: a segment to store, without its text. A persona may have submitted it.
+
+    ``note`` is set for a version of a note.
+    """
 
     trigger_id: UUID
     user_id: UUID
@@ -86,6 +106,7 @@ class SegmentRef:
     token_count: int
     attempts: int
     persona_id: UUID | None = None
+    note: NoteOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +138,19 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ItemFailure:
-    """Why one item of a batch failed a step; the other items continue."""
+    """Why one item of a batch failed a step; the other items continue.
+
+    Attributes:
+        transient: Whether a retry may help.
+        account: Whether the provider refused the account rather than this item, or may have.
+    """
 
     trigger_id: UUID
     step: str
     error: str
     transient: bool
     retry_after: float | None = None
+    account: bool = False
 
 
 @dataclass(slots=True)

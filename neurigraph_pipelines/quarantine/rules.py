@@ -26,7 +26,7 @@ class Rule:
     """What a quarantine meets: messages for which all conditions hold that are set, and every record with one of them.
 
     Attributes:
-        source_id: Of this conversation, event or upload.
+        source_id: Of this conversation, event, upload or note.
         key_id: Handed in with this API key.
         persona_id: Handed in by this persona, with any of its keys.
         received_from: Received at this moment or later.

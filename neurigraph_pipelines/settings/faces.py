@@ -10,6 +10,11 @@ from pydantic_settings import NoDecode
 from neurigraph_pipelines.settings.group import group
 
 
+def split_names(value: object) -> object:
+    """Return the names in a text with commas between them; other values as they are."""
+    return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+
 class JwtSettings(BaseModel):
     """Tokens of another service, accepted in place of API keys (docs/access.md)."""
 
@@ -63,6 +68,23 @@ class ApiSettings(BaseModel):
 
     host: str = Field(default="127.0.0.1", description="Address that the HTTP API listens on.")
     port: int = Field(default=8400, ge=0, le=65535, description="Port of the HTTP API.")
+    url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s?#]+$",
+        description="Address under which agents reach the API, such as `https://memory.example.com`, for the metadata "
+        "of `/mcp`. Unset: that of the request.",
+    )
+    key: SecretStr | None = Field(
+        default=None,
+        description="API key or token of the agent that `neurigraph mcp` serves. Unset: it serves the owner of the "
+        "graph, as every command does.",
+    )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Names, with commas between them, under which agents may reach `/mcp`, such as "
+        "`memory.example.com`. Always allowed: `localhost` and loopback addresses. Unset: also every name, except on "
+        "loopback.",
+    )
     requests_per_minute: float = Field(
         default=6_000.0,
         gt=0,
@@ -77,6 +99,11 @@ class ApiSettings(BaseModel):
         description="Seconds for a client to send the head of a request, to begin its body, or to read some of an "
         "answer.",
     )
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return split_names(value)
 
 
 class ReadinessSettings(BaseModel):
@@ -129,7 +156,7 @@ class UiSettings(BaseModel):
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+        return split_names(value)
 
 
 class FailureWebhookSettings(BaseModel):

@@ -43,7 +43,7 @@ def _sent(settings: Settings) -> Iterator[tuple[str, str, str]]:
     models, reranker = settings.models, settings.reranker
     if models.chosen_language_model == "openai":
         data = "whole conversations and files, questions, and the messages that answers rest on"
-        yield "language model", models.openai_base_url or _OPENAI, data
+        yield "language model", models.language_model_url or models.openai_base_url or _OPENAI, data
     embedder = models.chosen_embedder
     if embedder != "minilm":
         address = models.voyage_base_url if embedder == "voyage" else models.openai_base_url or _OPENAI

@@ -17,8 +17,19 @@ class ModelSettings(BaseModel):
 
     language_model: Literal["auto", "openai", "offline"] = Field(
         default="auto",
-        description="Language model that files, summarises and describes. auto: openai when a key is set, else "
-        "offline.",
+        description="Language model that files, summarises and describes. auto: openai when a key or "
+        "`NEURIGRAPH_LANGUAGE_MODEL_URL` is set, else offline.",
+    )
+    language_model_url: str | None = Field(
+        default=None,
+        description="Base address of any server that speaks the OpenAI protocol, such as Ollama, llama.cpp or vLLM, "
+        "for the language model alone. Unset: as `OPENAI_BASE_URL` says.",
+    )
+    language_model_name: str | None = Field(
+        default=None, description="Model at `NEURIGRAPH_LANGUAGE_MODEL_URL`, by the name that the server knows it by."
+    )
+    language_model_key: SecretStr | None = Field(
+        default=None, description="Key for `NEURIGRAPH_LANGUAGE_MODEL_URL`, if that server wants one."
     )
     embedder: Literal["auto", "openai", "voyage", "minilm"] = Field(
         default="auto", description="Embedding service. auto: openai or voyage when its key is set, else minilm."
@@ -53,7 +64,7 @@ class ModelSettings(BaseModel):
         """The language model that is used."""
         if self.language_model != "auto":
             return self.language_model
-        return "openai" if self.openai_api_key else "offline"
+        return "openai" if self.openai_api_key or self.language_model_url else "offline"
 
     @property
     def chosen_embedder(self) -> Literal["openai", "voyage", "minilm"]:

@@ -12,7 +12,6 @@ import hmac
 import secrets
 import time
 from collections.abc import Iterable
-from ipaddress import ip_address
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers
@@ -20,11 +19,12 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from neurigraph_pipelines.web_addresses import address_of, host_of, is_loopback
+
 SESSION_SECONDS = 7 * 86_400
 """Lifetime of a session; a new one starts from the address with the token."""
 
 _COOKIE = "neurigraph_ui"
-_PORTS = {"http": 80, "https": 443}
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _FORM_BYTES = 4_096
 _POLICY_VIOLATION = 1008
@@ -92,8 +92,8 @@ class Guard:
         return None
 
     def _allows_host(self, headers: Headers) -> bool:
-        host = _host_of(headers.get("host", ""))
-        return host is not None and (_is_loopback(host) or host in self._hosts)
+        host = host_of(headers.get("host", ""))
+        return host is not None and (is_loopback(host) or host in self._hosts)
 
     def _has_token(self, headers: Headers) -> bool:
         kind, _, given = headers.get("authorization", "").partition(" ")
@@ -182,33 +182,7 @@ def _is_foreign(headers: Headers, changes: bool) -> bool:
     """
     origin = headers.get("origin")
     if origin is not None:
-        given = _address(origin)
-        return given is None or given != _address(f"{urlsplit(origin).scheme}://{headers['host']}")
+        given = address_of(origin)
+        return given is None or given != address_of(f"{urlsplit(origin).scheme}://{headers['host']}")
     is_link = not changes and headers.get("sec-fetch-mode") == "navigate"
     return headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_link
-
-
-def _address(origin: str) -> tuple[str, int] | None:
-    """Return host and port of an origin; None for ``null`` and for what is no origin of a web page."""
-    try:
-        parts = urlsplit(origin)
-        port = parts.port or _PORTS.get(parts.scheme)
-    except ValueError:
-        return None
-    return (parts.hostname, port) if port and parts.hostname and parts.scheme in _PORTS else None
-
-
-def _host_of(header: str) -> str | None:
-    try:
-        parts = urlsplit(f"//{header}")
-        _ = parts.port  # raises for what is no port
-    except ValueError:
-        return None
-    return parts.hostname if parts.netloc == header and "@" not in header else None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

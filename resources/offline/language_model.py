@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, Segment, Statement, Summary
+from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.ports import Embedder
 from resources.offline import answers, keywords, summaries
 from resources.offline.placement import Placer
@@ -32,6 +32,10 @@ class OfflineLanguageModel:
         self._embedder = embedder
         self._language = language
         self._placer = Placer(embedder, language)
+
+    def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:
+        """Return nothing: segments are placed one after another."""
+        return []
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
         """Return a path for each part of the segment: topic, then subtopic, person or project. Most have one part."""

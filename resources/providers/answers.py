@@ -20,6 +20,7 @@ from neurigraph_pipelines.model import (
     Keywords,
     NodeProposal,
     Placement,
+    PlannedNode,
     Relation,
     Segment,
     Statement,
@@ -29,7 +30,9 @@ from resources.well_formed import well_formed
 
 MAX_NAME_CHARACTERS = 120
 MAX_SUMMARY_CHARACTERS = 8_000
-MAX_PLACEMENTS = 8
+MAX_PLACEMENTS, MAX_PLANNED = 8, 60
+_MAX_STEPS = MAX_LAYER_DEPTH + 1
+_SURE = 1.0
 MAX_ENTITIES, MAX_TOPICS, MAX_DATES, MAX_RELATIONSHIPS = 60, 30, 60, 40
 
 MAX_STATEMENTS, MAX_STATEMENT_CHARACTERS, MAX_CITED = 20, 2_000, 20
@@ -95,6 +98,21 @@ class PlacementsAnswer(_Answer):
     placements: list[PlacementAnswer]
 
 
+class PlannedNodeAnswer(_Answer):
+    """A node that several segments will need."""
+
+    path: list[str]
+    kind: Literal["topic", "person", "project", "organization", "place", "thing"]
+    summary: str
+    keywords: list[str]
+
+
+class PlanAnswer(_Answer):
+    """The nodes that several segments will need."""
+
+    nodes: list[PlannedNodeAnswer]
+
+
 class StatementAnswer(_Answer):
     """A part of an answer and the numbers of the passages it rests on."""
 
@@ -106,6 +124,15 @@ class StatementsAnswer(_Answer):
     """An answer to a question; empty if the passages do not contain one."""
 
     statements: list[StatementAnswer]
+
+
+def read_plan(answer: PlanAnswer) -> list[PlannedNode]:
+    """Return the planned nodes that have a path."""
+    return [
+        PlannedNode(path, ConceptKind(node.kind), _SURE, _sentence(node.summary), _names(node.keywords)[:8])
+        for node in answer.nodes[:MAX_PLANNED]
+        if (path := tuple(filter(None, map(_name, node.path))))
+    ]
 
 
 def read_statements(answer: StatementsAnswer) -> list[Statement]:
@@ -140,12 +167,13 @@ def read_keywords(answers: Sequence[KeywordsAnswer]) -> Keywords:
 def read_placements(answer: PlacementsAnswer, segment: Segment) -> list[Placement]:
     """Return the usable placements, which have a path and a range with messages of the segment.
 
-    Ranges are clipped to the segment, depths to ``MAX_LAYER_DEPTH``, confidences to 0..1; empty names are dropped.
+    Ranges are clipped to the segment, confidences to 0..1; empty names are dropped. Paths may be a step deeper than
+    the graph: the domain's rules end them, and note it.
     """
     first, last = segment.messages[0].seq, segment.messages[-1].seq
     placements = []
     for item in answer.placements[:MAX_PLACEMENTS]:
-        steps = tuple(step for step in map(_read_step, item.steps) if step.name)[:MAX_LAYER_DEPTH]
+        steps = tuple(step for step in map(_read_step, item.steps) if step.name)[:_MAX_STEPS]
         start, end = max(first, item.first_message), min(last, item.last_message)
         if steps and start <= end:
             placements.append(Placement(steps, start, end, _read_relations(item.relations)))
@@ -158,7 +186,7 @@ def _read_step(step: StepAnswer) -> NodeProposal:
         name=_name(step.name),
         kind=ConceptKind(step.kind),
         confidence=_fraction(step.confidence),
-        summary=" ".join(well_formed(step.summary).split())[:500],
+        summary=_sentence(step.summary),
         keywords=_names(step.keywords)[:8],
         aliases=_names(step.aliases)[:8],
     )
@@ -170,6 +198,10 @@ def _read_relations(relations: Iterable[RelationAnswer]) -> tuple[Relation, ...]
         Relation(_name(r.other), _name(r.label), _fraction(r.strength), kind=ConceptKind(r.kind)) for r in relations
     )
     return tuple(relation for relation in read if relation.other and relation.label)[:20]
+
+
+def _sentence(text: str) -> str:
+    return " ".join(well_formed(text).split())[:500]
 
 
 def _merged(lists: Iterable[Sequence[str]], limit: int) -> tuple[str, ...]:

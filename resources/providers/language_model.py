@@ -1,8 +1,8 @@
-"""Filing, summaries, keywords and answers by a chat model with structured outputs.
+"""Filing, summaries, keywords and answers by a chat model.
 
 Belongs here: which request is made for which part of a segment, and merging the answers. Instructions are in
-``prompts``, the format of content in ``providers.transcript``, schemas in ``providers.answers``, retries and
-concurrency in ``providers.retries``.
+``prompts``, the format of content in ``providers.transcript``, schemas in ``providers.answers``, how a server is asked
+for them in ``providers.answer_formats``, retries and concurrency in ``providers.retries``.
 """
 
 from __future__ import annotations
@@ -17,24 +17,36 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from neurigraph_pipelines.errors import ProviderError
-from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, Segment, Statement, Summary
+from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.ports import TokenCounter
+from resources.providers.answer_formats import AnswerFormats
 from resources.providers.answers import (
     KeywordsAnswer,
     PlacementsAnswer,
+    PlanAnswer,
     StatementsAnswer,
     SummaryAnswer,
     read_keywords,
     read_placements,
+    read_plan,
     read_statements,
     read_summary,
 )
 from resources.providers.retries import ProviderClient, UnusableAnswerError
-from resources.providers.transcript import condensed_transcript, evidence_text, outline_text, transcript_windows
+from resources.providers.text_windows import split_text
+from resources.providers.transcript import (
+    about_text,
+    condensed_transcript,
+    evidence_text,
+    outline_text,
+    segment_descriptions,
+    transcript_windows,
+)
 from resources.well_formed import well_formed
 
 if TYPE_CHECKING:
     from openai import OpenAI
+    from openai.types.chat import ChatCompletion
 
 A = TypeVar("A", bound=BaseModel)
 R = TypeVar("R")
@@ -51,14 +63,24 @@ class OpenAiLanguageModel:
     cannot predict enclose it, and answers must match their schema and are checked.
 
     Args:
-        model: The service's name of the model; it must support structured outputs.
+        model: The service's name of the model.
         client: Sends the requests; its concurrency is the limit over all calls.
         tokens: Counts tokens; an estimate is enough, since ``context_tokens`` leaves a margin.
         context_tokens: Tokens of content in one call.
+        is_compatible: Whether the server is another one than OpenAI's: then it need not support structured outputs.
     """
 
-    def __init__(self, model: str, client: ProviderClient, tokens: TokenCounter, context_tokens: int = 100_000) -> None:
+    def __init__(
+        self,
+        model: str,
+        client: ProviderClient,
+        tokens: TokenCounter,
+        context_tokens: int = 100_000,
+        *,
+        is_compatible: bool = False,
+    ) -> None:
         self.name = f"openai:{model}"
+        self._formats = AnswerFormats(is_compatible=is_compatible)
         self._model = model
         self._client = client
         self._tokens = tokens
@@ -68,6 +90,19 @@ class OpenAiLanguageModel:
     def concurrency(self) -> int:
         """How many calls may run at once."""
         return self._client.concurrency
+
+    def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:
+        """Return the nodes that several segments will need beside those of the outline, in one call.
+
+        Raises:
+            TransientError: As ``place``.
+            ProviderError: As ``place``.
+        """
+        outline_tokens = int(self._context_tokens * _OUTLINE_SHARE)
+        described = segment_descriptions(segments, self._context_tokens - outline_tokens, self._tokens)
+        nodes = outline_text(outline, described, outline_tokens, self._tokens)
+        question = _question({"OUTLINE": nodes, "DESCRIPTIONS": described})
+        return read_plan(self._client.call(*self._call(_prompt("plan"), question, PlanAnswer, _unchanged)))
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
         """Decide which nodes a segment belongs to.
@@ -87,7 +122,7 @@ class OpenAiLanguageModel:
         def read(answer: PlacementsAnswer) -> list[Placement]:
             return read_placements(answer, segment)
 
-        question = _question({"OUTLINE": nodes, "TRANSCRIPT": content})
+        question = _question({"ABOUT": about_text(segment), "OUTLINE": nodes, "TRANSCRIPT": content})
         return self._client.call(*self._call(_prompt("placement"), question, PlacementsAnswer, read))
 
     def summarize(self, segment: Segment, words: int) -> Summary:
@@ -97,9 +132,11 @@ class OpenAiLanguageModel:
             TransientError: As ``place``.
             ProviderError: As ``place``.
         """
-        parts = self._summaries("summary", "TRANSCRIPT", words, self._windows(segment))
+        about = about_text(segment)
+        windows = [{"ABOUT": about, "TRANSCRIPT": window} for window in self._windows(segment)]
+        parts = self._summaries("summary", words, windows)
         while len(parts) > 1:
-            parts = self._summaries("merge", "PARTS", words, list(self._groups(parts)))
+            parts = self._summaries("merge", words, [{"PARTS": group} for group in self._groups(parts)])
         return parts[0]
 
     def extract_keywords(self, segment: Segment) -> Keywords:
@@ -111,7 +148,12 @@ class OpenAiLanguageModel:
         """
         prompt = _prompt("keywords")
         asks = [
-            self._call(prompt, _question({"TRANSCRIPT": window}), KeywordsAnswer, _unchanged)
+            self._call(
+                prompt,
+                _question({"ABOUT": about_text(segment), "TRANSCRIPT": window}),
+                KeywordsAnswer,
+                _unchanged,
+            )
             for window in self._windows(segment)
         ]
         return read_keywords(self._client.call_all(asks))
@@ -124,21 +166,28 @@ class OpenAiLanguageModel:
             ProviderError: As ``place``.
         """
         asked = f"Asked on {asked_at:%A %Y-%m-%d %H:%M}: {well_formed(question)}"
-        blocks = _question({"QUESTION": asked, "PASSAGES": evidence_text(evidence)})
+        blocks = _question({"QUESTION": asked, "PASSAGES": evidence_text(self._fitting(evidence))})
         return read_statements(
             self._client.call(partial(self._ask, _prompt("answer"), blocks, StatementsAnswer, _unchanged))
         )
+
+    def _fitting(self, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+        """Return the first passages of the evidence that fit one call; at least one."""
+        room = self._context_tokens
+        for number, one in enumerate(evidence):
+            room -= self._tokens.count(evidence_text([one]))
+            if room < 0 < number:
+                return evidence[:number]
+        return evidence
 
     def _windows(self, segment: Segment) -> list[str]:
         """Return the segment as transcripts that each fit one call."""
         return transcript_windows(segment, self._context_tokens, self._tokens)
 
-    def _summaries(self, prompt: str, block: str, words: int, contents: Sequence[str]) -> list[Summary]:
-        """Return one summary for each content."""
+    def _summaries(self, prompt: str, words: int, contents: Sequence[dict[str, str]]) -> list[Summary]:
+        """Return one summary for each content, which consists of named blocks."""
         instructions = _prompt(prompt).replace("{words}", str(words))
-        asks = [
-            self._call(instructions, _question({block: content}), SummaryAnswer, read_summary) for content in contents
-        ]
+        asks = [self._call(instructions, _question(blocks), SummaryAnswer, read_summary) for blocks in contents]
         return self._client.call_all(asks)
 
     def _groups(self, parts: Sequence[Summary]) -> Iterator[str]:
@@ -146,7 +195,8 @@ class OpenAiLanguageModel:
         group: list[str] = []
         size = 0
         for number, part in enumerate(parts, start=1):
-            entry = f"Part {number}: {part.title}\n{part.text}"
+            whole = f"Part {number}: {part.title}\n{part.text}"
+            entry = split_text(whole, self._context_tokens // 2, self._tokens)[0]  # two fit one call
             cost = self._tokens.count(entry)
             if len(group) > 1 and size + cost > self._context_tokens:
                 yield "\n\n".join(group)
@@ -171,14 +221,7 @@ class OpenAiLanguageModel:
         client: OpenAI,
     ) -> R:
         """Send one request and read the answer; ``read`` returns something false for an answer without content."""
-        completion = client.chat.completions.create(
-            model=self._model,
-            messages=[{"role": "system", "content": instructions}, {"role": "user", "content": question}],
-            response_format={
-                "type": "json_schema",
-                "json_schema": {"name": shape.__name__, "schema": shape.model_json_schema(), "strict": True},
-            },
-        )
+        completion = self._complete(instructions, question, shape, client)
         try:
             choice = completion.choices[0]
             message = choice.message
@@ -190,12 +233,31 @@ class OpenAiLanguageModel:
         if ending == "length":
             raise UnusableAnswerError(f"{self.name} reached its length limit and cut off the answer.")
         try:
-            answer = read(shape.model_validate_json(content or ""))
+            answer = read(self._formats.read(content or "", shape))
         except ValidationError as error:
             raise UnusableAnswerError(f"{self.name} answered in a different schema than requested.") from error
         if not answer:
             raise UnusableAnswerError(f"{self.name} gave an answer without content.")
         return answer
+
+    def _complete(self, instructions: str, question: str, shape: type[BaseModel], client: OpenAI) -> ChatCompletion:
+        """Send one request, in another format if the server refuses this one."""
+        from openai import BadRequestError, UnprocessableEntityError
+
+        while True:
+            how = self._formats.current
+            told = instructions + self._formats.instructions(how, shape)
+            try:
+                completion: ChatCompletion = client.chat.completions.create(
+                    model=self._model,
+                    messages=[{"role": "system", "content": told}, {"role": "user", "content": question}],
+                    **self._formats.parameters(how, shape),
+                )
+            except (BadRequestError, UnprocessableEntityError) as error:
+                if not self._formats.step_down(how, str(error)):
+                    raise
+            else:
+                return completion
 
 
 def _unchanged(answer: A) -> A:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
-from neurigraph_pipelines.errors import ProviderError, TransientError
+from neurigraph_pipelines.errors import AccountError, ProviderError, RefusedError, TransientError
 from resources.providers.pace import Pace, requested_wait
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ProviderClient:
 
     Args:
         service: Its name in messages, such as ``OpenAI``.
-        api_key: Never shown.
+        api_key: Never shown. Where it is an error, there is no key, and every call raises it.
         base_url: Address of a compatible server; None for OpenAI's own.
         timeout: Seconds to wait for one answer.
         max_retries: Attempts after the first.
@@ -63,7 +63,7 @@ class ProviderClient:
     def __init__(
         self,
         service: str,
-        api_key: str,
+        api_key: str | AccountError,
         base_url: str | None,
         timeout: float,
         max_retries: int,
@@ -94,6 +94,7 @@ class ProviderClient:
 
         Raises:
             TransientError: Every attempt failed, or the service asked for a longer pause than there is time for.
+            AccountError: The service refuses the account: no other call would fare better.
             ProviderError: Permanently refused, or unusable more than ``UNUSABLE_RETRIES`` times.
         """
         from tenacity import Retrying, retry_if_exception_type
@@ -169,6 +170,8 @@ class ProviderClient:
         """Create the SDK's client once; its own retries are off."""
         from openai import DefaultHttpxClient, OpenAI
 
+        if isinstance(self._api_key, AccountError):
+            raise self._api_key
         with self._opening:
             if self._client is None:
                 self._client = OpenAI(
@@ -203,11 +206,12 @@ class ProviderClient:
         """Translate a status into a temporary or permanent error."""
         status, detail = error.status_code, _detail(error)
         if status in (401, 403):
-            return ProviderError(f"{self.service} refused the API key ({status}): check the key and its rights.")
+            refusal = AccountError if status == 401 else RefusedError
+            return refusal(f"{self.service} refused the API key ({status}): check the key and its rights.")
         if status == 404:
             return ProviderError(f"{self.service} does not know this model or address: {detail}")
         if error.code == "insufficient_quota":
-            return ProviderError(f"The account at {self.service} has no credit left: top it up, then replay.")
+            return AccountError(f"The account at {self.service} has no credit left: top it up.")
         if status in _RETRIED_STATUS or status >= 500:
             return TransientError(
                 f"{self.service} answered with status {status}: {detail}",

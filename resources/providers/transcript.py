@@ -19,6 +19,8 @@ _INDENT = "\n    "
 _SHORTEST_EXCERPT = 12
 """Least tokens of an excerpt that is useful; if messages would get fewer, whole messages are left out."""
 
+_LONGEST_DESCRIPTION = 120
+
 _EXCERPT_MARGIN = 0.9
 
 _MOST_CHARACTERS = 16
@@ -73,6 +75,24 @@ def condensed_transcript(segment: Segment, limit: int, tokens: TokenCounter) -> 
         if sizes[index] - headings[index] > share:
             content = f"{split_text(content[: share * _MOST_CHARACTERS], share, tokens)[0].rstrip()} {LEFT_OUT}"
         lines.append(_entry(messages[index], content))
+    return "\n".join(lines)
+
+
+def about_text(segment: Segment) -> str:
+    """Return whose memory a segment is, and the title of its source, if it has one."""
+    owner = f"Memory of: {_one_line(segment.ref.user_slug)}"
+    return f"{owner}\nTitle: {_one_line(segment.ref.title)}" if segment.ref.title else owner
+
+
+def segment_descriptions(segments: Sequence[Segment], limit: int, tokens: TokenCounter) -> str:
+    """Return one line for each segment, of at most about ``limit`` tokens together: day, title, and how it begins."""
+    share = max(_SHORTEST_EXCERPT, min(_LONGEST_DESCRIPTION, limit // max(len(segments), 1)))
+    lines = []
+    for number, segment in enumerate(segments, start=1):
+        title = f" {_one_line(segment.ref.title)}:" if segment.ref.title else ""
+        begins = " ".join(message.content[: share * _MOST_CHARACTERS] for message in segment.messages[:4])
+        line = f"[{number}] {segment.occurred_at:%Y-%m-%d}{title} {_one_line(begins)}"
+        lines.append(split_text(line, share, tokens)[0].rstrip())
     return "\n".join(lines)
 
 

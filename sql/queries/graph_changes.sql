@@ -143,6 +143,12 @@ WHERE node_id = %(node_id)s;
 UPDATE neurigraph.graph_index SET name_key = node_id::text
 WHERE node_id = ANY(%(node_ids)s);
 
+-- name: redirect_notes
+-- Notes that wait for their record are pinned to the successors of nodes that are about to be deleted.
+UPDATE neurigraph.notes AS n SET node_id = s.successor
+FROM unnest(%(node_ids)s::uuid [], %(successors)s::uuid []) AS s (node_id, successor)
+WHERE n.node_id = s.node_id;
+
 -- name: redirect_edges
 -- Edges of nodes that are about to be deleted are moved to their successors; an edge that both have becomes one.
 WITH successors AS (

@@ -50,3 +50,9 @@ SELECT f.file_id
 FROM {schema}.metadata_records AS r
 INNER JOIN {schema}.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
 WHERE r.record_id = %(record_id)s;
+
+-- name: nodes_of_records
+SELECT DISTINCT r.node_id
+FROM neurigraph.record_index AS r
+WHERE r.record_id = ANY(%(record_ids)s)
+ORDER BY r.node_id;

@@ -37,6 +37,40 @@ UPDATE neurigraph.sources AS s SET triggered_through = n.last_message, untrigger
 FROM noted AS n
 WHERE s.source_id = n.source_id;
 
+-- name: trigger_notes
+-- A segment for each version of a note: each becomes a memory of its own.
+WITH ended AS (
+    SELECT
+        s.source_id,
+        s.user_id,
+        s.triggered_through,
+        s.last_message
+    FROM neurigraph.sources AS s
+    WHERE s.kind = 'note' AND s.ended_at IS NOT NULL AND s.triggered_through < s.last_message
+    ORDER BY s.ended_at
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+
+noted AS (
+    INSERT INTO neurigraph.storage_triggers (
+        user_id, source_id, trigger_type, first_message, last_message, token_count
+    )
+    SELECT
+        e.user_id,
+        e.source_id,
+        %(trigger_type)s,
+        m.seq AS first_message,
+        m.seq AS last_message,
+        m.token_count
+    FROM ended AS e
+    INNER JOIN neurigraph.messages AS m ON e.source_id = m.source_id AND e.triggered_through < m.seq
+)
+
+UPDATE neurigraph.sources AS s SET triggered_through = e.last_message, untriggered_tokens = 0
+FROM ended AS e
+WHERE s.source_id = e.source_id;
+
 -- name: lock_open_tail
 -- The longest unstored tail of an open conversation that changed since segmentation last looked at it. A conversation
 -- that is being appended to is locked and waits for the next tick.
@@ -298,10 +332,15 @@ SELECT
     t.first_message,
     t.last_message,
     t.token_count,
-    t.attempts
+    t.attempts,
+    n.pinned,
+    n.node_id AS pinned_node_id,
+    n.importance,
+    n.tags
 FROM neurigraph.storage_triggers AS t
 INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
 INNER JOIN neurigraph.users AS u ON t.user_id = u.user_id
+LEFT JOIN neurigraph.notes AS n ON t.source_id = n.source_id AND t.first_message = n.message
 WHERE t.batch_id = %(batch_id)s AND t.state = 'claimed'
 ORDER BY s.ended_at, t.first_message, t.trigger_id;
 
@@ -321,6 +360,10 @@ SELECT
     t.last_message,
     t.token_count,
     t.attempts,
+    n.pinned,
+    n.node_id AS pinned_node_id,
+    n.importance,
+    n.tags,
     f.file_id,
     f.storage_path,
     f.stored_sha256,
@@ -331,6 +374,7 @@ INNER JOIN neurigraph.storage_triggers AS t
     ON r.source_id = t.source_id AND r.first_message BETWEEN t.first_message AND t.last_message
 INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
 INNER JOIN neurigraph.users AS u ON t.user_id = u.user_id
+LEFT JOIN neurigraph.notes AS n ON t.source_id = n.source_id AND t.first_message = n.message
 WHERE r.record_id = %(record_id)s;
 
 -- name: messages
@@ -352,11 +396,13 @@ WHERE m.source_id = %(source_id)s AND m.seq BETWEEN %(first_message)s AND %(last
 ORDER BY m.seq;
 
 -- name: return_segment
--- A segment failed: retry it later, or, after the last attempt or a permanent fault, leave it to a person.
+-- A segment failed: retry it later, or, after the last attempt or a permanent fault, leave it to a person. An attempt
+-- that does not count is undone.
 WITH given_back AS (
     UPDATE neurigraph.storage_triggers AS t SET
+        attempts = t.attempts - (NOT %(counts)s)::integer,
         state = CASE
-            WHEN %(final)s OR t.attempts >= %(max_attempts)s THEN 'failed'::neurigraph.trigger_state
+            WHEN %(final)s OR (%(counts)s AND t.attempts >= %(max_attempts)s) THEN 'failed'::neurigraph.trigger_state
             ELSE 'pending'::neurigraph.trigger_state
         END,
         batch_id = NULL,

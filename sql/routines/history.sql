@@ -144,6 +144,7 @@ BEGIN
             'compression_state', f.compression_state, 'size_bytes', f.size_bytes, 'stored_bytes', f.stored_bytes,
             -- A node that is not upgraded yet has no such columns.
             'received_through', o.origin -> 'received_through', 'received_at', o.origin -> 'received_at',
+            'importance', o.origin -> 'importance',
             'persona_id', (
                 SELECT g.node_id FROM neurigraph.graph_index AS g WHERE g.node_id = (o.origin ->> 'persona_id')::uuid
             )

@@ -111,6 +111,19 @@ USING (
     )
 );
 
+-- A note can only be pinned to a node that its writer may write to; another one is absent for the writer.
+DROP POLICY IF EXISTS handed_in ON neurigraph.notes;
+CREATE POLICY handed_in ON neurigraph.notes TO neurigraph_agent
+USING (
+    EXISTS (
+        SELECT FROM neurigraph.sources AS s
+        WHERE s.source_id = notes.source_id AND s.persona_id = (SELECT neurigraph.writing_persona())
+    )
+);
+DROP POLICY IF EXISTS pinned_where_writable ON neurigraph.notes;
+CREATE POLICY pinned_where_writable ON neurigraph.notes AS RESTRICTIVE FOR INSERT TO neurigraph_agent
+WITH CHECK (node_id IS NULL OR neurigraph.may_write_node(node_id));
+
 -- An interface replaces a message while the message is streaming in, and never a complete one.
 DROP POLICY IF EXISTS streaming_only ON neurigraph.messages;
 CREATE POLICY streaming_only ON neurigraph.messages AS RESTRICTIVE FOR UPDATE TO neurigraph_agent

@@ -17,7 +17,7 @@ DECLARE
     heard boolean := EXISTS (
         SELECT FROM neurigraph.record_index AS r
         WHERE r.user_id = graph AND r.node_id = ANY(readable)
-            AND r.source IN ('conversation:' || wanted, 'event:' || wanted, 'upload:' || wanted)
+            AND r.source IN ('conversation:' || wanted, 'event:' || wanted, 'upload:' || wanted, 'note:' || wanted)
     );
 BEGIN
     RETURN EXISTS (

@@ -7,6 +7,8 @@ CREATE INDEX IF NOT EXISTS sources_events ON neurigraph.sources (user_id, create
 WHERE kind = 'event';
 CREATE INDEX IF NOT EXISTS sources_uploads ON neurigraph.sources (user_id, created_at, source_id)
 WHERE kind = 'upload';
+CREATE INDEX IF NOT EXISTS sources_notes ON neurigraph.sources (user_id, created_at, source_id)
+WHERE kind = 'note';
 
 CREATE INDEX IF NOT EXISTS record_index_newest ON neurigraph.record_index (user_id, created_at, record_id);
 

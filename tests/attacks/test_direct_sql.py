@@ -396,3 +396,20 @@ def test_inserting_rows_for_another_user(world: World, agent: Transaction) -> No
     )
     with agent.transaction(force_rollback=True):
         assert agent.execute(sql.SQL(own), [world.alice.user_id]).rowcount == 1
+
+
+def test_replacing_a_complete_message(world: World, agent: Transaction) -> None:
+    """What was said stays as it was said, also for its owner: only a message that streams in changes."""
+    agent.execute("BEGIN")
+    insert = """INSERT INTO neurigraph.messages
+        (source_id, user_id, seq, role, token_count, content_hash, occurred_at, external_id, complete)
+        VALUES (%s, %s, %s, 'user', 1, sha256(''), now(), %s, %s)"""
+    for seq, complete in ((900, True), (901, False)):
+        rows(agent, insert, world.alices_source, world.alice.user_id, seq, str(seq), complete)
+    changed = rows(
+        agent,
+        "UPDATE neurigraph.messages SET content = 'another' WHERE source_id = %s RETURNING seq",
+        world.alices_source,
+    )
+    agent.execute("ROLLBACK")
+    assert changed == [{"seq": 901}]

@@ -5,8 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
+import subprocess
+import sys
 import zipfile
 import zlib
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,9 +22,11 @@ from neurigraph_pipelines.model import NewConversation
 from resources.extractors.text_extractor import SubprocessExtractor
 from resources.storage.drop_folder import DropFolder
 from resources.storage.local import LocalObjectStore
+from tests.conftest import ROOT
 from tests.support.documents import docx_of, pdf_of, png_of
 from tests.support.memories import new_user
 from tests.support.two_users import World
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.attack
 
@@ -101,6 +108,26 @@ def test_link_inside_the_store(tmp_path: Path, secret: Path) -> None:
             list(store.get(key))
         store.delete(key)
     assert secret.read_text() == SECRET_TEXT
+
+
+def test_object_becomes_a_link_while_it_is_read(tmp_path: Path, secret: Path) -> None:
+    class Raced(LocalObjectStore):
+        """A store in which somebody replaces an object between the look at it and its opening."""
+
+        def exists(self, key: str) -> bool:
+            found = super().exists(key)
+            place = tmp_path / "store" / key
+            if place.name == "raced":
+                place.unlink()
+                place.symlink_to(secret)
+            return found
+
+    store = Raced(tmp_path / "store")
+    for key in ("durable/calm", "durable/raced"):
+        store.put(key, [b"x"])
+    assert list(store.get("durable/calm")) == [b"x"]
+    with pytest.raises(StorageError):
+        list(store.get("durable/raced"))
 
 
 @pytest.mark.parametrize(
@@ -268,10 +295,49 @@ def test_memory_limit_of_a_reader() -> None:
     assert "bytes of text" not in refused
 
 
+SLOW = pdf_of("", stream=b"BT /F1 12 Tf 72 720 Td " + b"(x) Tj " * 2_000_000 + b"ET")
+"""A document that takes minutes to read."""
+
+
 def test_time_limit_of_a_reader() -> None:
-    drawn = b"BT /F1 12 Tf 72 720 Td " + b"(x) Tj " * 2_000_000 + b"ET"
     hasty = SubprocessExtractor(seconds=2, memory_bytes=1 << 30, text_bytes=1_000_000)
-    assert "in 2 seconds" in read(hasty, pdf_of("", stream=drawn), "pdf")
+    assert "in 2 seconds" in read(hasty, SLOW, "pdf")
+
+
+def test_time_limit_of_a_reader_without_its_parent(tmp_path: Path) -> None:
+    """A reader whose parent was killed ends, too: the kernel counts its time."""
+    (tmp_path / "slow.pdf").write_bytes(SLOW)
+    with (tmp_path / "slow.pdf").open("rb") as file:
+        reader = subprocess.run(
+            [sys.executable, "-m", "resources.extractors.worker", "pdf", "1", str(1 << 30)],
+            stdin=file,
+            stdout=subprocess.DEVNULL,
+            cwd=ROOT,
+            check=False,
+        )
+    assert reader.returncode == -signal.SIGXCPU
+
+
+def test_time_limit_of_a_reader_that_waits() -> None:
+    """A reader that uses no time of the processor ends with its parent's patience."""
+    hasty = SubprocessExtractor(seconds=2, memory_bytes=1 << 30, text_bytes=1_000_000)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read, hasty, SLOW, "pdf")
+        children = Path(f"/proc/{os.getpid()}/task")
+        wait_until(lambda: workers(children), "the start of the reader")
+        (pid,) = workers(children)
+        os.kill(pid, signal.SIGSTOP)
+        done, _ = wait([reading], timeout=20)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert done
+    assert "in 2 seconds" in reading.result()
+
+
+def workers(tasks: Path) -> list[int]:
+    """Return the readers that a process started."""
+    pids = [pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+    return [int(pid) for pid in pids if b"extractors.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def test_html_loads_nothing(extractor: SubprocessExtractor, secret: Path) -> None:

@@ -26,6 +26,7 @@ from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_
 from neurigraph_pipelines.retrieval.query.phase_one import phase_one
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.wiring import Installation
+from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving
 from tests.support.callers import ATTEMPTS, Caller, CallerGraph, Ids, new_owner, share
 from tests.support.counting_relay import counting_relay
@@ -63,11 +64,19 @@ OPERATIONS: dict[str, Any] = {
     "POST /v1/conversations/{conversation}/end": None,
     "PATCH /v1/conversations/{conversation}": {"privacy": "shared"},
     "PATCH /v1/events/{event}": {"privacy": "shared"},
+    "POST /v1/notes": {"text": "Planted.", "node_id": "{node}"},
+    "PATCH /v1/notes/{note}": {"privacy": "shared"},
+    "GET /v1/conversations/{conversation}": None,
+    "GET /v1/conversations/{conversation}?wait=1": None,
+    "GET /v1/events/{event}": None,
     "GET /v1/uploads/{upload}": None,
+    "GET /v1/nodes?parent_node_id={node}": None,
+    "GET /v1/records?node_id={node}": None,
+    "GET /v1/records?source_id={conversation}": None,
     "PATCH /v1/uploads/{upload}": {"privacy": "shared"},
     "PATCH /v1/nodes/{node}": {"name": "Mine"},
     "POST /v1/nodes/{node}/split": {"name": "Mine", "keyword": "Ana"},
-    "PATCH /v1/nodes/{node}?into": {"parent_node_id": "{own_node}"},
+    "PATCH /v1/nodes/{node} to another parent": {"parent_node_id": "{own_node}"},
     "POST /v1/nodes/{node}/merge": {"into_node_id": "{own_node}"},
     "POST /v1/records/{record}/move": {"node_id": "{own_node}"},
     "POST /v1/keys/{key}/rotate": {},
@@ -100,7 +109,7 @@ def graph(world: World) -> CallerGraph:
 
 @pytest.fixture(scope="module")
 def client(graph: CallerGraph) -> Iterator[httpx.Client]:
-    with serving(graph.installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+    with serving(graph.installation) as address, httpx.Client(base_url=address, timeout=60.0, headers=SAME_ID) as made:
         yield made
 
 
@@ -110,7 +119,7 @@ OWN_NODES = {"persona": "Assistant/Notes", "granted": "Family/Ana", "above": "Fa
 
 def request(client: httpx.Client, key: str, operation: str, body: Any, names: dict[str, str]) -> httpx.Response:
     """Send an operation with its placeholders replaced by ids."""
-    method, path = operation.split()
+    method, path, *_ = operation.split()
     sent = {field: value.format(**names) if isinstance(value, str) else value for field, value in (body or {}).items()}
     headers = {"Authorization": f"Bearer {key}"}
     return client.request(method, path.format(**names), json=sent if body is not None else None, headers=headers)
@@ -195,7 +204,8 @@ def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, ask
     )
     hidden = {path: ids for path, ids in graph.nodes.items() if path not in opened and path != "Assistant/Notes"}
     headers = {"Authorization": f"Bearer {graph.askers[asker].key}"}
-    answers = [client.get("/v1/tree", headers=headers), client.get("/v1/uploads", headers=headers)]
+    lists = ("tree", "nodes", "records", "records?entity=Ana", "conversations", "events", "uploads", "notes")
+    answers = [client.get(f"/v1/{name}", headers=headers) for name in lists]
     for query in ("I met Ana", "harbour", "Who is Ana's sister?", "Dave", "Family", "zeppelin and marigolds"):
         for body in ({"query": query, "explain": True, "limit": 200}, {"query": query, "speaker": "Ana"}):
             answers.append(client.post("/v1/search", json=body, headers=headers))

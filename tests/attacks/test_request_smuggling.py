@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import httpx
@@ -154,6 +155,21 @@ def test_malformed_chunk_after_the_response(impatient: httpx.Client) -> None:
         assert [response.status for response in parsed(received)] == [401], "it is sent before the body"
         connection.sendall(b"no chunk\r\n" + head("GET /healthz HTTP/1.1", "Host: hidden"))
         assert connection.recv(65_536) == b"", "the connection is closed without another response"
+
+
+def test_nothing_is_read_after_a_refusal(impatient: httpx.Client) -> None:
+    """What arrives later may be the rest of the refused request, or of somebody else's."""
+    address = urlsplit(str(impatient.base_url))
+    hidden = head("GET /healthz HTTP/1.1", "Host: hidden", "Connection: close")
+    for length, statuses in (("14, 14", [400]), ("0", [401, 200])):
+        with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+            connection.sendall(head("POST /v1/search HTTP/1.1", "Host: x", f"Content-Length: {length}"))
+            received = connection.recv(65_536)
+            with suppress(ConnectionError):
+                connection.sendall(hidden)
+                while piece := connection.recv(65_536):
+                    received += piece
+        assert [response.status for response in parsed(received)] == statuses
 
 
 def test_body_of_a_refused_request_is_no_request(impatient: httpx.Client) -> None:

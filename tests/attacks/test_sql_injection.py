@@ -99,6 +99,12 @@ FIELDS: dict[str, Send] = {
     **{
         f"{name} of an event": field("/v1/events", name, kind="meeting", title="t") for name in ("title", "external_id")
     },
+    **{f"{name} of a note": field("/v1/notes", name, text="t") for name in ("title", "path", "node_id", "on_conflict")},
+    "text of a note": field("/v1/notes", "text"),
+    "title of a note that is looked up": lambda client, text: client.post(
+        "/v1/notes", json={"text": "t", "title": text, "path": "Harbour"}
+    ),
+    "tag of a note": lambda client, text: client.post("/v1/notes", json={"text": "t", "tags": [text]}),
     "kind of an event": field("/v1/events", "kind", title="t"),
     **{f"{name} of a message": message(name) for name in ("role", "content", "author", "external_id", "tool calls")},
     **{f"{name} of an upload": upload(name) for name in ("file name", "title", "external_id", "occurred_at")},

@@ -18,7 +18,7 @@ from neurigraph_pipelines import readiness
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ADMIN_KEY
-from tests.support.api_calls import TALK, admin, assert_problem, new_user, remember, store
+from tests.support.api_calls import SAME_ID, TALK, admin, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 
@@ -31,7 +31,7 @@ def base(installation: Installation) -> Iterator[str]:
 
 @pytest.fixture
 def client(base: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=base, timeout=60.0) as made:
+    with httpx.Client(base_url=base, timeout=60.0, headers=SAME_ID) as made:
         yield made
 
 
@@ -283,7 +283,7 @@ def test_openapi_describes_every_operation(client: httpx.Client) -> None:
         "/v1/grants/{grant_id}", "/v1/keys", "/v1/keys/{key_id}", "/v1/keys/{key_id}/rotate", "/v1/nodes",
         "/v1/nodes/{node_id}", "/v1/nodes/{node_id}/merge", "/v1/nodes/{node_id}/records", "/v1/nodes/{node_id}/split",
         "/v1/nodes/{node_id}/state", "/v1/quarantines", "/v1/quarantines/preview", "/v1/quarantines/suggestions",
-        "/v1/quarantines/{quarantine_id}", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
+        "/v1/quarantines/{quarantine_id}", "/v1/records", "/v1/records/{record_id}", "/v1/records/{record_id}/diff",
         "/v1/records/{record_id}/history", "/v1/records/{record_id}/move", "/v1/records/{record_id}/supersede",
         "/v1/search", "/v1/tree", "/v1/uploads", "/v1/uploads/{upload_id}", "/v1/users", "/v1/users/{user_id}",
     }  # fmt: skip

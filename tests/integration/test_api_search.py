@@ -11,7 +11,7 @@ import pytest
 
 from neurigraph_pipelines.retrieval.ask import NOTHING_FOUND
 from neurigraph_pipelines.wiring import Installation
-from tests.support.api_calls import TALK, assert_problem, new_user, remember, store
+from tests.support.api_calls import SAME_ID, TALK, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 
 PATHS = ("/v1/search", "/v1/ask")
@@ -19,7 +19,7 @@ PATHS = ("/v1/search", "/v1/ask")
 
 @pytest.fixture(scope="module")
 def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0, headers=SAME_ID) as made:
         yield made
 
 

@@ -14,6 +14,7 @@ from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
+from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
 from tests.support.memories import converse, ingest, new_user, plain_context, rows, stored
@@ -60,7 +61,8 @@ def test_forget_by_cli(settings: Settings, installation: Installation) -> None:
 
 @pytest.fixture
 def client(installation: Installation) -> Iterator[httpx.Client]:
-    with serving(installation) as address, httpx.Client(base_url=f"{address}/v1", timeout=60) as client:
+    with serving(installation) as address, httpx.Client(base_url=f"{address}/v1", headers=SAME_ID) as client:
+        client.timeout = 60
         yield client
 
 

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file
 from neurigraph_pipelines.wiring import Installation
 from tests.conftest import ROOT, SECRET
@@ -24,10 +25,8 @@ from tests.support.memories import (
 from tests.support.pausing_run import LEASE_SECONDS, MOMENTS
 from tests.support.record_checks import whole_records
 
-CONVERSATIONS = (
-    ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister"),
-    ("#Family/Dave Hello.",),
-)
+CONVERSATION = ("#Family/Ana My sister called.", "#Work/Desks The desk is done. @Ana:sister")
+NOTE = NewNote("Dave said hello.", title="Hello", path="Family/Dave")
 
 
 def run_to(here: Installation, user: User, moment: str, occurrence: int) -> subprocess.Popen[str]:
@@ -45,14 +44,14 @@ def run_to(here: Installation, user: User, moment: str, occurrence: int) -> subp
 def test_killed_run_is_repeated_once(shared_installation: Installation, moment: str, occurrence: int) -> None:
     here = shared_installation
     user, claims = new_user(here)
-    for hours, contents in enumerate(CONVERSATIONS, start=1):
-        converse(here, claims, *contents, hours=hours)
+    converse(here, claims, *CONVERSATION)
+    write_note(here.acting_for(claims), NOTE)
     process = run_to(here, user, moment, occurrence)
     process.kill()
     process.communicate()
 
     committed = {("transaction open", 2): 1, ("transaction committed", 1): 1, ("transaction committed", 2): 2}
-    # The first conversation has two records and the second one; the commit of a conversation is whole or not at all.
+    # The conversation has two records and the note one; the commit of a source is whole or not at all.
     segments = committed.get((moment, occurrence), 0)
     assert whole_records(here, user) in ({0}, {1, 2}, {3})[segments]
     states = [

@@ -239,6 +239,20 @@ def test_only_owner_sends_private_sources(world: Shared) -> None:
         assert tx.execute(insert, [world.user.user_id, "hidden", "private"]).rowcount == 1
 
 
+def test_persona_loses_what_it_sent_when_that_becomes_private(world: Shared) -> None:
+    here = world.here
+    persona = add_node(
+        here.database, world.owner, world.user.root_node_id, "Sender", node_type=NodeType.PERSONA, writes=True
+    )
+    sender = Claims(str(persona), "persona", world.user.user_id)
+    source = hand_in(here, sender, "sent", "#Sender Noted.", private=False)
+    for privacy, shown in ((Privacy.SHARED, 1), (Privacy.PRIVATE, 0)):
+        set_privacy(here.database, world.owner, source, privacy)
+        for table in ("sources", "messages"):
+            found = [row for row in world.seen(sender, f"neurigraph.{table}") if row["source_id"] == source]
+            assert len(found) == shown, (table, privacy)
+
+
 def test_old_nodes_hide_private_records(world: Shared, later_node_ddl: Callable[[], int]) -> None:
     here = world.here
     set_privacy(here.database, world.owner, world.private_source, Privacy.SHARED)

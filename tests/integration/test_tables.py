@@ -83,6 +83,7 @@ graph_index path uuid[] no
 metadata_records title text no
 metadata_records embedding_model text yes
 metadata_records source_kind source_kind no
+metadata_records importance real yes
 metadata_records source_id uuid no
 metadata_records first_message integer no
 metadata_records last_message integer no
@@ -147,6 +148,7 @@ metadata_records | gin (kw_entities, kw_topics, kw_dates, kw_relationships)
 metadata_records | gin (tsv) WITH (fastupdate='false')
 metadata_records | btree (created_at)
 metadata_records | btree (content_type)
+metadata_records | btree (title) WHERE (source_kind = 'note'::neurigraph.source_kind)
 file_manifest | btree (record_id)
 file_manifest | btree (compression_state)
 file_manifest | btree (last_accessed_at)
@@ -167,7 +169,7 @@ passages | gin (lexemes) WITH (fastupdate='false')
 ENUMS = {
     "node_type": ["concept", "persona"],
     "compression_state": ["active", "dormant", "rehydrating"],
-    "content_type": ["conversation", "event", "file_upload", "other"],
+    "content_type": ["conversation", "event", "file_upload", "other", "note"],
     "trigger_type": ["conversation_end", "chunk_threshold", "event_boundary"],
     "file_type": ["pdf", "transcript", "image", "video", "audio", "code", "export"],
     "compression_format": ["gzip", "native"],

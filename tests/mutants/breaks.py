@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,8 @@ from tests.mutants.checkout import Checkout, Outcome
 LISTS = Path(__file__).parent / "breaks"
 SECONDS = 300.0
 """Longest time that the tests of one break may take."""
+_BELOW_THE_TESTS = ("sql/", "resources/postgres/", "neurigraph_pipelines/migrations.py")
+"""What a running server or its template database would not have: a break there needs new ones."""
 
 
 class NotAppliedError(Exception):
@@ -21,11 +23,7 @@ class NotAppliedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """One replacement of text in one file, and the tests of which at least one must fail then.
-
-    Attributes:
-        pending: Why no test fails yet; empty if one does.
-    """
+    """One replacement of text in one file, and the tests of which at least one must fail then."""
 
     subject: str
     name: str
@@ -33,7 +31,11 @@ class Break:
     old: str
     new: str
     tests: tuple[str, ...]
-    pending: str = ""
+
+    @property
+    def label(self) -> str:
+        """Subject and name."""
+        return f"{self.subject}: {self.name}"
 
     def applied_to(self, text: str) -> str:
         """Return the broken text.
@@ -43,7 +45,7 @@ class Break:
         """
         if text.count(self.old) != 1:
             raise NotAppliedError(
-                f"{self.subject}: {self.name}: the text to replace occurs {text.count(self.old)} times in {self.file}"
+                f"{self.label}: the text to replace occurs {text.count(self.old)} times in {self.file}"
             )
         return text.replace(self.old, self.new)
 
@@ -64,12 +66,7 @@ def run_break(checkout: Checkout, one: Break) -> Outcome:
         NotAppliedError: The list is out of date.
     """
     with _broken(checkout.folder / one.file, one):
-        return checkout.run(one.tests, SECONDS)
-
-
-def run_unbroken(checkout: Checkout, breaks: Sequence[Break]) -> Outcome:
-    """Run the tests of all breaks in the unbroken copy: a test that always fails shows nothing."""
-    return checkout.run(sorted({test for one in breaks for test in one.tests}), SECONDS * len(breaks))
+        return checkout.run(one.tests, SECONDS, own_server=one.file.startswith(_BELOW_THE_TESTS))
 
 
 @contextmanager

@@ -2,90 +2,158 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import venv
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import ROOT
+from tests.mutants.warm_server import WarmServer
 
-PYTEST = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist")
+PYTEST = ("-x", "-q", "--no-header", "-p", "no:cacheprovider")
+_TOO_SLOW = re.compile(r": ([a-z0-9_]+\.)*[A-Za-z]*(Timeout|TimeoutError|TimeoutExpired)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run of tests gave: ``passed``, ``failed`` (with the first failed test), ``timed out`` or ``error``."""
+    """What a run of tests gave.
+
+    Attributes:
+        verdict: ``passed``; ``failed``, by a test's own code; ``timed out``, the run or what a test waited for;
+            ``error``, which shows nothing: a broken fixture or import.
+        detail: The first failed test and its error, or the output.
+    """
 
     verdict: str
     detail: str = ""
+    seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Checkout:
-    """A copy of all files that git knows or would add."""
+    """A copy of all files that git knows or would add, a server of tests, and a Postgres server that stays warm."""
 
+    parent: Path
     folder: Path
+    server: WarmServer
+    _forks: subprocess.Popen[str] = field(init=False)
 
-    @property
-    def python(self) -> Path:
-        """The interpreter that imports the copy, also in the processes that tests start."""
-        return self.folder / ".venv" / "bin" / "python"
+    def __post_init__(self) -> None:
+        environment = {**os.environ, "TMPDIR": str(self.parent / "tmp"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        self._forks = subprocess.Popen(
+            [self.folder / ".venv" / "bin" / "python", "tests/mutants/fork_server.py"],
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
-    def run(self, tests: Sequence[str], seconds: float) -> Outcome:
+    def preload(self, tests: Sequence[str]) -> None:
+        """Import the packages that tests need, once for all runs."""
+        answer = self._ask(["--collect-only", *PYTEST, *tests], 600.0, preload=str(self.parent / "packages"))
+        if answer["code"] != 0:
+            raise RuntimeError(f"the tests cannot be collected: {self._output()}")
+
+    def run(self, tests: Sequence[str], seconds: float, *, own_server: bool = False) -> Outcome:
         """Run tests until the first failure.
 
-        A test counts as failed only if its own code failed: a broken fixture or import shows nothing of the test.
+        Args:
+            seconds: Longest time.
+            own_server: The tests start a new Postgres server: what is broken reaches the server or its schema.
         """
-        report = self.folder / ".outcome.xml"
+        report = self.parent / "outcome.xml"
         report.unlink(missing_ok=True)
-        command = [str(self.python), "-m", "pytest", *PYTEST, f"--junitxml={report}", *tests]
-        process = subprocess.Popen(
-            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        try:
-            output, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.terminate()  # lets fixtures stop their servers
-            process.communicate(timeout=60)
-            return Outcome("timed out", f"after {seconds:.0f} s")
-        if process.returncode == 0:
-            return Outcome("passed")
-        if process.returncode == 1 and report.exists() and (failed := _failed_test(report)) is not None:
-            return Outcome("failed", failed)
-        return Outcome("error", output[-3_000:])
+        environment = {} if own_server else {"NEURIGRAPH_TEST_HOME": str(self.server.prepared())}
+        answer = self._ask([*PYTEST, f"--junitxml={report}", *tests], seconds, environment)
+        self._end_leftovers()
+        if answer["code"] is None:
+            return Outcome("timed out", f"after {seconds:.0f} s", answer["seconds"])
+        if answer["code"] == 0:
+            return Outcome("passed", "", answer["seconds"])
+        failed = _failed_test(report) if answer["code"] == 1 and report.exists() else None
+        if failed is None:
+            return Outcome("error", self._output(), answer["seconds"])
+        return Outcome("timed out" if _TOO_SLOW.search(failed) else "failed", failed, answer["seconds"])
+
+    def close(self) -> None:
+        """End the server of tests and what is left of its runs."""
+        self._forks.communicate()
+        self._end_leftovers()
+
+    def _ask(
+        self, arguments: list[str], seconds: float, environment: dict[str, str] | None = None, preload: str = ""
+    ) -> dict[str, Any]:
+        request = {"arguments": arguments, "seconds": seconds, "environment": environment or {}, "preload": preload}
+        assert self._forks.stdin is not None
+        assert self._forks.stdout is not None
+        self._forks.stdin.write(json.dumps({**request, "output": str(self.parent / "output")}) + "\n")
+        self._forks.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._forks.stdout.readline())
+        return answer
+
+    def _output(self) -> str:
+        return (self.parent / "output").read_text(errors="replace")[-3_000:]
+
+    def _end_leftovers(self) -> None:
+        """Kill processes that a run left behind: all that work below the folder, but for the two servers."""
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdecimal() or int(entry.name) == self._forks.pid:
+                continue
+            with suppress(OSError):
+                works_in = (entry / "cwd").readlink()
+                if works_in.is_relative_to(self.parent) and not works_in.is_relative_to(self.server.home):
+                    os.kill(int(entry.name), signal.SIGKILL)
+        shutil.rmtree(self.parent / "tmp", ignore_errors=True)
+        (self.parent / "tmp").mkdir(mode=0o711, exist_ok=True)
 
 
 def _failed_test(report: Path) -> str | None:
+    """Return the first failed test and its error. A failed fixture is an error in the report, not a failure."""
     for case in ElementTree.parse(report).iter("testcase"):  # our own report
-        if case.find("failure") is not None:
-            return f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+        if (failure := case.find("failure")) is not None:
+            name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+            return f"{name}: {(failure.get('message') or '')[:300]}"
     return None
 
 
 @contextmanager
 def copied_checkout() -> Iterator[Checkout]:
     """Copy the checkout, for a ``with`` statement. It takes about a second."""
-    with tempfile.TemporaryDirectory(prefix="neurigraph-mutants-") as parent:
-        folder = Path(parent) / "checkout"
+    with tempfile.TemporaryDirectory(prefix="neurigraph-mutants-") as name:
+        parent = Path(name).resolve()
+        parent.chmod(0o711)  # the account of an unprivileged server passes through
+        (parent / "tmp").mkdir(mode=0o711)
+        folder = parent / "checkout"
         known = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT,
             check=True,
             capture_output=True,
         ).stdout.decode()
-        for name in filter(None, known.split("\0")):
-            if (ROOT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, folder / name)
-        (Path(parent) / "shared").symlink_to(ROOT.parent / "shared")
+        for file in filter(None, known.split("\0")):
+            if (ROOT / file).is_file():
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / file, folder / file)
+        (parent / "shared").symlink_to(ROOT.parent / "shared")
         _make_interpreter(folder)
-        yield Checkout(folder)
+        with WarmServer(parent / "home") as server:
+            checkout = Checkout(parent, folder, server)
+            try:
+                yield checkout
+            finally:
+                checkout.close()
 
 
 def _make_interpreter(folder: Path) -> None:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import ast
-import json
+import difflib
 import random
-import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cosmic_ray.work_db import WorkDB, use_db
-from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkResult
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
 
-from tests.mutants.checkout import PYTEST, Checkout
+from tests.conftest import ROOT
+from tests.mutants.checkout import Checkout, Outcome
+from tests.mutants.record import Record
 
 FOLDER = Path(__file__).parent
-SECONDS = 300.0
-"""Longest time that the tests of one mutant may take; a mutant that takes longer is killed."""
 
 _SEED = 2_026
 _ANY = "*"
+_LEAST_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,28 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
-class Survivor:
-    """A mutant that no test noticed: the changed lines before and after."""
+class Mutant:
+    """One mutation: the changed lines before and after, and the whole text."""
 
+    path: str
     line: int
     old: str
     new: str
+    text: str
+
+    @property
+    def label(self) -> str:
+        """The mutant in one line."""
+        return f"{self.path}:{self.line}: {self.old}  ->  {self.new}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Place:
+    """Where one of cosmic-ray's operators changes a text."""
+
+    position: tuple[int, int]
+    operator: str
+    occurrence: int
 
 
 @dataclass(slots=True)
@@ -47,14 +65,19 @@ class Score:
 
     Attributes:
         generated: All mutants, those in annotations not counted.
+        killed: Mutants with which a test failed, nothing could be imported, or the tests took too long.
+        slow: How many of the killed took too long.
         accepted: Survivors that are listed as accepted.
+        is_doubtful: A fixture failed with the last mutants, which may be for another reason.
     """
 
     path: str
-    generated: int = 0
+    generated: int
     killed: int = 0
+    slow: int = 0
     accepted: int = 0
-    survivors: list[Survivor] = field(default_factory=list)
+    survivors: list[str] = field(default_factory=list)
+    is_doubtful: bool = False
 
     @property
     def share(self) -> float:
@@ -72,48 +95,91 @@ def modules(words: Sequence[str]) -> list[Module]:
     ]
 
 
-def run_module(checkout: Checkout, module: Module, sample: int | None) -> Score:
-    """Generate the mutants of a module in a copy, and run its tests against each, or against a random sample.
+def sampled(module: Module, sample: int | None) -> tuple[list[Mutant], int]:
+    """Return the mutants of a module, or a random sample, the same in each run; and how many there are.
+
+    A sample has one mutant of each place in the text before it has two of one: an operator has a dozen.
+    """
+    text = (ROOT / module.path).read_text(encoding="utf-8")
+    places = list(_places(text))
+    if sample is None:
+        chosen = places
+    else:
+        order = random.Random(_SEED).sample(places, len(places))
+        turns = Counter[tuple[int, int]]()
+        ranked: list[tuple[int, int, _Place]] = []
+        for place in order:
+            ranked.append((turns[place.position], len(ranked), place))
+            turns[place.position] += 1
+        chosen = [place for _, _, place in sorted(ranked)[:sample]]
+    mutants = [_mutant(module.path, text, place) for place in sorted(chosen)]
+    return [mutant for mutant in mutants if mutant is not None], len(places)
+
+
+def run_module(
+    checkout: Checkout, module: Module, mutants: Sequence[Mutant], generated: int, seconds: float, record: Record
+) -> Score:
+    """Run the tests of a module against mutants of it.
 
     Args:
-        sample: Most mutants to run; None for all. The same ones in each run.
+        seconds: How long the tests take without a mutant.
     """
-    session, config = checkout.folder / ".mutants.sqlite", checkout.folder / ".mutants.toml"
-    session.unlink(missing_ok=True)
-    command = [str(checkout.python), "-m", "pytest", *PYTEST, *module.tests]
-    settings = {"module-path": module.path, "timeout": SECONDS, "test-command": " ".join(command)}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
-    lines += ["excluded-modules = []", "[cosmic-ray.distributor]", 'name = "local"']
-    config.write_text("\n".join(["[cosmic-ray]", *lines]))
-    _cosmic_ray(checkout, "init", config.name, session.name)
-    with use_db(str(session), mode=WorkDB.Mode.open) as db:
-        generated = _select(db, _annotations(checkout.folder / module.path), sample)
-    _cosmic_ray(checkout, "exec", config.name, session.name)
-    with use_db(str(session), mode=WorkDB.Mode.open) as db:
-        return _score(db, module.path, generated)
+    score, accepted = Score(module.path, generated), list(_accepted(module.path))
+    file = checkout.folder / module.path
+    whole = file.read_text(encoding="utf-8")
+    for mutant in mutants:
+        if any(mutant.old == old and new in (mutant.new, _ANY) for old, new in accepted):
+            score.accepted += 1
+            record.outcome(mutant.label, lambda: Outcome("accepted"))
+            continue
+
+        def run(text: str = mutant.text) -> Outcome:
+            file.write_text(text, encoding="utf-8")
+            try:
+                return checkout.run(module.tests, max(_LEAST_SECONDS, 5 * seconds))
+            finally:
+                file.write_text(whole, encoding="utf-8")
+
+        outcome = record.outcome(mutant.label, run)
+        score.is_doubtful = outcome.verdict == "error" or (score.is_doubtful and outcome.verdict != "passed")
+        score.slow += outcome.verdict == "timed out"
+        if outcome.verdict == "passed":
+            score.survivors.append(mutant.label)
+        else:
+            score.killed += 1
+    return score
 
 
-def _cosmic_ray(checkout: Checkout, *arguments: str) -> None:
-    program = checkout.python.parent / "cosmic-ray"
-    subprocess.run([str(checkout.python), str(program), *arguments], cwd=checkout.folder, check=True)
+def _places(text: str) -> Iterator[_Place]:
+    """Yield all mutations, but for those of annotations, which are never evaluated."""
+    tree, annotations = get_ast(text), _annotations(text)
+    for name in sorted(operator_names()):
+        operator_class = get_operator(name)
+        if operator_class.arguments():
+            continue  # operators that exchange variables need their names
+        operator = operator_class()
+        starts = (tuple(start) for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node))
+        yield from (_Place(start, name, number) for number, start in enumerate(starts) if start not in annotations)
 
 
-def _select(db: WorkDB, annotations: set[tuple[int, int]], sample: int | None) -> int:
-    """Skip mutants of annotations, which are never evaluated, and those outside the sample. Count the others."""
-    items = list(db.work_items)
-    real = [item for item in items if not _is_inside(item.mutations[0], annotations)]
-    chosen = real if sample is None else random.Random(_SEED).sample(real, min(sample, len(real)))
-    kept = {item.job_id for item in chosen}
-    skipped = [item.job_id for item in items if item.job_id not in kept]
-    db.set_multiple_results(skipped, WorkResult(worker_outcome=WorkerOutcome.SKIPPED))
-    return len(real)
+def _mutant(path: str, text: str, place: _Place) -> Mutant | None:
+    """Return a mutant; None if it is no Python, such as another sign than the star before keywords."""
+    try:
+        mutated = mutate_code(text, get_operator(place.operator)(), place.occurrence)
+        ast.parse(mutated or "")
+    except (SyntaxError, AttributeError):  # the latter for `except module.Name`, which cosmic-ray does not know
+        return None
+    before, after = text.splitlines(), (mutated or "").splitlines()
+    changes = [change for change in difflib.SequenceMatcher(None, before, after).get_opcodes() if change[0] != "equal"]
+    old = " ".join(line.strip() for _, start, end, _, _ in changes for line in before[start:end])
+    new = " ".join(line.strip() for _, _, _, start, end in changes for line in after[start:end])
+    return Mutant(path, changes[0][1] + 1, old, new, mutated or "")
 
 
-def _annotations(path: Path) -> set[tuple[int, int]]:
+def _annotations(text: str) -> set[tuple[int, int]]:
     """Return the positions of all parts of annotations: line and column."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     found = []
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
             found.append(node.annotation)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
@@ -128,40 +194,6 @@ def _annotations(path: Path) -> set[tuple[int, int]]:
 
 def _end(annotation: ast.expr, line: int) -> int:
     return (annotation.end_col_offset or 0) if line == annotation.end_lineno else 200
-
-
-def _is_inside(mutation: MutationSpec, annotations: set[tuple[int, int]]) -> bool:
-    return tuple(mutation.start_pos) in annotations
-
-
-def _score(db: WorkDB, path: str, generated: int) -> Score:
-    score = Score(path, generated)
-    accepted = list(_accepted(path))
-    for _, result in db.results:
-        if result.worker_outcome is WorkerOutcome.SKIPPED:
-            continue
-        if result.test_outcome is not TestOutcome.SURVIVED:
-            score.killed += 1
-            continue
-        survivor = _survivor(result.diff or "")
-        if any(survivor.old == old and new in (survivor.new, _ANY) for old, new in accepted):
-            score.accepted += 1
-        else:
-            score.survivors.append(survivor)
-    return score
-
-
-def _survivor(diff: str) -> Survivor:
-    """Return the changed lines of a unified diff."""
-    body = [line for line in diff.splitlines() if not line.startswith(("---", "+++"))]
-    start = next((line for line in body if line.startswith("@@")), "@@ -0 +0 @@")
-    first = int(start.split()[1].lstrip("-").split(",")[0])
-    changed = [number for number, line in enumerate(body[1:]) if line.startswith("-")]
-    old, new = (
-        " ".join(line[1:].strip() for line in body if line.startswith(sign) and not line.startswith("@@"))
-        for sign in "-+"
-    )
-    return Survivor(first + (changed[0] if changed else 0), old, new)
 
 
 def _accepted(path: str) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,9 @@ TALK = [
     {"role": "user", "content": "Seven, and Dave fell into the water.", "author": "Bob", "external_id": "m3"},
 ]
 
+SAME_ID = {"X-Request-Id": "test"}
+"""A header for clients whose answers are compared byte for byte."""
+
 
 def admin() -> dict[str, str]:
     return {"Authorization": f"Bearer {ADMIN_KEY}"}

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from neurigraph_pipelines.api.server import http_server
+from neurigraph_pipelines.serving import http_server
 from neurigraph_pipelines.wiring import Installation
 
 

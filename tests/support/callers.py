@@ -10,6 +10,7 @@ from neurigraph_pipelines import sharing
 from neurigraph_pipelines.access import issue_api_key
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.model import Claims, EventKind, NodeType, SourceKind, SubjectType
 from neurigraph_pipelines.wiring import Installation
 from tests.support.failed_segments import fail
@@ -40,6 +41,7 @@ class Ids:
     conversation: UUID
     event: UUID
     upload: UUID
+    note: UUID
     failure: UUID
     key: UUID
     grant: UUID
@@ -147,6 +149,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             tx, user.user_id, SourceKind.EVENT, external_id="standup", event_kind=EventKind.MEETING
         )
     upload = installation.uploads.receive(claims, "notes.txt", [b"What was said of the gutters."]).upload_id
+    note = write_note(installation.acting_for(claims), NewNote("The gutters leak.")).note_id
     (failure,) = fail(installation, user, "gutters")
     key, _ = sharing.issue_key(installation.database, claims, label="spare")
     nobody = sharing.Subject(SubjectType.THIRD_PARTY, "nobody")
@@ -160,6 +163,7 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             conversation=row["source_id"],
             event=event,
             upload=upload,
+            note=note,
             failure=failure.failure_id,
             key=key.key_id,
             grant=grant.grant_id,

@@ -33,6 +33,7 @@ from neurigraph_pipelines.model import (
     NodeProposal,
     Outline,
     Placement,
+    PlannedNode,
     Relation,
     Role,
     Segment,
@@ -61,6 +62,9 @@ class PlainModel:
 
     def __init__(self, concurrency: int = 1) -> None:
         self.concurrency = concurrency
+
+    def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:
+        return []
 
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
         path = "Notes"

@@ -31,8 +31,10 @@ def make_embedder(client: ProviderClient, model: str = "text-embedding-3-small")
     return OpenAiEmbedder(model, client, TOKENS)
 
 
-def make_model(client: ProviderClient, context_tokens: int = 100_000) -> OpenAiLanguageModel:
-    return OpenAiLanguageModel("gpt-test", client, TOKENS, context_tokens)
+def make_model(
+    client: ProviderClient, context_tokens: int = 100_000, *, is_compatible: bool = False
+) -> OpenAiLanguageModel:
+    return OpenAiLanguageModel("gpt-test", client, TOKENS, context_tokens, is_compatible=is_compatible)
 
 
 def make_segment(*contents: str, first: int = 1, author: str | None = "Caroline") -> Segment:

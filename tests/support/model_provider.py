@@ -24,9 +24,12 @@ from types import TracebackType
 from typing import Any, Literal
 
 from tests.support.model_responses import (
+    OPENAI,
+    Dialect,
     chat_answer,
     embedding_answer,
     error_answer,
+    format_complaint,
     openai_complaint,
     rerank_answer,
     rerank_complaint,
@@ -99,6 +102,7 @@ class _State:
     running: int = 0
     peak: int = 0
     delay: float = 0.0
+    dialect: Dialect = OPENAI
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -175,6 +179,10 @@ class ModelProvider:
                     lasting_fault.over.set()
                     self._state.lasting.remove(lasting_fault)
 
+    def speak(self, dialect: Dialect) -> None:
+        """Answer as another server of the protocol does."""
+        self._state.dialect = dialect
+
     def slow_down(self, seconds: float) -> None:
         """Delay every response by ``seconds`` from now on."""
         self._state.delay = seconds
@@ -187,6 +195,7 @@ class ModelProvider:
             self._state.requests.clear()
             self._state.peak = self._state.running
             self._state.delay = 0.0
+            self._state.dialect = OPENAI
 
     def wait(self) -> None:
         """Serve until interrupted."""
@@ -291,7 +300,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _good_answer(self, body: dict[str, Any]) -> tuple[int, Any]:
         """Return the response of the service."""
         if self.path == "/v1/chat/completions":
-            return 200, chat_answer(body)
+            complaint = format_complaint(body, self.shared.dialect)
+            return (400, error_answer(complaint, None)) if complaint else (200, chat_answer(body, self.shared.dialect))
         if self.path == "/v1/embeddings":
             voyage = "input_type" in body
             complaint = voyage_complaint(body) if voyage else openai_complaint(body)

@@ -8,16 +8,56 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 from tests.support.model_rules import answer_chat, embed_text
 
 
-def chat_answer(body: dict[str, Any]) -> dict[str, Any]:
-    """A chat completion that conforms to the schema that was sent."""
-    wanted = body["response_format"]["json_schema"]
-    content = answer_chat(wanted["name"], body["messages"][-1]["content"])
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a server of the protocol departs from OpenAI's own.
+
+    Attributes:
+        refused: Words in a request's ``response_format`` for which it answers 400.
+        enforces: Whether its answers fit the schema that was sent.
+        answer: What stands around the JSON of an answer that it does not enforce.
+        drops: Fields that such an answer lacks.
+    """
+
+    refused: tuple[str, ...] = ()
+    enforces: bool = True
+    answer: str = "{json}"
+    drops: tuple[str, ...] = ()
+
+
+OPENAI = Dialect()
+
+
+def format_complaint(body: dict[str, Any], dialect: Dialect) -> str | None:
+    """Return why a server refuses the format that a request asks for, or None."""
+    wanted = json.dumps(body.get("response_format", {}))
+    found = next((word for word in dialect.refused if f'"{word}"' in wanted), None)
+    return f"response_format: {found} is not supported" if found else None
+
+
+def chat_answer(body: dict[str, Any], dialect: Dialect = OPENAI) -> dict[str, Any]:
+    """A chat completion that conforms to the schema that was sent, as far as the dialect goes."""
+    wanted = body.get("response_format", {}).get("json_schema", {}).get("name") if dialect.enforces else None
+    spelt_out = re.search(r'"title": "(\w+Answer)", "type": "object"\}$', body["messages"][0]["content"])
+    name = wanted or (spelt_out[1] if spelt_out else None)
+    if name is None:
+        return _completion(body, "Sure! I would be happy to help with that.")
+    content = answer_chat(name, body["messages"][-1]["content"])
+    if dialect.enforces:
+        return _completion(body, json.dumps(content))
+    content = {key: value for key, value in content.items() if key not in dialect.drops}
+    return _completion(body, dialect.answer.replace("{json}", json.dumps({**content, "comment": "Done."})))
+
+
+def _completion(body: dict[str, Any], content: str) -> dict[str, Any]:
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -27,7 +67,7 @@ def chat_answer(body: dict[str, Any]) -> dict[str, Any]:
             {
                 "index": 0,
                 "finish_reason": "stop",
-                "message": {"role": "assistant", "content": json.dumps(content), "refusal": None},
+                "message": {"role": "assistant", "content": content, "refusal": None},
             }
         ],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},

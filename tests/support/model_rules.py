@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -29,6 +30,15 @@ _SUBJECTS: tuple[tuple[str, str, str], ...] = (
     (r"trip|flight|hotel|beach|camping|mountain|travel", "Travel", "Trips"),
     (r"guitar|painting|pottery|recipe|garden|book|game|piano", "Hobbies", "Crafts"),
 )
+
+SYNONYMS = {
+    "subject-boats": ("Boats", "Sailing", "Ships", "Seafaring"),
+    "subject-bread": ("Bread", "Baking", "Loaves", "Sourdough"),
+    "subject-bees": ("Bees", "Beekeeping", "Hives", "Apiary"),
+    "subject-chess": ("Chess", "Board games", "Openings", "Tournaments"),
+    "subject-birds": ("Birds", "Birdwatching", "Ornithology", "Feathers"),
+}
+"""Names that one subject gets from a model which does not see what it said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +73,13 @@ def answer_chat(shape: str, question: str) -> dict[str, Any]:
         return _summary(_lines(_block(question, "TRANSCRIPT"))) if parts is None else _merged(parts)
     if shape == "StatementsAnswer":
         return _statements(_block(question, "QUESTION") or "", _lines(_block(question, "PASSAGES")))
+    if shape == "PlanAnswer":
+        return _plan(_block(question, "DESCRIPTIONS") or "", _block(question, "OUTLINE") or "")
     lines = _lines(_block(question, "TRANSCRIPT"))
     if shape == "KeywordsAnswer":
         return _keywords(lines)
     if shape == "PlacementsAnswer":
-        return _placements(lines)
+        return _placements(lines, _block(question, "OUTLINE") or "")
     raise ValueError(f"no rule for {shape}")
 
 
@@ -134,12 +146,35 @@ def _keywords(lines: list[_Line]) -> dict[str, Any]:
     }
 
 
-def _placements(lines: list[_Line]) -> dict[str, Any]:
+def _name_of(subject: str, text: str, outline: str) -> str:
+    """Return the name that the outline has for a subject, or else one that depends on the text, as with real models."""
+    known = next((name for name in SYNONYMS[subject] if f" / {name} [" in outline), None)
+    number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "little")
+    return known or SYNONYMS[subject][number % len(SYNONYMS[subject])]
+
+
+def _subject_of(text: str) -> str | None:
+    return next((subject for subject in SYNONYMS if subject in text.lower()), None)
+
+
+def _plan(descriptions: str, outline: str) -> dict[str, Any]:
+    """Plan a node for each subject of two descriptions or more."""
+    subjects = Counter(filter(None, map(_subject_of, descriptions.splitlines())))
+    wanted = [subject for subject, count in subjects.items() if count > 1]
+    paths = [["Hobbies"], *(["Hobbies", _name_of(subject, descriptions, outline)] for subject in wanted)]
+    nodes = [{"path": path, "kind": "topic", "summary": f"{path[-1]}.", "keywords": []} for path in paths]
+    return {"nodes": nodes if wanted else []}
+
+
+def _placements(lines: list[_Line], outline: str) -> dict[str, Any]:
     """Return one placement for all messages, by the most frequent subject."""
     text = " ".join(line.text for line in lines).lower()
+    subject = _subject_of(text)
     counts = [(len(re.findall(words, text)), top, below) for words, top, below in _SUBJECTS]
     count, top, below = max(counts, key=lambda item: item[0])
     names = [(top, 0.9), (below, 0.8)] if count else [("Notes", 0.9)]
+    if subject is not None:
+        names = [("Hobbies", 0.9), (_name_of(subject, text, outline), 0.9)]
     steps = [
         {
             "name": name,

@@ -38,16 +38,20 @@ def exchange(address: str, sent: bytes, method: str = "GET") -> list[Response]:
 
     Raises:
         http.client.HTTPException: The server sent something that is no response.
-        TimeoutError: The server kept the connection open.
+        AssertionError: The server kept the connection open.
     """
     parts = urlsplit(address)
     received = b""
     with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
         with suppress(ConnectionResetError, BrokenPipeError):
             connection.sendall(sent)
-        with suppress(ConnectionResetError):
+        try:
             while piece := connection.recv(65_536):
                 received += piece
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            raise AssertionError(f"the connection stays open after {received!r}") from None
     return parsed(received, method)
 
 

@@ -24,7 +24,7 @@ NODE_TABLES = ("metadata_records", "file_manifest", "passages")
 # The journal of migrations: nobody but the owner has any right on it.
 OWNERS_OWN = {"schema_migrations", "schema_routines"}
 # Tables about no user, which have no policies: no interface has any right on them.
-ABOUT_NO_USER = {*OWNERS_OWN, "heartbeats"}
+ABOUT_NO_USER = {*OWNERS_OWN, "heartbeats", "queue_hold"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Response bodies of the inbox: conversations, events, uploads and failures."""
+"""Response bodies of the inbox: conversations, events, notes, uploads and failures."""
 
 from __future__ import annotations
 
@@ -58,6 +58,19 @@ class EventEnded(BaseModel):
     ended_at: datetime
 
 
+class Note(BaseModel):
+    """A note that waits for its memory, or that was there already."""
+
+    note_id: UUID
+    version: int = Field(description="Counts from 1.")
+    created: bool = Field(description="False: the same note was there already, and nothing was written.")
+    node_id: UUID | None = Field(description="The node that it is pinned to.")
+    replaces: UUID | None = Field(
+        description="The note whose memory this one supersedes once it is stored; for a later version, the note itself."
+    )
+    redacted: dict[str, int] = Field(description="Number of redactions by kind, if redaction on write is on.")
+
+
 class Uploaded(BaseModel):
     """A file that was received."""
 
@@ -65,7 +78,7 @@ class Uploaded(BaseModel):
 
 
 class Source(BaseModel):
-    """What conversations, events and uploads have in common."""
+    """What conversations, events, uploads and notes have in common."""
 
     external_id: str
     title: str | None
@@ -107,6 +120,12 @@ class ListedUpload(Source):
     file_id: UUID | None = Field(description="The id to open the file by, once it is stored.")
 
 
+class ListedNote(Source):
+    """A note and how far it is."""
+
+    note_id: UUID
+
+
 _RECORD_IDS = Field(description="The memories that it became so far, oldest first; those that the caller may see.")
 
 
@@ -126,6 +145,19 @@ class Upload(ListedUpload):
     """An uploaded file, how far it is, and what it became."""
 
     record_ids: list[UUID] = _RECORD_IDS
+
+
+class NoteState(ListedNote):
+    """A note, how far it is, and what its versions became."""
+
+    record_ids: list[UUID] = _RECORD_IDS
+
+
+class Notes(BaseModel):
+    """A page of notes, those received last first."""
+
+    notes: list[ListedNote]
+    next_cursor: str | None = NEXT_CURSOR
 
 
 class Conversations(BaseModel):

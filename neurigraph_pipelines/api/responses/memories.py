@@ -25,6 +25,7 @@ class Memory(Record):
     received_through: ReceivedThrough | None = Field(description="The door that all of it came through.")
     received_at: datetime | None = Field(description="When the last of it arrived.")
     persona_id: UUID | None = Field(description="The persona that handed it in or a part of it; null is the owner.")
+    importance: float | None = Field(description="From 0 to 1, if the writer of a note said so.")
     first_message: int = Field(description="Number of its first message in its source.")
     last_message: int
     delta_id: UUID | None = Field(description="The delta that made this version; null for a third party.")

@@ -80,7 +80,7 @@ class StoredRecord(NamedTuple):
     """A record as it is stored now.
 
     Attributes:
-        source_id: The conversation, event or upload that it came from.
+        source_id: The conversation, event, upload or note that it came from.
         source_name: What that source is called elsewhere (its external id).
         file_id: The file that it points at; None if it has none.
         file_state: The compression state of that file.

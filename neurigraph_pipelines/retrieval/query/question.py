@@ -31,6 +31,7 @@ class Question:
         periods: Stretches of time that the question names, start included and end not: what happened in one of them
             ranks higher, and nothing is left out.
         include_superseded: Also memories that newer ones replaced.
+        record_ids: Only these memories; empty for all. What else decides which nodes are searched stays as it is.
     """
 
     query: str
@@ -45,6 +46,7 @@ class Question:
     speaker: str | None = None
     periods: tuple[tuple[datetime, datetime], ...] = ()
     include_superseded: bool = False
+    record_ids: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,7 @@ class RankingQuery:
         periods: The stretches of time that it names.
         include_superseded: Also show superseded records.
         explain: Return the components of the scores.
+        record_ids: Only these records; empty for all.
     """
 
     lexemes: dict[str, float]
@@ -112,6 +113,7 @@ class RankingQuery:
     periods: tuple[tuple[float, float], ...] = ()
     include_superseded: bool = False
     explain: bool = False
+    record_ids: tuple[str, ...] = ()
 
 
 class Ranked(NamedTuple):
@@ -150,6 +152,7 @@ def ranking_query(parsed: ParsedQuestion, evidence: Evidence) -> RankingQuery:
         periods=tuple((start.timestamp(), end.timestamp()) for start, end in question.periods),
         explain=question.explain,
         include_superseded=question.include_superseded,
+        record_ids=tuple(map(str, question.record_ids)),
     )
 
 
@@ -330,6 +333,8 @@ class _Ranking:
         if query.source_kinds:
             kinds = np.concatenate([layer.source_kinds for layer in self.layers])
             known = both(known, np.isin(kinds, query.source_kinds))
+        if query.record_ids:
+            known = both(known, np.isin(np.concatenate([layer.record_ids for layer in self.layers]), query.record_ids))
         return known
 
     def _not_superseded(self) -> NDArray[Any] | None:

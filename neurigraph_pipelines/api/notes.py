@@ -1,0 +1,68 @@
+"""The inbox of notes: write one, and set its privacy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+
+from neurigraph_pipelines.api import requests, sources
+from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.lag import NotesLag
+from neurigraph_pipelines.api.paging import Cursor, Limit
+from neurigraph_pipelines.api.problems import documented
+from neurigraph_pipelines.api.responses import inbox as responses
+from neurigraph_pipelines.api.sight import look
+from neurigraph_pipelines.ingestion.notes import write_note
+from neurigraph_pipelines.model import SourceKind
+
+router = APIRouter(prefix="/notes", tags=["inbox"], responses=documented(401, 403, 404, 409, 413, 422, 503))
+
+
+@router.post(
+    "",
+    dependencies=[NotesLag],
+    status_code=202,
+    response_model=responses.Note,
+    responses={200: {"model": responses.Note, "description": "The same note was there already."}},
+)
+def remember(
+    body: requests.NewNote, response: Response, caller: Writer, installation: InstallationDep
+) -> dict[str, Any]:
+    """Write a note, which is remembered as it is. It is stored in the background: see `GET /v1/notes/{note_id}`.
+
+    A note that is pinned to a node lies there; others are filed by the language model. The same text again, with the
+    same title, node and privacy, is the same note as long as its memory is current.
+    """
+    look(installation, caller, node_id=body.node_id)
+    written = write_note(installation.acting_for(caller), body.note)
+    if not written.created:
+        response.status_code = 200
+    response.headers["Location"] = f"/v1/notes/{written.note_id}"
+    return asdict(written)
+
+
+@router.get("", response_model=responses.Notes)
+def list_notes(
+    caller: Caller,
+    installation: InstallationDep,
+    wanted: sources.Wanted,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> dict[str, Any]:
+    """List notes with their states, those received last first. A persona sees those that it wrote."""
+    return sources.listed(installation, caller, SourceKind.NOTE, wanted, limit, cursor)
+
+
+@router.get("/{note_id}", response_model=responses.NoteState)
+async def note_state(note_id: UUID, request: Request, caller: Caller, wait: sources.Wait = 0.0) -> dict[str, Any]:
+    """Return the state of a note, and the memories that its versions became."""
+    return await sources.progress(request, caller, SourceKind.NOTE, note_id, wait)
+
+
+@router.patch("/{note_id}", status_code=204)
+def share_note(note_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep) -> None:
+    """Make a note and all memories from it private, or share them again. Only the owner may do so."""
+    sources.set_privacy(installation, caller, SourceKind.NOTE, note_id, body)

@@ -1,0 +1,75 @@
+"""The command that writes a note: ``note``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+import typer
+
+from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, node_id_of, opened
+from neurigraph_pipelines.cli.uploading import Private
+
+commands = typer.Typer()
+
+
+@commands.command()
+def note(
+    text: Annotated[str, typer.Argument(help="What to remember, as it is.")],
+    user: UserSlug,
+    title: Annotated[
+        str | None, typer.Option(help="Title of the memory. Default: the language model finds one.")
+    ] = None,
+    path: Annotated[
+        str | None,
+        typer.Option(help="Pin the note to the node at this path, such as Family/Dave. Missing nodes are created."),
+    ] = None,
+    node: Annotated[
+        str | None, typer.Option(metavar="NODE", help="Pin the note to this node instead, by id or path.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A topic of the memory.")] = None,
+    importance: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
+    priority: Annotated[int | None, typer.Option(help="From 1 to 10 instead of --importance.")] = None,
+    on_conflict: Annotated[
+        Literal["error", "version", "supersede"],
+        typer.Option(
+            help="If the node has a note of this title: refuse; write its next version; or write another note that "
+            "supersedes it."
+        ),
+    ] = "error",
+    private: Private = False,
+    as_json: Json = False,
+) -> None:
+    """Write a note, which is remembered as it is.
+
+    A note that is pinned to a node lies there; others are filed by the language model. The same text again, with the
+    same title, node and privacy, is the same note as long as its memory is current.
+    """
+    from neurigraph_pipelines.ingestion.notes import NewNote, OnConflict, write_note
+    from neurigraph_pipelines.model import Privacy
+
+    with opened() as installation:
+        claims = claims_of(installation, user)
+        new = NewNote(
+            text=argument(text),
+            title=argument(title) if title is not None else None,
+            path=argument(path) if path is not None else None,
+            node_id=node_id_of(installation, claims, node) if node is not None else None,
+            importance=importance,
+            priority=priority,
+            tags=tuple(map(argument, tag or ())),
+            on_conflict=OnConflict(on_conflict),
+            privacy=Privacy.PRIVATE if private else Privacy.SHARED,
+        )
+        written = write_note(installation.acting_for(claims), new)
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        if not written.created:
+            return views.lines(f"Note {written.note_id} says the same already.")
+        version = f", version {written.version}" if written.version > 1 else ""
+        return views.lines(f"Note {written.note_id}{version} is written.", "Next: neurigraph ingest")
+
+    Output(as_json).result(asdict(written), view)

@@ -1,0 +1,93 @@
+"""How notes are stored: pinned ones at their node, and each version superseding the one before.
+
+Steps of the ingestion job call this for the segments of notes. ``notes`` writes notes.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.errors import ConflictError
+from neurigraph_pipelines.graph.provisioning import NodeRef, resolve_node, upgrade_node
+from neurigraph_pipelines.history import authored
+from neurigraph_pipelines.ingestion.assign import STEP
+from neurigraph_pipelines.ingestion.records import failure_of
+from neurigraph_pipelines.model import Filing, ItemFailure, SegmentRef
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+
+_HISTORY = statements("history")
+_QUERIES = statements("notes")
+_UNPINNED = "the node that this note was pinned to no longer exists: write the note again, to another node"
+
+
+def pinned_filing(tx: Transaction, ref: SegmentRef) -> list[Filing] | ItemFailure:
+    """File a pinned note at its node: no model is asked, and nothing else of the graph changes."""
+    try:
+        node = pinned_node(tx, ref)
+    except ConflictError as error:
+        return failure_of(ref.trigger_id, STEP, error)
+    return [Filing(node.names if node is not None else (), ref.first_message, ref.last_message)]
+
+
+def pinned_node(tx: Transaction, ref: SegmentRef) -> NodeRef | None:
+    """Return the node that a segment is pinned to; None for a segment that is not.
+
+    Args:
+        tx: A transaction of the pipeline.
+
+    Raises:
+        ConflictError: The node was removed.
+    """
+    if ref.note is None or not ref.note.pinned:
+        return None
+    row = tx.execute(_QUERIES["pin"], {"source_id": ref.source_id, "message": ref.first_message}).fetchone()
+    node = resolve_node(tx, row["node_id"]) if row is not None and row["node_id"] is not None else None
+    if node is None:
+        raise ConflictError(_UNPINNED)
+    return node
+
+
+def settle_versions(tx: Transaction, ref: SegmentRef, record_id: UUID) -> None:
+    """Mark the memories that a new record of a note replaces, or the record itself if a later one is stored already.
+
+    Versions can be stored in any order, since each segment is retried on its own. A memory that something else has
+    superseded meanwhile stays as it is.
+
+    Args:
+        tx: The transaction of the commit, which has locked the graph shared.
+    """
+    authored(tx, f"persona:{ref.persona_id}" if ref.persona_id is not None else f"user:{ref.user_id}")
+    found = tx.execute(
+        _QUERIES["other_versions"],
+        {
+            "user_id": ref.user_id,
+            "source_id": ref.source_id,
+            "message": ref.first_message,
+            "record_id": record_id,
+        },
+    ).fetchall()
+    later: list[tuple[tuple[int, int], UUID]] = []
+    own_schema = None
+    for row in found:
+        schema = sql.Identifier(row["schema_name"])
+        upgrade_node(tx, row["node_id"], row["schema_name"])
+        state = tx.execute(_QUERIES["version"].format(schema=schema), {"record_id": row["record_id"]}).fetchone()
+        if state is None:
+            continue
+        if row["record_id"] == record_id:
+            own_schema = schema
+            continue
+        turn = (row["turn"], state["first_message"])
+        if turn > (0, ref.first_message):
+            later.append((turn, row["record_id"]))
+        elif state["superseded_by"] is None:
+            _supersede(tx, schema, row["record_id"], record_id)
+    if later and own_schema is not None:
+        _supersede(tx, own_schema, record_id, max(later)[1])
+
+
+def _supersede(tx: Transaction, schema: sql.Identifier, record_id: UUID, by: UUID) -> None:
+    tx.execute(_HISTORY["set_superseded"].format(schema=schema), {"record_id": record_id, "by": by})

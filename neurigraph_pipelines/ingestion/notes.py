@@ -1,0 +1,295 @@
+"""Writing notes: sources of one message that somebody wants remembered as it is.
+
+A note goes through the inbox and the ingestion job, as everything does; ``note_records`` is the part of the job. The
+writer can pin it to a node, and decides what happens if that node has a note of its title.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from neurigraph_pipelines.access import require_write, require_writer
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from neurigraph_pipelines.graph.naming import checked_name
+from neurigraph_pipelines.graph.navigation import PATH_SEPARATOR, find_node
+from neurigraph_pipelines.graph.provisioning import provision_node
+from neurigraph_pipelines.history import superseded_of
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH
+from neurigraph_pipelines.ingestion.redaction import redact_message
+from neurigraph_pipelines.ingestion.summarize import MAX_TITLE_LENGTH
+from neurigraph_pipelines.model import MAX_LAYER_DEPTH, NewMessage, Privacy, ReceivedThrough, Role, SourceKind
+from neurigraph_pipelines.ports import Transaction
+from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.text.hygiene import clean_text, validate_message
+
+MAX_TAGS = 20
+MAX_PRIORITY = 10
+
+_NO_NODE = "there is no such node"
+
+_GRAPH = statements("graph")
+_QUERIES = statements("notes")
+
+
+class OnConflict(StrEnum):
+    """What happens if the node has a current note with the same title.
+
+    ``error`` refuses the new note. ``version`` makes it the next version of that note, whose memory supersedes the one
+    before. ``supersede`` writes another note, whose memory supersedes that one.
+    """
+
+    ERROR = "error"
+    VERSION = "version"
+    SUPERSEDE = "supersede"
+
+
+@dataclass(frozen=True, slots=True)
+class NewNote:
+    """A note to write.
+
+    Attributes:
+        path: Pin it to the node at this path, such as ``Family/Dave``. The owner's missing nodes are created.
+        node_id: Pin it to this node instead.
+        importance: From 0 to 1.
+        priority: From 1 to 10 instead; 10 is an importance of 1.
+        tags: Topics of the memory.
+    """
+
+    text: str
+    title: str | None = None
+    path: str | None = None
+    node_id: UUID | None = None
+    importance: float | None = None
+    priority: int | None = None
+    tags: tuple[str, ...] = ()
+    on_conflict: OnConflict = OnConflict.ERROR
+    privacy: Privacy = Privacy.SHARED
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNote:
+    """A note that waits for its memory, or that was there already.
+
+    Attributes:
+        version: Counts from 1.
+        created: False if the same note was there already; then nothing was written.
+        node_id: The node that it is pinned to.
+        replaces: The note whose memory this one will supersede; for a later version, the note itself.
+        redacted: Number of redactions by kind.
+    """
+
+    note_id: UUID
+    version: int
+    created: bool
+    node_id: UUID | None = None
+    replaces: UUID | None = None
+    redacted: dict[str, int] = field(default_factory=dict)
+
+
+def write_note(context: Context, note: NewNote) -> WrittenNote:
+    """Write a note to the inbox. The same note again changes nothing.
+
+    Notes are the same if their text, title, node and privacy are, they have one writer, and the memory of the first is
+    current. Two notes are in conflict if the later one is pinned to a node in which a current note has its title.
+
+    Args:
+        context: With the caller's claims.
+        note: The note.
+
+    Raises:
+        InvalidInputError: A text, a tag or a combination of fields is not acceptable.
+        NotFoundError: The node does not exist, or the caller may not write to it.
+        ForbiddenError: The caller may not write at all.
+        ConflictError: The node has a note of this title, and the new one may not replace it.
+    """
+    require_writer(context.database, context.claims)
+    words = _Words.of(context, note)
+    importance = _importance(note)
+    if note.on_conflict is not OnConflict.ERROR and (words.title is None or (note.path or note.node_id) is None):
+        raise InvalidInputError(f"on_conflict={note.on_conflict} needs a title and a node: notes meet by both")
+    node_id, claims = _pin(context, note), context.claims
+    digest = words.digest(node_id, note.privacy)
+    with context.database.agent(claims) as tx:
+        tx.execute(_QUERIES["lock_notes"], {"user_id": claims.user_id})
+        known = _same(tx, claims.user_id, digest)
+        if known is not None:
+            return known
+        met = _namesake(tx, claims.user_id, node_id, words.title)
+        if met is not None:
+            _require_replaceable(met, note)
+        source_id, version = _insert(
+            tx,
+            context,
+            words,
+            note,
+            met["source_id"] if met is not None else None,
+            {"node_id": node_id, "importance": importance, "digest": digest},
+        )
+    replaces = met["source_id"] if met is not None else None
+    return WrittenNote(source_id, version, True, node_id, replaces, words.redacted)
+
+
+def _insert(
+    tx: Transaction, context: Context, words: _Words, note: NewNote, met: UUID | None, values: dict[str, Any]
+) -> tuple[UUID, int]:
+    """Insert a note, or the next version of the one that it met, and return its id and version."""
+    inbox, user_id = Inbox(context), context.claims.user_id
+    is_version = met is not None and note.on_conflict is OnConflict.VERSION
+    source_id = met
+    if met is None or not is_version:
+        source_id, _ = inbox.open_source(tx, user_id, SourceKind.NOTE, title=words.title, privacy=note.privacy)
+    assert source_id is not None
+    inbox.append(tx, SourceKind.NOTE, source_id, [words.message])
+    row = tx.execute(
+        _QUERIES["insert_note"],
+        {**values, "source_id": source_id, "tags": list(words.tags), "replaces": None if is_version else met},
+    ).fetchone()
+    assert row is not None
+    inbox.end(tx, SourceKind.NOTE, source_id)
+    return source_id, row["message"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The texts of a note, checked and redacted."""
+
+    message: NewMessage
+    title: str | None
+    tags: tuple[str, ...]
+    redacted: dict[str, int]
+
+    @classmethod
+    def of(cls, context: Context, note: NewNote) -> _Words:
+        if not note.text.strip():
+            raise InvalidInputError("a note needs a text")
+        settings, redactor = context.settings.ingestion, context.redactor
+        # What a model writes over the protocol for its tools is the model's, not the owner's.
+        role = Role.ASSISTANT if context.claims.received_through is ReceivedThrough.MCP else Role.USER
+        written = NewMessage(role, note.text, occurred_at=datetime.now(UTC))
+        message, _ = validate_message(written, settings.unstorable_text, settings.max_message_bytes)
+        redacted: dict[str, int] = {}
+        if redactor is not None:
+            message, counts = redact_message(redactor, message)
+            redacted = dict(counts)
+
+        def short(text: str, what: str, limit: int) -> str:
+            cleaned = " ".join(clean_text(text, settings.unstorable_text)[0].split())
+            if len(cleaned) > limit:
+                raise InvalidInputError(f"{what} has {len(cleaned):,} characters and the limit is {limit}: shorten it")
+            return cleaned if redactor is None else redactor.redact(cleaned)[0][:limit]
+
+        title = short(note.title, "the title", MAX_TITLE_LENGTH) if note.title is not None else None
+        if len(note.tags) > MAX_TAGS:
+            raise InvalidInputError(f"the note has {len(note.tags):,} tags and the limit is {MAX_TAGS}")
+        tags: dict[str, str] = {}
+        for tag in filter(None, (short(tag, "a tag", MAX_KEYWORD_LENGTH) for tag in note.tags)):
+            tags.setdefault(tag.casefold(), tag)
+        return cls(message, title or None, tuple(tags.values()), redacted)
+
+    def digest(self, node_id: UUID | None, privacy: Privacy) -> bytes:
+        """Return the digest by which the same note is recognised."""
+        said = [self.message.role, self.message.content, self.title, str(node_id), privacy]
+        return hashlib.sha256(json.dumps(said).encode()).digest()
+
+
+def _importance(note: NewNote) -> float | None:
+    if note.importance is not None and note.priority is not None:
+        raise InvalidInputError("give an importance or a priority, not both")
+    if note.priority is not None:
+        if not 1 <= note.priority <= MAX_PRIORITY:
+            raise InvalidInputError(f"a priority lies between 1 and {MAX_PRIORITY}")
+        return note.priority / MAX_PRIORITY
+    if note.importance is not None and not 0 <= note.importance <= 1:
+        raise InvalidInputError("an importance lies between 0 and 1")
+    return note.importance
+
+
+def _pin(context: Context, note: NewNote) -> UUID | None:
+    """Return the node to pin a note to, and create the owner's missing nodes.
+
+    Raises:
+        NotFoundError: It does not exist, or the caller may not write to it: one answer for both.
+    """
+    if note.path is not None and note.node_id is not None:
+        raise InvalidInputError("give a path or a node_id, not both")
+    if note.path is None and note.node_id is None:
+        return None
+    node_id = note.node_id if note.node_id is not None else _node_at(context, note.path or "")
+    with context.database.agent(context.claims) as tx:
+        if tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone() is None:
+            raise NotFoundError(_NO_NODE)
+        try:
+            require_write(tx, node_id)
+        except ForbiddenError:
+            raise NotFoundError(_NO_NODE) from None
+    return node_id
+
+
+def _node_at(context: Context, path: str) -> UUID:
+    """Return the node at a path; the owner's missing nodes are created as topics."""
+    claims = context.claims
+    names = [name for name in clean_text(path, "repair")[0].split(PATH_SEPARATOR) if name.strip()]
+    for depth in range(len(names), -1, -1):
+        try:
+            with context.database.agent(claims) as tx:
+                node_id = find_node(tx, claims.user_id, PATH_SEPARATOR.join(names[:depth]))
+                node = tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone()
+            break
+        except NotFoundError:
+            if claims.role != "user" or depth == 0:
+                raise NotFoundError(_NO_NODE) from None
+    missing = [checked_name(name) for name in names[depth:]]
+    if missing and node is not None and node["layer_depth"] + len(missing) > MAX_LAYER_DEPTH:
+        raise InvalidInputError(f"layer {MAX_LAYER_DEPTH} is the deepest: shorten the path")
+    for number, name in enumerate(missing, start=depth + 1):
+        try:
+            node_id = provision_node(context.database, claims, node_id, name).node_id
+        except ConflictError:  # created concurrently
+            with context.database.agent(claims) as tx:
+                node_id = find_node(tx, claims.user_id, PATH_SEPARATOR.join(names[:number]))
+    return node_id
+
+
+def _same(tx: Transaction, user_id: UUID, digest: bytes) -> WrittenNote | None:
+    """Return the note that says the same, unless its memory is superseded."""
+    row = tx.execute(_QUERIES["same_note"], {"user_id": user_id, "digest": digest}).fetchone()
+    if row is None or (row["record_ids"] and superseded_of(tx, row["record_ids"]).issuperset(row["record_ids"])):
+        return None
+    return WrittenNote(row["source_id"], row["message"], False, row["node_id"], row["replaces"])
+
+
+def _namesake(tx: Transaction, user_id: UUID, node_id: UUID | None, title: str | None) -> dict[str, Any] | None:
+    """Return the newest current note of a title at a node: one that waits, or one that is stored there."""
+    if node_id is None or title is None:
+        return None
+    values = {"user_id": user_id, "node_id": node_id, "title": title}
+    waiting = tx.execute(_QUERIES["waiting_namesake"], values).fetchone()
+    node = tx.execute(_GRAPH["node_by_id"], {"node_id": node_id}).fetchone()
+    if waiting is not None or node is None:
+        return waiting
+    return tx.execute(_QUERIES["stored_namesake"].format(schema=sql.Identifier(node["schema_name"])), values).fetchone()
+
+
+def _require_replaceable(met: dict[str, Any], note: NewNote) -> None:
+    """Require that a note may replace the one that it met.
+
+    Raises:
+        ConflictError: It may not.
+    """
+    name = f"record {met['record_id']}" if met["record_id"] is not None else f"note {met['source_id']}"
+    if note.on_conflict is OnConflict.ERROR:
+        raise ConflictError(f"{name} has this title at this node: send on_conflict as version or supersede")
+    if note.on_conflict is OnConflict.VERSION and not met["is_own"]:
+        raise ConflictError(f"{name} of this title has another writer: send on_conflict as supersede")
+    if note.on_conflict is OnConflict.VERSION and note.privacy is Privacy.PRIVATE and met["privacy"] != note.privacy:
+        raise ConflictError(f"{name} of this title is shared: make it private, then write its next version")

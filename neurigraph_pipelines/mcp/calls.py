@@ -1,0 +1,119 @@
+"""One call of an agent: for whom it runs, and in which thread.
+
+The domain is synchronous, so a call runs in a thread of its own; a slow one delays no other. A cancelled call is
+answered at once and stops at its next step, and its thread counts until it has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+from uuid import UUID
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from neurigraph_pipelines.access import require_visible
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.model import Claims
+from neurigraph_pipelines.wiring import Installation
+
+CALLS_AT_ONCE = 24
+"""Calls that run at one time in a process; further ones wait."""
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a tool works with: the installation, and the claims of the caller of this one call."""
+
+    installation: Installation
+    claims: Claims
+
+    @cached_property
+    def context(self) -> Context:
+        """The context of domain functions."""
+        return self.installation.acting_for(self.claims)
+
+    def require_visible(self, kind: str, *ids: UUID) -> None:
+        """Require that the caller sees what some ids name.
+
+        Raises:
+            NotFoundError: One of them does not exist, or is hidden from the caller.
+        """
+        for wanted in ids:
+            require_visible(self.installation.database, self.claims, kind, wanted)
+
+    def node(self, place: str) -> UUID:
+        """Return the id of a node, given its id or its path.
+
+        Raises:
+            NotFoundError: There is no such node, or the caller may not see it.
+        """
+        try:
+            wanted = UUID(place)
+        except ValueError:
+            with self.installation.database.agent(self.claims) as tx:
+                try:
+                    return find_node(tx, self.claims.user_id, visible_path(place))
+                except NotFoundError:
+                    raise NotFoundError from None
+        self.require_visible("node", wanted)
+        return wanted
+
+
+def visible_path(place: str) -> str:
+    """Return a path without characters that Postgres cannot store."""
+    return place.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+class Workers:
+    """Threads that run calls, at most ``CALLS_AT_ONCE`` at one time."""
+
+    @cached_property
+    def _free(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(CALLS_AT_ONCE)
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Run a function in a thread and return its result; when the caller cancels, it is left alone to end."""
+        borrower, loop, free = object(), asyncio.get_running_loop(), self._free
+        has_begun = False
+        await free.acquire_on_behalf_of(borrower)
+
+        def release() -> None:
+            with suppress(RuntimeError):  # it was released before
+                free.release_on_behalf_of(borrower)
+
+        def counted() -> _Result:
+            nonlocal has_begun
+            has_begun = True
+            try:
+                return work()
+            finally:
+                with suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(release)
+
+        try:
+            return await anyio.to_thread.run_sync(counted, abandon_on_cancel=True, limiter=_unlimited())
+        finally:
+            if not has_begun:
+                release()
+
+
+def _unlimited() -> anyio.CapacityLimiter:
+    return anyio.CapacityLimiter(math.inf)
+
+
+def stop_if_cancelled() -> None:
+    """End this thread's call here if the agent has cancelled it; tools call it between their steps."""
+    with suppress(RuntimeError):  # not in a thread of ``Workers``
+        anyio.from_thread.check_cancelled()

@@ -1,0 +1,85 @@
+"""A server for one client over standard input and output: the way in which desktop clients start one.
+
+The SDK keeps everything but the protocol off standard output. It takes long to import, so that may begin before the
+database is there; and models are loaded while the client says hello.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from importlib import import_module
+
+from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError
+from neurigraph_pipelines.graph.provisioning import find_user, list_users
+from neurigraph_pipelines.mcp.credentials import holder_of
+from neurigraph_pipelines.model import Claims, ReceivedThrough
+from neurigraph_pipelines.wiring import Installation
+
+_PARTS = ("objects", "tokens", "embedder")
+
+
+def import_ahead() -> None:
+    """Begin to import the SDK in the background."""
+    threading.Thread(target=import_module, args=("neurigraph_pipelines.mcp.server",), daemon=True).start()
+
+
+def serve(installation: Installation, slug: str | None) -> None:
+    """Serve until the client closes standard input.
+
+    Args:
+        installation: A migrated installation.
+        slug: The user whose memory is served, if no key is set; None for the only user.
+
+    Raises:
+        ConfigurationError: Nobody is named, and there are several users or none.
+        InvalidInputError: Both a key and a user are given.
+        NotFoundError: There is no such user.
+        UnauthenticatedError: The key is not valid.
+    """
+    caller = _caller(installation, slug)
+    from neurigraph_pipelines.mcp.server import MemoryServer  # slow, and not needed to find that nobody is named
+
+    parts = _Parts(installation)
+    threading.Thread(target=parts.load, daemon=True).start()
+
+    def ready_caller() -> Claims:
+        parts.load()
+        return caller()
+
+    MemoryServer(installation, ready_caller).run()
+
+
+class _Parts:
+    """The parts that calls use, made once although calls run in several threads."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._lock = threading.Lock()
+
+    def load(self) -> None:
+        """Make the parts that are not made yet."""
+        with self._lock:
+            for part in _PARTS:
+                getattr(self._installation, part)
+
+
+def _caller(installation: Installation, slug: str | None) -> Callable[[], Claims]:
+    """Return what says for whom a call is: a key is checked again for each call, so that it can be revoked."""
+    key = installation.settings.api.key
+    if key is not None:
+        if slug is not None:
+            raise InvalidInputError("NEURIGRAPH_API_KEY says whose memory it is: leave out --user")
+        credential = key.get_secret_value()
+        holder_of(installation, credential)
+        return lambda: holder_of(installation, credential)
+    if slug is not None:
+        user = find_user(installation.database, slug)
+    else:
+        users = list_users(installation.database)
+        if len(users) != 1:
+            found = "there are several users" if users else "there is no user yet"
+            raise ConfigurationError(f"{found}: name one with --user, or set NEURIGRAPH_API_KEY")
+        (user,) = users
+    claims = Claims.of_user(user.user_id, ReceivedThrough.MCP)
+    return lambda: claims

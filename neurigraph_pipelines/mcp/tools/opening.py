@@ -1,0 +1,141 @@
+"""``open_memory``: the words of one memory, message by message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field
+
+from neurigraph_pipelines import history, presentation
+from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, Budget
+from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
+from neurigraph_pipelines.mcp.framing import inline, quoted
+from neurigraph_pipelines.mcp.results import Result, described, path_of, plain
+from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, MaxTokens, Tool
+from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+
+READ_AT_ONCE = 20
+"""Messages that are read before the next are asked for."""
+
+_CURSOR = re.compile(r"(\d{1,9})(?:\+(\d{1,9}))?")
+
+
+class OpenArguments(Arguments):
+    """Arguments of ``open_memory``."""
+
+    record_id: UUID
+    messages: ListOf[int] = Field(default=[], max_length=50, description="Numbers of messages; default: all.")
+    cursor: str = Field(default="", description="next_cursor of the answer before, to go on.")
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Message(Result):
+    """One message, or a part of it."""
+
+    seq: int
+    author: str | None
+    role: str
+    voice: str
+    occurred_at: str
+    content: str
+    is_whole: bool
+
+    def lines(self) -> Iterator[str]:
+        """Yield who said it and when, and the words."""
+        who = f"{self.voice}, {inline(self.author)}" if self.author else self.voice
+        yield f"message {self.seq}, said by {who}, {self.occurred_at}" + ("" if self.is_whole else ", a part of it")
+        yield quoted(self.content)
+
+
+class Opened(Result):
+    """A memory with its messages."""
+
+    record_id: str
+    title: str
+    summary: str
+    node_id: str | None
+    node_path: str | None
+    file_id: str | None
+    superseded_by: str | None
+    messages: list[Message]
+    next_cursor: str | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Yield what the memory is, its messages, and how to go on."""
+        yield f"record_id {self.record_id}, in {path_of(self.node_path)}, file_id {self.file_id}"
+        if self.superseded_by:
+            yield f"A newer memory replaces this one: record_id {self.superseded_by}."
+        yield from described(self.title, self.summary)
+        for message in self.messages:
+            yield ""
+            yield from message.lines()
+        if not self.messages:
+            yield "It has no such messages."
+        if self.next_cursor:
+            yield f"\nThere is more: call again with cursor={self.next_cursor!r}."
+
+
+def open_memory(call: Call, given: OpenArguments) -> Opened:
+    """Read the messages of a record that fit, from its object."""
+    call.require_visible("record", given.record_id)
+    found = presentation.record(history.record_at(call.installation.database, call.claims, given.record_id))
+    first, offset = _place(given.cursor)
+    wanted = sorted(set(given.messages)) or range(found["first_message"], found["last_message"] + 1)
+    budget = Budget(call.installation.tokens, given.max_tokens)
+    budget.takes(f"{found['title']}\n{found['summary']}")
+    shown, cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget)
+    named = {name: plain(found[name]) for name in Opened.model_fields if name in found}
+    return Opened(**named, messages=shown, next_cursor=cursor)
+
+
+def _place(cursor: str) -> tuple[int, int]:
+    """Return the message and the character at which to go on."""
+    if not cursor:
+        return 0, 0
+    place = _CURSOR.fullmatch(cursor)
+    if place is None:
+        raise InvalidInputError("the cursor is not valid: use the next_cursor of the answer before, or leave it out")
+    return int(place[1]), int(place[2] or 0)
+
+
+def _read(
+    call: Call, file_id: str | None, wanted: Sequence[int], place: tuple[int, int], budget: Budget
+) -> tuple[list[Message], str | None]:
+    """Return the messages that fit, and where to go on."""
+    shown: list[Message] = []
+    if file_id is None:
+        return shown, None
+    for start in range(0, len(wanted), READ_AT_ONCE):
+        stop_if_cancelled()
+        for opened in open_messages(call.context, UUID(file_id), wanted[start : start + READ_AT_ONCE]):
+            begin = place[1] if opened.seq == place[0] else 0
+            if shown and budget.is_spent:
+                return shown, f"{opened.seq}+{begin}" if begin else str(opened.seq)
+            message = _message(opened, begin, budget)
+            shown.append(message)
+            end = begin + len(message.content)
+            if end < len(opened.text):
+                return shown, f"{opened.seq}+{end}"
+    return shown, None
+
+
+def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
+    found: dict[str, Any] = presentation.message(opened)
+    values = {name: plain(found[name]) for name in Message.model_fields if name in found}
+    about = Message(**{**values, "content": "", "is_whole": True})
+    budget.takes("\n".join(about.lines()))
+    part = budget.cut(str(values["content"])[begin:])
+    return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.text)})
+
+
+OPEN_MEMORY = Tool(
+    "open_memory",
+    "Read the messages of one memory word for word, with who said each and when.",
+    OpenArguments,
+    Opened,
+    open_memory,
+)

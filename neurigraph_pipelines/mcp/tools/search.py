@@ -1,0 +1,207 @@
+"""``search_memory`` and ``ask_memory``: questions, answered by hits or in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, Field, NaiveDatetime
+
+from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, Budget
+from neurigraph_pipelines.mcp.calls import Call
+from neurigraph_pipelines.mcp.framing import inline
+from neurigraph_pipelines.mcp.results import Result, as_json, described, listed, path_of, plain
+from neurigraph_pipelines.mcp.tools.tool import Arguments, MaxTokens, Tool
+from neurigraph_pipelines.retrieval import ask as phase_two
+from neurigraph_pipelines.retrieval.query import search as phase_one
+from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_CHARACTERS, Question
+
+MAX_HITS = 50
+
+_MESSAGES = 3  # that a hit names
+
+Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
+Node = Annotated[str, Field(max_length=2_000, description="Path or id of a node: only what lies there or below.")]
+Moment = AwareDatetime | NaiveDatetime
+
+
+class SearchArguments(Arguments):
+    """Arguments of ``search_memory``."""
+
+    query: Query
+    limit: int = Field(default=8, ge=1, le=MAX_HITS)
+    skip: int = Field(default=0, ge=0, le=MAX_LIMIT - MAX_HITS, description="Hits to leave out, to go on.")
+    node: Node = ""
+    speaker: str = Field(default="", description="Only what this person said.")
+    occurred_after: Moment | None = None
+    occurred_before: Moment | None = None
+    known_at: Moment | None = Field(default=None, description="Only what was known then.")
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Hit(Result):
+    """A memory that matches."""
+
+    record_id: str
+    title: str
+    summary: str
+    node_id: str
+    node_path: str
+    occurred_at: str
+    score: float
+    file_id: str | None
+    said_by: list[str]
+    messages: list[dict[str, Any]]
+
+    def lines(self) -> Iterator[str]:
+        """Yield where the memory lies, who speaks in it and when, and what it says."""
+        yield f"record_id {self.record_id}, in {path_of(self.node_path)}, {self.occurred_at}, score {self.score:.2f}"
+        said = [
+            f"{one['seq']} ({one['voice'] or 'unknown'}{', ' + inline(one['author']) if one['author'] else ''})"
+            for one in self.messages
+        ]
+        if self.said_by:
+            yield f"said by: {', '.join(self.said_by)}" + (f"; best messages: {', '.join(said)}" if said else "")
+        yield from described(self.title, self.summary)
+
+
+class Found(Result):
+    """The hits of a search."""
+
+    hits: list[Hit]
+    next_skip: int | None = None
+    notes: list[str] = Field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the hits, best first, and how to go on."""
+        for hit in self.hits:
+            yield ""
+            yield from hit.lines()
+        if not self.hits:
+            yield "Nothing that is remembered matches."
+        yield ""
+        yield from (f"Note: {inline(note)}" for note in self.notes)
+        if self.next_skip is not None:
+            yield f"There is more: call again with skip={self.next_skip}, or with a larger max_tokens."
+        if self.hits:
+            yield "open_memory reads the messages of a record_id."
+
+
+def search_memory(call: Call, given: SearchArguments) -> Found:
+    """Search, and show as many hits as fit."""
+    question = Question(
+        given.query,
+        limit=given.skip + given.limit + 1,
+        node_id=call.node(given.node) if given.node else None,
+        speaker=given.speaker or None,
+        occurred_after=given.occurred_after,
+        occurred_before=given.occurred_before,
+        at=given.known_at,
+    )
+    found = phase_one.search(call.context, question)
+    budget, shown = Budget(call.installation.tokens, given.max_tokens), list[Hit]()
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    for message in found.messages:
+        said.setdefault(message["record_id"], []).append(message)
+    hits = found.hits[given.skip :]
+    for hit in hits[: given.limit]:
+        one = _hit(hit, said.get(hit["record_id"], [])[:_MESSAGES])
+        if not budget.takes("\n".join(one.lines()), as_json(one.model_dump())):
+            break
+        shown.append(one)
+    rest = len(hits) > len(shown)
+    return Found(hits=shown, next_skip=given.skip + len(shown) if rest else None, notes=plain(found.notes))
+
+
+def _hit(hit: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Hit:
+    return Hit(
+        **{name: plain(hit[name]) for name in Hit.model_fields if name in hit},
+        said_by=[str(voice) for voice in hit["origin"]["voices"]],
+        messages=[{name: plain(one[name]) for name in ("seq", "author", "voice", "score")} for one in messages],
+    )
+
+
+class AskArguments(Arguments):
+    """Arguments of ``ask_memory``."""
+
+    question: Query
+    node: Node = ""
+    asked_at: Moment | None = Field(default=None, description="Relative times count from here; default: now.")
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+class Citation(Result):
+    """A message that an answer rests on."""
+
+    number: int
+    record_id: str
+    node_path: str
+    title: str
+    seq: int | None
+    author: str | None
+    voice: str | None
+    occurred_at: str
+    text: str
+
+    def lines(self) -> Iterator[str]:
+        """Yield who said it, where and when, and the words."""
+        who = listed([self.author]) if self.author else self.voice or "a summary"
+        place = f"record_id {self.record_id}" + ("" if self.seq is None else f", message {self.seq}")
+        yield f"[{self.number}] said by {who}, {self.occurred_at}, in {path_of(self.node_path)}, {place}"
+        yield from described(self.title, self.text)
+
+
+class Reply(Result):
+    """An answer in words."""
+
+    answer: str
+    found: bool
+    citations: list[Citation]
+    notes: list[str]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the answer, which is made of remembered text, and its citations."""
+        yield "The answer, with the numbers of its citations:"
+        yield from described(None, self.answer)
+        for citation in self.citations:
+            yield ""
+            yield from citation.lines()
+        yield from (f"Note: {inline(note)}" for note in self.notes)
+
+
+def ask_memory(call: Call, given: AskArguments) -> Reply:
+    """Answer in words, and show as many citations as fit."""
+    question = Question(given.question, node_id=call.node(given.node) if given.node else None)
+    reply = phase_two.ask(call.context, question, asked_at=given.asked_at)
+    budget, notes = Budget(call.installation.tokens, given.max_tokens), plain(reply.notes)
+    answer = budget.cut(plain(reply.answer))
+    if len(answer) < len(reply.answer):
+        notes.append("The answer is cut: call again with a larger max_tokens.")
+    shown = list[Citation]()
+    for one in reply.citations:
+        citation = Citation(
+            **{name: plain(value) for name, value in asdict(one).items() if name in Citation.model_fields}
+        )
+        if not budget.takes("\n".join(citation.lines()), as_json(citation.model_dump())):
+            left = ", ".join(str(other.number) for other in reply.citations[len(shown) :])
+            notes.append(f"Citations {left} are left out: call again with a larger max_tokens.")
+            break
+        shown.append(citation)
+    return Reply(answer=answer, found=reply.found, citations=shown, notes=notes)
+
+
+SEARCH_MEMORY = Tool(
+    "search_memory",
+    "Find memories by meaning, words and time. Returns summaries with ids, best first; open_memory reads the words.",
+    SearchArguments,
+    Found,
+    search_memory,
+)
+ASK_MEMORY = Tool(
+    "ask_memory",
+    "Answer a question from memory in words, with citations. Prefer search_memory to look around.",
+    AskArguments,
+    Reply,
+    ask_memory,
+)

@@ -1,0 +1,77 @@
+"""What a tool is: a name, what it says about itself, its arguments, its result, and what it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+from mcp_types import Tool as Listed
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from neurigraph_pipelines.mcp.budget import LEAST_TOKENS, MOST_TOKENS
+from neurigraph_pipelines.mcp.calls import Call
+from neurigraph_pipelines.mcp.results import Result, schema_of
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool; unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+_Taken = TypeVar("_Taken", bound=Arguments)
+_Value = TypeVar("_Value")
+
+
+def _parsed(value: Any) -> Any:
+    """Return a list that a client wrote as JSON in a text; some clients know no other way."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+ListOf = Annotated[list[_Value], BeforeValidator(_parsed)]
+"""A list, also as JSON in a text."""
+
+MaxTokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
+"""Bound of an answer."""
+
+
+@dataclass(frozen=True)
+class Tool(Generic[_Taken]):
+    """A tool.
+
+    Attributes:
+        run: Does the work, in a thread.
+        reads: Whether it changes nothing.
+        destroys: Whether something may be lost by it.
+        repeats: Whether a repeated call changes nothing more.
+    """
+
+    name: str
+    description: str
+    arguments: type[_Taken]
+    result: type[Result]
+    run: Callable[[Call, _Taken], Result]
+    reads: bool = True
+    destroys: bool = False
+    repeats: bool = True
+
+    def listed(self) -> Listed:
+        """Return what clients are told of it."""
+        hints = ToolAnnotations(read_only_hint=self.reads, open_world_hint=False)
+        if not self.reads:  # of one that only reads, the others mean nothing
+            hints.destructive_hint, hints.idempotent_hint = self.destroys, self.repeats
+        return Listed(
+            name=self.name,
+            description=self.description,
+            input_schema=schema_of(self.arguments, is_input=True),
+            output_schema=schema_of(self.result, is_input=False),
+            annotations=hints,
+        )

@@ -1,0 +1,110 @@
+-- Notes: what their messages have besides text, and the versions of one.
+
+-- name: lock_notes
+-- Writers of one user's notes take turns, so that two notes cannot get one title at one node.
+SELECT pg_advisory_xact_lock(hashtextextended('neurigraph.notes:' || %(user_id)s::text, 0));
+
+-- name: same_note
+-- The newest version of a note that says the same at the same place, unless a later note replaces it. Runs as the
+-- writer.
+SELECT
+    n.source_id,
+    n.message,
+    n.node_id,
+    n.replaces,
+    ARRAY(
+        SELECT i.record_id FROM neurigraph.record_index AS i
+        WHERE i.user_id = n.user_id AND i.source = 'note:' || n.source_id AND s.stored_through >= n.message
+    ) AS record_ids
+FROM neurigraph.notes AS n
+INNER JOIN neurigraph.sources AS s ON n.source_id = s.source_id
+WHERE n.user_id = %(user_id)s AND n.digest = %(digest)s AND n.message = s.last_message
+    AND s.persona_id IS NOT DISTINCT FROM (SELECT neurigraph.writing_persona())
+    AND NOT EXISTS (SELECT FROM neurigraph.notes AS l WHERE l.replaces = n.source_id)
+ORDER BY s.created_at DESC, s.source_id
+LIMIT 1;
+
+-- name: waiting_namesake
+-- The newest note of this title that waits to be stored at a node, unless a later one replaces it. Runs as the writer.
+SELECT
+    s.source_id,
+    s.privacy,
+    NULL::uuid AS record_id,
+    coalesce(s.persona_id, s.user_id) = coalesce((SELECT neurigraph.writing_persona()), s.user_id) AS is_own
+FROM neurigraph.notes AS n
+INNER JOIN neurigraph.sources AS s ON n.source_id = s.source_id
+WHERE n.user_id = %(user_id)s AND n.node_id = %(node_id)s AND s.title = %(title)s AND s.stored_through < n.message
+    AND NOT EXISTS (SELECT FROM neurigraph.notes AS l WHERE l.replaces = n.source_id)
+ORDER BY s.created_at DESC, n.message DESC
+LIMIT 1;
+
+-- name: stored_namesake
+-- The newest current memory of a note with this title in a node. Runs as the writer.
+SELECT
+    r.source_id,
+    s.privacy,
+    r.record_id,
+    coalesce(coalesce(s.persona_id, s.user_id) = coalesce((SELECT neurigraph.writing_persona()), s.user_id), false)
+        AS is_own
+FROM {schema}.metadata_records AS r
+LEFT JOIN neurigraph.sources AS s ON r.source_id = s.source_id
+WHERE r.source_kind = 'note' AND r.title = %(title)s AND r.superseded_by IS NULL
+ORDER BY r.created_at DESC, r.record_id
+LIMIT 1;
+
+-- name: insert_note
+INSERT INTO neurigraph.notes (source_id, message, user_id, pinned, node_id, importance, tags, replaces, digest)
+SELECT
+    s.source_id,
+    s.last_message,
+    s.user_id,
+    %(node_id)s::uuid IS NOT NULL,
+    %(node_id)s,
+    %(importance)s,
+    %(tags)s,
+    %(replaces)s,
+    %(digest)s
+FROM neurigraph.sources AS s
+WHERE s.source_id = %(source_id)s
+RETURNING message;
+
+-- name: pin
+-- Where a note is pinned now: a merge of nodes moves the pin.
+SELECT n.node_id
+FROM neurigraph.notes AS n
+WHERE n.source_id = %(source_id)s AND n.message = %(message)s;
+
+-- name: other_versions
+-- The records of a note, of the note that one of its versions replaces (turn -1) and of notes that replace it (turn 1).
+SELECT
+    i.record_id,
+    i.node_id,
+    g.schema_name,
+    v.turn
+FROM (
+    SELECT
+        %(source_id)s::uuid AS source_id,
+        0 AS turn
+    UNION ALL
+    SELECT
+        n.replaces,
+        -1
+    FROM neurigraph.notes AS n
+    WHERE n.source_id = %(source_id)s AND n.message = %(message)s AND n.replaces IS NOT NULL
+    UNION ALL
+    SELECT DISTINCT
+        n.source_id,
+        1
+    FROM neurigraph.notes AS n
+    WHERE n.replaces = %(source_id)s
+) AS v
+INNER JOIN neurigraph.record_index AS i ON i.user_id = %(user_id)s AND i.source = 'note:' || v.source_id
+INNER JOIN neurigraph.graph_index AS g ON i.node_id = g.node_id
+ORDER BY i.record_id = %(record_id)s DESC, i.node_id, i.record_id;
+
+-- name: version
+SELECT
+    r.first_message,
+    r.superseded_by
+FROM {schema}.metadata_records AS r
+WHERE r.record_id = %(record_id)s;
