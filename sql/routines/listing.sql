@@ -3,27 +3,25 @@
 -- The state of a source: open while more may arrive; then waiting for a run, storing during one, and stored; or failed,
 -- which needs a person, whatever else is under way. Runs with the caller's rights, and has no search path of its own so
 -- that it becomes a part of the query that calls it.
-CREATE OR REPLACE FUNCTION neurigraph.progress_of(wanted uuid) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION neurigraph.progress_of(source neurigraph.sources) RETURNS SETOF text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN q.failed OR u.state = 'failed' THEN 'failed'
-        WHEN s.ended_at IS NULL AND u.source_id IS NULL THEN 'open'
+        WHEN source.ended_at IS NULL AND u.source_id IS NULL THEN 'open'
         WHEN q.claimed THEN 'storing'
-        WHEN q.pending OR s.triggered_through < s.last_message OR u.state = 'received'
+        WHEN q.pending OR source.triggered_through < source.last_message OR u.state = 'received'
             OR (u.source_id IS NOT NULL AND u.file_id IS NULL) THEN 'waiting'
         ELSE 'stored'
     END
-    FROM neurigraph.sources AS s
-    LEFT JOIN neurigraph.uploads AS u ON s.source_id = u.source_id
-    CROSS JOIN LATERAL (
+    FROM (
         SELECT
             bool_or(t.state = 'failed') AS failed,
             bool_or(t.state = 'claimed') AS claimed,
             bool_or(t.state = 'pending') AS pending
         FROM neurigraph.storage_triggers AS t
-        WHERE t.source_id = s.source_id
+        WHERE t.source_id = source.source_id
     ) AS q
-    WHERE s.source_id = wanted
+    LEFT JOIN neurigraph.uploads AS u ON u.source_id = source.source_id
 $$;
 
 -- The newest records of a graph that meet all conditions that are set, of those that the caller sees. The registry's
@@ -145,10 +143,10 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.progress_of(uuid), neurigraph.list_records(
+REVOKE ALL ON FUNCTION neurigraph.progress_of(neurigraph.sources), neurigraph.list_records(
     uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer
 ) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.progress_of(uuid) TO neurigraph_agent, neurigraph_pipeline;
+GRANT EXECUTE ON FUNCTION neurigraph.progress_of(neurigraph.sources) TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.list_records(
     uuid, uuid [], text, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer
 ) TO neurigraph_agent;

@@ -94,22 +94,11 @@ USING (
 -- It sees how far the storing of these is, and why it failed.
 DROP POLICY IF EXISTS handed_in ON neurigraph.storage_triggers;
 CREATE POLICY handed_in ON neurigraph.storage_triggers FOR SELECT TO neurigraph_agent
-USING (
-    EXISTS (
-        SELECT FROM neurigraph.sources AS s
-        WHERE s.source_id = storage_triggers.source_id AND s.persona_id = (SELECT neurigraph.writing_persona())
-    )
-);
+USING (source_id IN (SELECT neurigraph.handed_in_sources()));
 
 DROP POLICY IF EXISTS handed_in ON neurigraph.pipeline_failures;
 CREATE POLICY handed_in ON neurigraph.pipeline_failures FOR SELECT TO neurigraph_agent
-USING (
-    EXISTS (
-        SELECT FROM neurigraph.storage_triggers AS t
-        INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
-        WHERE t.trigger_id = pipeline_failures.trigger_id AND s.persona_id = (SELECT neurigraph.writing_persona())
-    )
-);
+USING (trigger_id IN (SELECT neurigraph.handed_in_triggers()));
 
 -- A note can only be pinned to a node that its writer may write to; another one is absent for the writer.
 DROP POLICY IF EXISTS handed_in ON neurigraph.notes;

@@ -10,6 +10,8 @@ WHERE kind = 'upload';
 CREATE INDEX IF NOT EXISTS sources_notes ON neurigraph.sources (user_id, created_at, source_id)
 WHERE kind = 'note';
 
+CREATE INDEX IF NOT EXISTS storage_triggers_failed ON neurigraph.storage_triggers (source_id) WHERE state = 'failed';
+
 CREATE INDEX IF NOT EXISTS record_index_newest ON neurigraph.record_index (user_id, created_at, record_id);
 
 -- Parents come before their children.
