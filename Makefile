@@ -35,7 +35,7 @@ lint: $(READY)  ## Run ruff, mypy, import-linter and sqlfluff
 	$(BIN)/sqlfluff lint --disable-progress-bar sql
 
 test: lint  ## Run all checks and all tests, as CI does
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 5
+	$(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 5
 
 format: $(READY)  ## Format code and SQL
 	$(BIN)/ruff check --fix .

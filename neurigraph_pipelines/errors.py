@@ -46,6 +46,10 @@ class ConflictError(NeurigraphError):
     """The request contradicts the stored state, such as a slug that is taken."""
 
 
+class ChangedError(ConflictError):
+    """The object has changed since the caller read it; nothing was stored."""
+
+
 class TransientError(NeurigraphError):
     """A fault of a network or provider that may pass: a retry may succeed."""
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from neurigraph_pipelines.model import KEYWORD_COLUMNS, SourceKind
+from neurigraph_pipelines.model import KEYWORD_COLUMNS, TOOL_FIELDS, SourceKind, type_of
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.erasure.receipts import ErasedObject, Receipt
@@ -115,8 +115,11 @@ def file(state: FileState) -> dict[str, Any]:
 
 
 def message(opened: OpenedMessage) -> dict[str, Any]:
-    """Return one message of a file."""
-    return _renamed(asdict(opened), _MESSAGE)
+    """Return one message of a file, with its type and the fields of a tool."""
+    shown = _renamed(asdict(opened), _MESSAGE)
+    del shown["event"]
+    said = {name: getattr(opened.event, name, None) for name in TOOL_FIELDS}
+    return {**shown, "type": type_of(opened.role, opened.event), **said}
 
 
 def receipt(found: Receipt, objects: Iterable[ErasedObject] | None = None) -> dict[str, Any]:

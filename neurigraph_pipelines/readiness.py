@@ -9,10 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
 from dataclasses import dataclass
 from typing import Literal
@@ -26,6 +23,7 @@ from neurigraph_pipelines.errors import ConfigurationError, NeurigraphError
 from neurigraph_pipelines.ingestion.queue_hold import current_hold
 from neurigraph_pipelines.migrations import require_current
 from neurigraph_pipelines.model import Claims, TriggerType
+from neurigraph_pipelines.newest import Newest
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.statements import statements
 
@@ -35,8 +33,7 @@ SENSORS = (*(f"{trigger.value}_sensor" for trigger in TriggerType), "upload_sens
 PROBE_KEY = "readiness/probe"
 _PROBE_BYTES = 65_536
 _WAIT_SECONDS = 5.0
-_VALID_SECONDS = 5.0
-_FAULTS_VALID_SECONDS = 1.0
+_VALID_SECONDS, _FAULTS_VALID_SECONDS = 5.0, 1.0
 _NOBODY = Claims.of_user(UUID(int=0))
 _QUERIES = statements("readiness")
 _log = logging.getLogger(__name__)
@@ -94,30 +91,25 @@ class Checks:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._lock = threading.Lock()
-        self._newest: Future[Readiness] | None = None
-        self._valid_until = 0.0
+        self._newest = Newest("readiness", self._check, _valid_seconds)
 
     def readiness(self) -> Readiness:
         """Return what the newest check found; a check that does not end in time is a fault."""
-        with self._lock:
-            newest = self._newest
-            if newest is None or (newest.done() and time.monotonic() > self._valid_until):
-                newest = self._newest = Future()
-                threading.Thread(target=self._run, args=(newest,), name="readiness", daemon=True).start()
         try:
-            return newest.result(_WAIT_SECONDS)
+            return self._newest.get(_WAIT_SECONDS)
         except NotInTime:
             return Readiness((Fault("reading", f"the checks do not end within {_WAIT_SECONDS:.0f} s"),), None)
 
-    def _run(self, future: Future[Readiness]) -> None:
+    def _check(self) -> Readiness:
         try:
-            found = check(self._context)
+            return check(self._context)
         except Exception as error:
             _log.exception("the readiness check failed")
-            found = Readiness((Fault("reading", f"the check failed ({type(error).__name__})"),), None)
-        self._valid_until = time.monotonic() + (_FAULTS_VALID_SECONDS if found.faults else _VALID_SECONDS)
-        future.set_result(found)
+            return Readiness((Fault("reading", f"the check failed ({type(error).__name__})"),), None)
+
+
+def _valid_seconds(found: Readiness) -> float:
+    return _FAULTS_VALID_SECONDS if found.faults else _VALID_SECONDS
 
 
 def _reading(database: Database) -> str | None:

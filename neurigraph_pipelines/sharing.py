@@ -18,6 +18,7 @@ from neurigraph_pipelines.access import api_key_hash, new_api_key, require_owner
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.graph.navigation import shown_path
 from neurigraph_pipelines.graph.provisioning import provision_node
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims, ConceptKind, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
@@ -235,6 +236,7 @@ def add_node(
     kind: ConceptKind = ConceptKind.TOPIC,
     summary: str = "",
     writes: bool = False,
+    guard: Guard = FREE,
 ) -> UUID:
     """Create a node below another: a concept, or a persona, which may read it and the nodes below it.
 
@@ -253,7 +255,7 @@ def add_node(
     text = clean_text(summary, "repair")[0].strip()
     if len(text) > MAX_NODE_SUMMARY_LENGTH:
         raise InvalidInputError(f"the summary of a node has at most {MAX_NODE_SUMMARY_LENGTH:,} characters")
-    node = provision_node(database, claims, parent_id, name, node_type=node_type, kind=kind, summary=text)
+    node = provision_node(database, claims, parent_id, name, node_type=node_type, kind=kind, summary=text, guard=guard)
     if writes:
         persona = Subject(SubjectType.PERSONA, str(node.node_id))
         grant(database, claims, persona, node.node_id, GrantType.READ_WRITE)

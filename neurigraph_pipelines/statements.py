@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from psycopg import sql
 
@@ -23,6 +24,26 @@ _ROUTINES = SQL_ROOT / "routines"
 
 _NAME_LINE = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE)
 _MIGRATION_FILE = re.compile(r"^(?P<number>\d{4})_(?P<name>[a-z0-9_]+)\.sql$")
+
+
+class Statement(sql.SQL):
+    """A query that knows its name, such as ``search.layers``; so does what it is formatted to."""
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(text)
+        self.name = name
+
+    def format(self, *given: Any, **named: Any) -> sql.Composed:
+        """Return the query with its identifiers and literals."""
+        composed = super().format(*given, **named)
+        vars(composed)["name"] = self.name
+        return composed
+
+
+def name_of(statement: object) -> str:
+    """Return the name of a query, and ``other`` for any other statement."""
+    name = getattr(statement, "name", None)
+    return name if isinstance(name, str) else "other"
 
 
 class Statements(Mapping[str, sql.SQL]):
@@ -39,7 +60,8 @@ class Statements(Mapping[str, sql.SQL]):
         if len(set(names)) < len(names):
             raise ValueError(f"{path} has two queries of one name")
         self._queries = {
-            name: _trusted(body.strip().removesuffix(";")) for name, body in zip(names, bodies, strict=True)
+            name: Statement(body.strip().removesuffix(";"), f"{concern}.{name}")
+            for name, body in zip(names, bodies, strict=True)
         }
 
     def __getitem__(self, name: str) -> sql.SQL:

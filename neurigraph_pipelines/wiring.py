@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+import neurigraph_pipelines
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import AccountError, ConfigurationError
@@ -58,6 +59,7 @@ class Installation:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self._open = ExitStack()
+        self._trace()
 
     def __enter__(self) -> Self:
         return self
@@ -73,10 +75,29 @@ class Installation:
         for made in ("server", "administrator_url", "database", "objects", "drop_place", "uploads"):
             self.__dict__.pop(made, None)
 
+    def _trace(self) -> None:
+        """Trace this process, if the settings name a collector."""
+        telemetry = self.settings.telemetry
+        if telemetry.otlp_endpoint is None or telemetry.disabled:
+            return
+        try:
+            from resources.tracing import trace_process
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                "OTEL_EXPORTER_OTLP_ENDPOINT is set and OpenTelemetry is not installed: install neurigraph[telemetry]"
+            ) from error
+        headers = telemetry.otlp_headers
+        trace_process(
+            telemetry.otlp_endpoint,
+            headers.get_secret_value() if headers is not None else None,
+            telemetry.service_name,
+            neurigraph_pipelines.__version__,
+        )
+
     @cached_property
     def secrets(self) -> HomeSecrets:
         """The secrets of the settings and of the home folder."""
-        named = {name: getattr(self.settings, name) for name in ("secret", "role_secret", "admin_key")}
+        named = {name: getattr(self.settings, name) for name in ("secret", "role_secret", "admin_key", "metrics_token")}
         given = {name: None if setting is None else setting.get_secret_value() for name, setting in named.items()}
         return HomeSecrets(self.home, given)
 

@@ -17,7 +17,8 @@ class HomeSecrets:
 
     Args:
         home: The home folder.
-        given: Secrets of the settings by the names of their files: ``secret``, ``role_secret`` and ``admin_key``.
+        given: Secrets of the settings by the names of their files: ``secret``, ``role_secret``, ``admin_key`` and
+            ``metrics_token``.
     """
 
     def __init__(self, home: Path, given: Mapping[str, str | None]) -> None:
@@ -35,6 +36,10 @@ class HomeSecrets:
     def admin_key(self) -> str:
         """Return the key that may create users over HTTP."""
         return self._given["admin_key"] or kept_secret(self._home / "admin_key")
+
+    def metrics_token(self) -> str:
+        """Return the token that opens ``/metrics``."""
+        return self._given["metrics_token"] or kept_secret(self._home / "metrics_token")
 
     def ui_token_file(self) -> Path:
         """Return the file with the token of Dagster's UI."""

@@ -37,7 +37,13 @@ from neurigraph_pipelines.api.admission import Admission
 from neurigraph_pipelines.api.authentication import Authentication
 from neurigraph_pipelines.api.body_limit import MAX_BODY_BYTES, BodyLimit
 from neurigraph_pipelines.api.known_parameters import OnlyKnown
+from neurigraph_pipelines.api.metrics import routes as metrics
+from neurigraph_pipelines.api.metrics.collectors import installation_registry
+from neurigraph_pipelines.api.metrics.process import process_measures
+from neurigraph_pipelines.api.metrics.requests import RequestMeasures
+from neurigraph_pipelines.api.preconditions import changed_meanwhile
 from neurigraph_pipelines.api.problems import add_problem_handlers, documented, problem_definition
+from neurigraph_pipelines.errors import ChangedError
 from neurigraph_pipelines.ingestion.backlog import Backlog
 from neurigraph_pipelines.listing.sources import settled
 from neurigraph_pipelines.listing.waiting import Waiters
@@ -121,6 +127,8 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     )
     app.state.installation = installation
     app.state.checks = Checks(installation.context)
+    app.state.measures = process_measures()
+    app.state.figures = installation_registry(installation.context)
     app.state.backlog = Backlog(installation.context)
     app.state.waiters = Waiters(lambda source_ids: settled(installation.database, source_ids))
     upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
@@ -136,12 +144,15 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
         requests_per_minute=installation.settings.api.requests_per_minute,
         concurrent_requests=installation.settings.api.concurrent_requests,
     )
+    app.add_middleware(RequestMeasures, measures=app.state.measures)
     add_problem_handlers(app)
+    app.add_exception_handler(ChangedError, changed_meanwhile)
     version_1 = APIRouter(prefix="/v1", dependencies=[OnlyKnown], responses=documented(408, 429))
     for subject in _SUBJECTS:
         version_1.include_router(subject.router)
     app.include_router(version_1)
     app.include_router(health.router, dependencies=[OnlyKnown])
+    app.include_router(metrics.router, dependencies=[OnlyKnown])
     app.include_router(documentation.router, dependencies=[OnlyKnown])
     for endpoint in endpoints:
         app.router.routes.extend(endpoint.routes)
@@ -152,4 +163,5 @@ def _connect(installation: Installation) -> None:
     """Create the shared parts before the first request, since requests run in several threads at once."""
     for part in ("database", "objects", "tokens", "embedder"):
         getattr(installation, part)
-    installation.secrets.admin_key()  # made at the first start, so that its file can be read
+    for secret in (installation.secrets.admin_key, installation.secrets.metrics_token):
+        secret()  # made at the first start, so that its file can be read

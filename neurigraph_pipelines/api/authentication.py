@@ -153,12 +153,23 @@ def _require_admin_key(installation: Installation, request: Request) -> None:
     Raises:
         UnauthenticatedError: The admin key is missing or wrong.
     """
+    _require_secret(request, installation.secrets.admin_key(), "the admin key", "neurigraph admin-key")
+
+
+def require_metrics_token(request: Request, installation: InstallationDep) -> None:
+    """Require the token of those who read metrics, which opens nothing else.
+
+    Raises:
+        UnauthenticatedError: The token is missing or wrong.
+    """
+    _require_secret(request, installation.secrets.metrics_token(), "the metrics token", "neurigraph metrics-token")
+
+
+def _require_secret(request: Request, secret: str, what: str, command: str) -> None:
     credential = _credential(request)
     if credential is None:
         raise UnauthenticatedError(
-            "this call needs the header `Authorization: Bearer KEY` with the key that `neurigraph admin-key` prints"
+            f"this call needs the header `Authorization: Bearer KEY` with {what}, which `{command}` prints"
         )
-    if not hmac.compare_digest(
-        credential.encode("latin-1"), installation.secrets.admin_key().encode("utf-8", "surrogatepass")
-    ):
-        raise UnauthenticatedError("this is not the admin key")
+    if not hmac.compare_digest(credential.encode("latin-1"), secret.encode("utf-8", "surrogatepass")):
+        raise UnauthenticatedError(f"this is not {what}")

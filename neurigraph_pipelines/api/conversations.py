@@ -12,6 +12,7 @@ from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Cursor, Limit
+from neurigraph_pipelines.api.preconditions import ConversationGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -90,9 +91,13 @@ async def conversation_state(
     return await sources.progress(request, caller, SourceKind.CONVERSATION, conversation_id, wait)
 
 
-@router.patch("/{conversation_id}", status_code=204)
+@router.patch("/{conversation_id}", status_code=204, responses=documented(412))
 def share_conversation(
-    conversation_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep
+    conversation_id: UUID,
+    body: requests.Sharing,
+    caller: Owner,
+    installation: InstallationDep,
+    guard: ConversationGuard,
 ) -> None:
     """Make a conversation and all memories from it private, or share them again. Only the owner may do so."""
-    sources.set_privacy(installation, caller, SourceKind.CONVERSATION, conversation_id, body)
+    sources.set_privacy(installation, caller, SourceKind.CONVERSATION, conversation_id, body, guard)

@@ -13,10 +13,12 @@ from pydantic import BaseModel, Field
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.paging import Cursor, Limit
+from neurigraph_pipelines.api.preconditions import NodeGuard, RecordGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses.pages import NEXT_CURSOR
 from neurigraph_pipelines.erasure import forget, receipts
 from neurigraph_pipelines.erasure.receipts import Subject, SubjectKind
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 
@@ -78,20 +80,20 @@ class Erasures(BaseModel):
     next_cursor: str | None = NEXT_CURSOR
 
 
-@router.delete("/records/{record_id}", response_model=ErasureWithObjects | ErasurePreview)
+@router.delete("/records/{record_id}", response_model=ErasureWithObjects | ErasurePreview, responses=documented(412))
 def forget_record(
-    record_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+    record_id: UUID, caller: Caller, installation: InstallationDep, guard: RecordGuard, dry_run: DryRun = False
 ) -> dict[str, Any]:
     """Erase a record and everything derived from it, permanently. Repeating the call returns the same receipt."""
-    return _forget(installation, caller, Subject(SubjectKind.RECORD, record_id), dry_run)
+    return _forget(installation, caller, Subject(SubjectKind.RECORD, record_id), dry_run, guard)
 
 
-@router.delete("/nodes/{node_id}", response_model=ErasureWithObjects | ErasurePreview)
+@router.delete("/nodes/{node_id}", response_model=ErasureWithObjects | ErasurePreview, responses=documented(412))
 def forget_node(
-    node_id: UUID, caller: Caller, installation: InstallationDep, dry_run: DryRun = False
+    node_id: UUID, caller: Caller, installation: InstallationDep, guard: NodeGuard, dry_run: DryRun = False
 ) -> dict[str, Any]:
     """Erase a node, all nodes below it and their records, permanently. Repeating the call returns the same receipt."""
-    return _forget(installation, caller, Subject(SubjectKind.NODE, node_id), dry_run)
+    return _forget(installation, caller, Subject(SubjectKind.NODE, node_id), dry_run, guard)
 
 
 @router.delete("/users/{user_id}", response_model=ErasureWithObjects | ErasurePreview)
@@ -114,9 +116,11 @@ def list_erasures(
     return found.shown("erasures", presentation.receipt)
 
 
-def _forget(installation: Installation, caller: Claims, subject: Subject, dry_run: bool) -> dict[str, Any]:
+def _forget(
+    installation: Installation, caller: Claims, subject: Subject, dry_run: bool, guard: Guard = FREE
+) -> dict[str, Any]:
     if dry_run:
         return asdict(forget.preview(installation.database, caller, subject))
-    receipt = forget.forget(installation.acting_for(caller), subject, through="api")
+    receipt = forget.forget(installation.acting_for(caller), subject, through="api", guard=guard)
     with installation.database.pipeline() as tx:  # the claims of an erased user are no longer valid
         return presentation.receipt(receipt, receipts.objects_of(tx, receipt.erasure_id))

@@ -13,6 +13,7 @@ from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Cursor, Limit
+from neurigraph_pipelines.api.preconditions import EventGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.model import SourceKind
@@ -93,7 +94,9 @@ async def event_state(event_id: UUID, request: Request, caller: Caller, wait: so
     return await sources.progress(request, caller, SourceKind.EVENT, event_id, wait)
 
 
-@router.patch("/{event_id}", status_code=204)
-def share_event(event_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep) -> None:
+@router.patch("/{event_id}", status_code=204, responses=documented(412))
+def share_event(
+    event_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep, guard: EventGuard
+) -> None:
     """Make an event and all memories from it private, or share them again. Only the owner may do so."""
-    sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body)
+    sources.set_privacy(installation, caller, SourceKind.EVENT, event_id, body, guard)

@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, model_validator
 
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.api.preconditions import NodeGuard, RecordGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.requests import Form
 from neurigraph_pipelines.api.sight import look
@@ -18,7 +19,7 @@ from neurigraph_pipelines.graph import moving, reshaping
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.model import ConceptKind
 
-router = APIRouter(tags=["graph"], responses=documented(401, 403, 404, 409, 422, 503))
+router = APIRouter(tags=["graph"], responses=documented(401, 403, 404, 409, 412, 422, 503))
 
 _DRY_RUN = Field(default=False, description="Return what would be done, and change nothing.")
 _NAME_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": MAX_NAME_LENGTH}
@@ -85,37 +86,51 @@ class GraphChange(BaseModel):
 
 
 @router.post("/records/{record_id}/move", response_model=GraphChange)
-def move_record(record_id: UUID, body: MoveRecord, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+def move_record(
+    record_id: UUID, body: MoveRecord, caller: Caller, installation: InstallationDep, guard: RecordGuard
+) -> dict[str, Any]:
     """Move a record to another node, with its file, its history and its state."""
     look(installation, caller, node_id=body.node_id)
-    return asdict(moving.move_records(installation.database, caller, [record_id], body.node_id, dry_run=body.dry_run))
+    return asdict(
+        moving.move_records(installation.database, caller, [record_id], body.node_id, dry_run=body.dry_run, guard=guard)
+    )
 
 
 @router.patch("/nodes/{node_id}", response_model=GraphChange)
-def change_node(node_id: UUID, body: ChangeNode, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+def change_node(
+    node_id: UUID, body: ChangeNode, caller: Caller, installation: InstallationDep, guard: NodeGuard
+) -> dict[str, Any]:
     """Rename a node, which keeps its old name as an alias, or move it with all nodes below it."""
     database = installation.database
     if body.name is not None:
-        return asdict(reshaping.rename_node(database, caller, node_id, body.name, dry_run=body.dry_run))
+        return asdict(reshaping.rename_node(database, caller, node_id, body.name, dry_run=body.dry_run, guard=guard))
     assert body.parent_node_id is not None
     look(installation, caller, parent_node_id=body.parent_node_id)
-    return asdict(reshaping.move_node(database, caller, node_id, body.parent_node_id, dry_run=body.dry_run))
+    return asdict(
+        reshaping.move_node(database, caller, node_id, body.parent_node_id, dry_run=body.dry_run, guard=guard)
+    )
 
 
 @router.post("/nodes/{node_id}/merge", response_model=GraphChange)
-def merge(node_id: UUID, body: Merge, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+def merge(
+    node_id: UUID, body: Merge, caller: Caller, installation: InstallationDep, guard: NodeGuard
+) -> dict[str, Any]:
     """Move the records, children, edges and names of this node into another, and remove this node.
 
     Children with the same name are merged in the same way. Grants of removed nodes end.
     """
     look(installation, caller, into_node_id=body.into_node_id)
     return asdict(
-        reshaping.merge_nodes(installation.database, caller, node_id, body.into_node_id, dry_run=body.dry_run)
+        reshaping.merge_nodes(
+            installation.database, caller, node_id, body.into_node_id, dry_run=body.dry_run, guard=guard
+        )
     )
 
 
 @router.post("/nodes/{node_id}/split", response_model=GraphChange)
-def split(node_id: UUID, body: Split, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+def split(
+    node_id: UUID, body: Split, caller: Caller, installation: InstallationDep, guard: NodeGuard
+) -> dict[str, Any]:
     """Move some records of a node to a new node."""
     return asdict(
         moving.split_node(
@@ -127,5 +142,6 @@ def split(node_id: UUID, body: Split, caller: Caller, installation: Installation
             beside=body.beside,
             kind=body.kind,
             dry_run=body.dry_run,
+            guard=guard,
         )
     )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.paging import Cursor, Limit
+from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, RecordGuard, read_record, tagged
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import memories as responses
 from neurigraph_pipelines.api.responses.graph import ListedRecords
@@ -63,17 +65,19 @@ def list_records(
     return found.shown("records", presentation.record)
 
 
-@router.get("/{record_id}", response_model=responses.Memory)
+@router.get("/{record_id}", response_model=responses.Memory, responses=NOT_MODIFIED)
 def memory(
     record_id: UUID,
+    response: Response,
     caller: Caller,
     installation: InstallationDep,
+    if_none_match: IfNoneMatch = None,
     at: Annotated[
         datetime | None, Query(description="Return the memory as it was at this moment. Default: now.")
     ] = None,
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Return one memory, as it is or as it was at a moment."""
-    return presentation.record(history.record_at(installation.database, caller, record_id, at))
+    return tagged(response, *read_record(installation, caller, record_id, at), if_none_match)
 
 
 @router.get("/{record_id}/history", response_model=responses.History)
@@ -102,23 +106,30 @@ def difference(
     return presentation.difference(record_id, changes)
 
 
-@router.patch("/{record_id}", response_model=responses.Memory, responses=documented(403, 409))
-def revise(record_id: UUID, body: requests.Revise, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.patch("/{record_id}", response_model=responses.Memory, responses=documented(403, 412))
+def revise(
+    record_id: UUID,
+    body: requests.Revise,
+    response: Response,
+    caller: Caller,
+    installation: InstallationDep,
+    guard: RecordGuard,
+) -> Mapping[str, Any]:
     """Change the title, summary or keywords of a memory. Its files do not change."""
-    revision.revise(
-        installation.acting_for(caller),
-        record_id,
-        body.revision,
-        body.expected_delta,
-    )
-    return presentation.record(history.record_at(installation.database, caller, record_id))
+    revision.revise(installation.acting_for(caller), record_id, body.revision, guard)
+    return tagged(response, *read_record(installation, caller, record_id))
 
 
-@router.post("/{record_id}/supersede", response_model=responses.Memory, responses=documented(403, 409))
+@router.post("/{record_id}/supersede", response_model=responses.Memory, responses=documented(403, 409, 412))
 def supersede(
-    record_id: UUID, body: requests.Supersede, caller: Caller, installation: InstallationDep
-) -> dict[str, Any]:
+    record_id: UUID,
+    body: requests.Supersede,
+    response: Response,
+    caller: Caller,
+    installation: InstallationDep,
+    guard: RecordGuard,
+) -> Mapping[str, Any]:
     """Mark a memory as replaced by a newer one, or undo that with null."""
     look(installation, caller, by=body.by)
-    revision.supersede(installation.database, caller, record_id, body.by, body.expected_delta)
-    return presentation.record(history.record_at(installation.database, caller, record_id))
+    revision.supersede(installation.database, caller, record_id, body.by, guard)
+    return tagged(response, *read_record(installation, caller, record_id))

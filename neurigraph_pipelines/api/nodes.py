@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from neurigraph_pipelines import presentation, sharing
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
 from neurigraph_pipelines.api.paging import Cursor, Limit
+from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import graph as responses
 from neurigraph_pipelines.api.responses.files import NodeFiles
@@ -73,11 +75,16 @@ def provision(body: requests.NewNode, caller: Caller, installation: Installation
     return {"node_id": node_id}
 
 
-@router.get("/nodes/{node_id}", response_model=responses.Shell)
-def shell(node_id: UUID, caller: Caller, installation: InstallationDep) -> dict[str, Any]:
+@router.get("/nodes/{node_id}", response_model=responses.Shell, responses=NOT_MODIFIED)
+def shell(
+    node_id: UUID,
+    response: Response,
+    caller: Caller,
+    installation: InstallationDep,
+    if_none_match: IfNoneMatch = None,
+) -> Mapping[str, Any]:
     """Return the shell of a node: identity, state, children and edges."""
-    with installation.database.agent(caller) as tx:
-        return presentation.node(navigation.shell(tx, node_id))
+    return tagged(response, *read_node(installation, caller, node_id), if_none_match)
 
 
 @router.get("/nodes/{node_id}/state", response_model=NodeFiles)

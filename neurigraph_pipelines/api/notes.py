@@ -12,6 +12,7 @@ from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner, Writer
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Cursor, Limit
+from neurigraph_pipelines.api.preconditions import NoteGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.api.sight import look
@@ -62,7 +63,9 @@ async def note_state(note_id: UUID, request: Request, caller: Caller, wait: sour
     return await sources.progress(request, caller, SourceKind.NOTE, note_id, wait)
 
 
-@router.patch("/{note_id}", status_code=204)
-def share_note(note_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep) -> None:
+@router.patch("/{note_id}", status_code=204, responses=documented(412))
+def share_note(
+    note_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep, guard: NoteGuard
+) -> None:
     """Make a note and all memories from it private, or share them again. Only the owner may do so."""
-    sources.set_privacy(installation, caller, SourceKind.NOTE, note_id, body)
+    sources.set_privacy(installation, caller, SourceKind.NOTE, note_id, body, guard)

@@ -54,6 +54,7 @@ _DESCRIPTIONS = {
     404: "The object does not exist, or the key may not see it.",
     408: "The body arrived too slowly.",
     409: "The request conflicts with stored data, or the file is being decompressed.",
+    412: "The object was changed since the ETag in `If-Match`; `ETag` has the current one.",
     413: "The body is too long.",
     422: "The request is not valid; nothing was stored.",
     429: "Too many requests with this key; `Retry-After` says when to try again.",
@@ -189,6 +190,8 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 async def _framework_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 304:
+        return Response(status_code=304, headers=error.headers)
     detail = _NOT_FOUND if error.status_code == 404 else error.detail
     return problem(error.status_code, detail, headers=error.headers)
 

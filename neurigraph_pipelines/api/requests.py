@@ -7,23 +7,26 @@ Text lengths are therefore documented and not enforced here: Pydantic would reje
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from neurigraph_pipelines import sharing
+from neurigraph_pipelines import model, sharing
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
 from neurigraph_pipelines.ingestion import notes
 from neurigraph_pipelines.ingestion.inbox import MAX_EXTERNAL_ID_LENGTH, MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORDS
 from neurigraph_pipelines.ingestion.revision import MAX_SUMMARY_CHARACTERS, Revision
 from neurigraph_pipelines.ingestion.summarize import MAX_TITLE_LENGTH as MAX_NOTE_TITLE_LENGTH
+from neurigraph_pipelines.ingestion.tool_events import MAX_DURATION_MS, TOOL_EVENTS, typed
 from neurigraph_pipelines.model import (
     MAX_LAYER_DEPTH,
+    TOOL_FIELDS,
     ConceptKind,
     EventKind,
     GrantType,
+    MessageType,
     NodeType,
     Privacy,
     Role,
@@ -48,11 +51,6 @@ MAX_FIELDS = 100
 """Most fields of one object, far above what any has."""
 
 _FROM_0_TO_1: dict[str, Any] = {"minimum": 0, "maximum": 1}
-
-_EXPECTED_DELTA = Field(
-    default=None,
-    description="`delta_id` of the memory as it was read. If the memory has changed since, the answer is 409.",
-)
 
 
 class Form(BaseModel):
@@ -98,10 +96,30 @@ class Sharing(Form):
 class NewMessage(Form):
     """A message to append. A message that is sent again with the same `external_id` is not added twice."""
 
-    role: Role
-    content: str = Field(
-        description="At most 4,000,000 bytes of UTF-8, tool calls included, unless configured otherwise."
+    default_role: ClassVar[Role | None] = None
+    role: Role | None = Field(default=None, description="Needed if there is no `type`.")
+    type: MessageType | None = Field(
+        default=None,
+        description="`tool_use`, `tool_result` and `error` are events of a tool. The type decides who speaks: a result "
+        "is the tool's, also if its role is `user`, as some services send it.",
     )
+    content: str | None = Field(
+        default=None,
+        description="At most 4,000,000 bytes of UTF-8, tool calls, inputs and outputs included, unless configured "
+        "otherwise. Default for an event of a tool: the text of its input, output or error.",
+    )
+    tool_name: str | None = Field(
+        default=None, description="For an event of a tool.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
+    )
+    tool_use_id: str | None = Field(
+        default=None,
+        description="Joins the use of a tool with its result.",
+        json_schema_extra={"maxLength": MAX_NAME_CHARACTERS},
+    )
+    input: Any = Field(default=None, description="What a tool is called with.")
+    output: Any = Field(default=None, description="What a tool returned.")
+    error: str | None = Field(default=None, description="Why a tool failed.")
+    duration_ms: int | None = Field(default=None, ge=0, le=MAX_DURATION_MS, description="How long a tool took.")
     author: str | None = Field(
         default=None, description="Name of the speaker.", json_schema_extra={"maxLength": MAX_NAME_CHARACTERS}
     )
@@ -114,6 +132,27 @@ class NewMessage(Form):
     )
     complete: bool = Field(default=True, description="False while a response is still streaming.")
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.content is None and not self.tool_calls and self.type not in TOOL_EVENTS:
+            raise ValueError("a message that is no event of a tool needs a content")
+        return self
+
+    @property
+    def message(self) -> model.NewMessage:
+        """The message as a domain value."""
+        role = self.role or (self.default_role if self.type is None else None)
+        message = model.NewMessage(
+            role=Role.USER,
+            content=self.content or "",
+            author=self.author,
+            external_id=self.external_id,
+            occurred_at=self.occurred_at,
+            tool_calls=tuple(self.tool_calls),
+            complete=self.complete,
+        )
+        return typed(message, self.type, role, {name: getattr(self, name) for name in TOOL_FIELDS})
+
 
 class NewMessages(Form):
     """Messages to append, in order. Either all are appended or none."""
@@ -122,9 +161,9 @@ class NewMessages(Form):
 
 
 class NewEventMessage(NewMessage):
-    """A message of an event."""
+    """A message of an event. Without a role or a type it is the user's."""
 
-    role: Role = Role.USER
+    default_role: ClassVar[Role | None] = Role.USER
 
 
 class NewNote(Form):
@@ -241,19 +280,17 @@ class Revise(Form):
     topics: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
     dates: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
     relationships: list[str] | None = Field(default=None, max_length=MAX_KEYWORDS)
-    expected_delta: UUID | None = _EXPECTED_DELTA
 
     @property
     def revision(self) -> Revision:
         """The revision as a domain value."""
-        return Revision(**self.model_dump(exclude={"expected_delta"}))
+        return Revision(**self.model_dump())
 
 
 class Supersede(Form):
     """The memory that replaces another."""
 
     by: UUID | None = Field(description="The newer memory. Null undoes the replacement.")
-    expected_delta: UUID | None = _EXPECTED_DELTA
 
 
 class Search(_Question):

@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from neurigraph_pipelines import presentation
 from neurigraph_pipelines.api import requests
+from neurigraph_pipelines.guards import Guard
 from neurigraph_pipelines.ingestion import privacy
 from neurigraph_pipelines.ingestion.inbox import Inbox
 from neurigraph_pipelines.listing.sources import SETTLED, Progress, SourceFilter, get_source, list_sources
@@ -31,18 +32,7 @@ def inbox(installation: Installation) -> Inbox:
 
 def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
     """Convert the messages of a request to domain values."""
-    return [
-        NewMessage(
-            role=message.role,
-            content=message.content,
-            author=message.author,
-            external_id=message.external_id,
-            occurred_at=message.occurred_at,
-            tool_calls=tuple(message.tool_calls),
-            complete=message.complete,
-        )
-        for message in sent
-    ]
+    return [message.message for message in sent]
 
 
 def append(
@@ -54,10 +44,15 @@ def append(
 
 
 def set_privacy(
-    installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, body: requests.Sharing
+    installation: Installation,
+    caller: Claims,
+    kind: SourceKind,
+    source_id: UUID,
+    body: requests.Sharing,
+    guard: Guard,
 ) -> None:
     """Set who may see a source and all memories from it."""
-    privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind)
+    privacy.set_privacy(installation.database, caller, source_id, body.privacy, kind, guard=guard)
 
 
 def end(

@@ -16,6 +16,7 @@ from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep, Owner
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.paging import Cursor, Limit
+from neurigraph_pipelines.api.preconditions import UploadGuard
 from neurigraph_pipelines.api.problems import documented
 from neurigraph_pipelines.api.responses import inbox as responses
 from neurigraph_pipelines.errors import InvalidInputError
@@ -104,10 +105,12 @@ async def upload_state(upload_id: UUID, request: Request, caller: Caller, wait: 
     return await sources.progress(request, caller, SourceKind.UPLOAD, upload_id, wait)
 
 
-@router.patch("/uploads/{upload_id}", status_code=204)
-def share_upload(upload_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep) -> None:
+@router.patch("/uploads/{upload_id}", status_code=204, responses=documented(412))
+def share_upload(
+    upload_id: UUID, body: requests.Sharing, caller: Owner, installation: InstallationDep, guard: UploadGuard
+) -> None:
     """Make an upload and all memories from it private, or share them again. Only the owner may do so."""
-    sources.set_privacy(installation, caller, SourceKind.UPLOAD, upload_id, body)
+    sources.set_privacy(installation, caller, SourceKind.UPLOAD, upload_id, body, guard)
 
 
 def _fields(given: dict[str, Any]) -> _Fields:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import AnyUserSlug, claims_of, opened, record_id_of
 from neurigraph_pipelines.errors import InvalidInputError
 
@@ -117,9 +117,9 @@ def _resummarized(done: Resummarized, dry_run: bool) -> Any:
     from neurigraph_pipelines.cli import views
 
     summary = (
-        f"{done.records:,} records would be summarised by {done.model}; "
+        f"{counted(done.records, 'record')} to be summarised by {done.model}; "
         if dry_run
-        else f"{done.records:,} records summarised by {done.model}, {done.unchanged:,} of them unchanged; "
+        else f"{counted(done.records, 'record')} summarised by {done.model}, {done.unchanged:,} of them unchanged; "
     )
     summary += f"{done.complete:,} were summarised by it before, {done.revised:,} were revised by somebody and kept."
     return views.lines(
@@ -131,11 +131,12 @@ def _reembedded(done: Reembedded) -> Any:
     from neurigraph_pipelines.cli import views
 
     lines = [
-        f"{done.records:,} records with {done.passages:,} passages embedded by {done.model}; "
+        f"{counted(done.records, 'record')} with {counted(done.passages, 'passage')} embedded by {done.model}; "
         f"{done.complete:,} had its vectors already."
     ]
     lines += [
-        f"user {move.user_id}: {f'{move.missing:,} records left' if move.missing else f'searches use {done.model}'}"
+        f"user {move.user_id}: "
+        + (f"{counted(move.missing, 'record')} left" if move.missing else f"searches use {done.model}")
         for move in done.moves
     ]
     lines += [f"no vectors for {record_id}: {error}" for record_id, error in done.failed]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import installed, opened
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None, as_json
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        read = f"{len(report.backups):,} backups and {report.objects:,} files ({report.bytes_read:,} bytes)"
+        backups, files = counted(len(report.backups), "backup"), counted(report.objects, "file")
+        read = f"{backups} and {files} ({report.bytes_read:,} bytes)"
         if not report.damaged:
             return views.lines(f"Read {read}: all are whole.")
         return views.lines(f"Read {read}. Damaged or missing:", *report.damaged)
@@ -168,7 +169,7 @@ def restore(
         from neurigraph_pipelines.cli import views
 
         return views.lines(
-            f"Restored backup {done.backup_id} to {home}: the database and {done.objects:,} files, of which "
+            f"Restored backup {done.backup_id} to {home}: the database and {counted(done.objects, 'file')}, of which "
             f"{done.new_objects:,} were not there yet."
         )
 

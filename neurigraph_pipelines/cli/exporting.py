@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import argument, claims_of, opened
 
 commands = typer.Typer()
@@ -59,8 +59,8 @@ def export_user(
         from neurigraph_pipelines.cli import views
 
         return views.lines(
-            f"Exported {data['records']:,} records and {report.objects:,} files of {report.slug} to {target} "
-            f"({report.size_bytes:,} bytes before compression)."
+            f"Exported {counted(report.rows['metadata_records'], 'record')} and {counted(report.objects, 'file')} "
+            f"of {report.slug} to {target} ({report.size_bytes:,} bytes before compression)."
         )
 
     output.result(data, view)
@@ -86,7 +86,8 @@ def import_export(path: Path, user: str, output: Output) -> None:
         from neurigraph_pipelines.cli import views
 
         return views.lines(
-            f"Restored {restored.records:,} records in {restored.nodes:,} nodes and {restored.objects:,} files of "
+            f"Restored {counted(restored.records, 'record')} in {counted(restored.nodes, 'node')} "
+            f"and {counted(restored.objects, 'file')} of "
             f"{restored.slug}. An export contains no API keys: issue new ones with `neurigraph keys add`."
         )
 

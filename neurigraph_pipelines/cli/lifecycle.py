@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neurigraph_pipelines import presentation
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import AnyUserSlug, DryRun, UserSlug, claims_of, file_id_of, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 
@@ -172,7 +172,7 @@ def _compressed_view(report: SweepReport, dry_run: bool) -> Any:
 
     became, freed = ("would become dormant", "would be freed") if dry_run else ("became dormant", "were freed")
     return views.lines(
-        f"{report.files:,} files {became}, {report.bytes_freed:,} bytes {freed}.",
+        f"{counted(report.files, 'file')} {became}, {report.bytes_freed:,} bytes {freed}.",
         *(f"{file_id} stays active: {why}" for file_id, why in report.failures.items()),
     )
 
@@ -246,8 +246,8 @@ def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
     from neurigraph_pipelines.cli import views
 
     lines = [
-        f"Checked {found.files:,} files of {found.nodes:,} nodes: {found.bytes_read:,} bytes read, "
-        f"{found.passages:,} passages compared."
+        f"Checked {counted(found.files, 'file')} of {counted(found.nodes, 'node')}: {found.bytes_read:,} bytes read, "
+        f"{counted(found.passages, 'passage')} compared."
     ]
     groups: dict[str, list[Finding]] = {}
     for finding in found.findings:
@@ -257,8 +257,9 @@ def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
         lines += [f"   {each.subject}  {each.detail}{'  repaired' * each.repaired}" for each in findings]
     if audit is not None:
         lines.append(
-            f"Checked {audit.objects:,} objects: {len(audit.orphans):,} orphans, of which {audit.young:,} are within "
-            f"the grace period and {audit.removed:,} were removed; {len(audit.foreign):,} objects of other programs."
+            f"Checked {counted(audit.objects, 'object')}: {counted(len(audit.orphans), 'orphan')}, "
+            f"of which {audit.young:,} within the grace period and {audit.removed:,} removed; "
+            f"of other programs: {counted(len(audit.foreign), 'object')}."
         )
         lines += [f"   {key}" for key in audit.orphans]
     left = found.left + (audit.left if audit is not None else 0)

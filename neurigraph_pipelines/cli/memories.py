@@ -13,6 +13,7 @@ from neurigraph_pipelines import presentation
 from neurigraph_pipelines.cli.output import Json, Output
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, opened, parse_id, record_id_of
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
+from neurigraph_pipelines.guards import FREE, Guard, Unchanged
 
 commands = typer.Typer()
 
@@ -119,13 +120,13 @@ def revise(
     )
     with opened() as installation:
         claims, record_id = claims_of(installation, user), record_id_of(identifier)
-        expected = _delta_id(expected_delta)
+        guard = _unchanged_since(record_id, expected_delta)
         with _named(identifier):
             revision.revise(
                 installation.acting_for(claims),
                 record_id,
                 wanted,
-                expected,
+                guard,
             )
             found = record_at(installation.database, claims, record_id)
     _show(found, as_json)
@@ -150,7 +151,9 @@ def supersede(
         claims, record_id = claims_of(installation, user), record_id_of(identifier)
         newer = None if by is None else record_id_of(by)
         with _named(identifier if by is None else f"{identifier} or {by}"):
-            revision.supersede(installation.database, claims, record_id, newer, _delta_id(expected_delta))
+            revision.supersede(
+                installation.database, claims, record_id, newer, _unchanged_since(record_id, expected_delta)
+            )
             found = record_at(installation.database, claims, record_id)
     _show(found, as_json)
 
@@ -164,8 +167,9 @@ def _named(identifier: str) -> Iterator[None]:
         raise NotFoundError(f"there is no record {identifier}") from None
 
 
-def _delta_id(identifier: str | None) -> UUID | None:
-    return None if identifier is None else parse_id(identifier, "delta", "history")
+def _unchanged_since(record_id: UUID, delta: str | None) -> Guard:
+    """Return what lets a change pass only if a delta is the newest one of the record."""
+    return FREE if delta is None else Unchanged("record", record_id, [parse_id(delta, "delta", "history").hex])
 
 
 def _show(version: dict[str, Any], as_json: bool) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import AnyUserSlug, argument, installed, opened
 from neurigraph_pipelines.errors import ConfigurationError
 
@@ -32,14 +32,14 @@ def migrate(as_json: Json = False) -> None:
         nodes = 0
         while done := upgrade_nodes(installation.database):
             nodes += done
-            output.note(f"{nodes} nodes upgraded")
+            output.note(f"{counted(nodes, 'node')} upgraded")
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
         return views.lines(
             f"The database is at migration {report.version}: {len(report.applied)} migrations applied, "
-            f"{nodes} nodes upgraded."
+            f"{counted(nodes, 'node')} upgraded."
         )
 
     output.result({**asdict(report), "nodes": nodes}, view)
@@ -57,6 +57,20 @@ def admin_key(as_json: Json = False) -> None:
         return views.unbroken(key)
 
     Output(as_json).result({"admin_key": key}, view)
+
+
+@commands.command(name="metrics-token")
+def metrics_token(as_json: Json = False) -> None:
+    """Print the token that opens `/metrics`, for the credentials file of Prometheus."""
+    with installed() as installation:
+        token = installation.secrets.metrics_token()
+
+    def view() -> Any:
+        from neurigraph_pipelines.cli import views
+
+        return views.unbroken(token)
+
+    Output(as_json).result({"metrics_token": token}, view)
 
 
 @commands.command(name="rotate-secret")
@@ -108,7 +122,7 @@ def serve(
                     f"The API runs at {url}, its documentation at {url}/docs; agents reach it at {url}/mcp."
                 )
 
-            server, output = http_server(installation, _log_config()), Output(as_json)
+            server, output = http_server(installation, _log_config(settings.logs.format)), Output(as_json)
             output.result({"url": url}, view)
             with installation.kept_server(output.note), keeper(installation):
                 server.run(sockets=[at])
@@ -135,11 +149,13 @@ def _listener(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _log_config() -> dict[str, Any]:
+def _log_config(form: Literal["text", "json"]) -> dict[str, Any]:
     """Return uvicorn's log configuration with all output on stderr."""
     from copy import deepcopy
 
     from uvicorn.config import LOGGING_CONFIG
+
+    from neurigraph_pipelines.logs import as_json
 
     config: dict[str, Any] = deepcopy(LOGGING_CONFIG)
     config["filters"] = {"request_id": {"()": "neurigraph_pipelines.api.request_ids.RequestIdFilter"}}
@@ -148,6 +164,9 @@ def _log_config() -> dict[str, Any]:
     for handler in config["handlers"].values():
         handler |= {"stream": "ext://sys.stderr", "filters": ["request_id"]}
     config["loggers"]["neurigraph"] = {"handlers": ["default"], "level": "INFO", "propagate": False}
+    if form == "json":
+        return as_json(config)
+    config["loggers"]["neurigraph.requests"] = {"level": "WARNING"}  # uvicorn's access log has them
     return config
 
 
@@ -175,7 +194,7 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
         if not rows:
             return views.lines("There is no user yet: neurigraph import creates one.")
-        waiting = f"{queue.due + queue.claimed:,} segments wait to be stored" + (
+        waiting = f"Waiting to be stored: {counted(queue.due + queue.claimed, 'segment')}" + (
             f", the oldest for {queue.age_seconds:,.0f} s." if queue.due + queue.claimed else "."
         )
         return views.stacked(views.table(rows), views.lines(waiting))

@@ -77,3 +77,8 @@ class Output:
         amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), amount, TimeElapsedColumn())
         return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun, such as ``1 record`` and ``2 records``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines import presentation
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import (
     DryRun,
     UserSlug,
@@ -155,7 +155,11 @@ def _conditions(rule: Rule | Quarantine) -> str:
 
 
 def _line(held: Quarantine) -> str:
-    state = f"released {held.released_at:%Y-%m-%d %H:%M} UTC" if held.released_at else f"{held.records:,} memories held"
+    state = (
+        f"released {held.released_at:%Y-%m-%d %H:%M} UTC"
+        if held.released_at
+        else f"{counted(held.records, 'memory', 'memories')} held"
+    )
     return (
         f"{held.quarantine_id}  {state}  {_conditions(held)}  "
         f"{held.created_at:%Y-%m-%d %H:%M} UTC by {held.requested_by}: {held.reason}"
@@ -177,7 +181,8 @@ def _preview_view(met: Preview) -> Any:
 
     already = f", of which {met.hidden_already:,} are in quarantine already" if met.hidden_already else ""
     return views.lines(
-        f"Would put away {met.records:,} memories in {met.nodes:,} nodes, for {met.messages:,} messages{already}."
+        f"Would put away {counted(met.records, 'memory', 'memories')} in {counted(met.nodes, 'node')}, "
+        f"for {counted(met.messages, 'message')}{already}."
     )
 
 

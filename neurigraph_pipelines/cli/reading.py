@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.wiring import Installation
 
 commands = typer.Typer()
+QUOTED_CHARACTERS = 240
 
 
 Query = Annotated[str, typer.Argument(help="A question in plain words.", show_default=False)]
@@ -67,8 +68,9 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", help="Show the components of every score.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Search memories for a question. No file is opened."""
+    """Search memories for a question, and quote the best message of each. With --json no file is read."""
     from neurigraph_pipelines.retrieval.query.search import search
+    from neurigraph_pipelines.retrieval.quotes import best_quotes
 
     with opened() as installation:
         claims = claims_of(installation, user)
@@ -79,11 +81,12 @@ def search(
             question,
             asked_at=question.at or _now(),
         )
+        quotes = {} if as_json else best_quotes(installation.acting_for(claims), query, found, QUOTED_CHARACTERS)
 
     def view() -> Any:
         from neurigraph_pipelines.cli import views
 
-        return views.answer(found, user)
+        return views.answer(found, user, quotes)
 
     Output(as_json).result(asdict(found), view)
 
@@ -228,7 +231,8 @@ def _file_view(file: OpenedFile) -> Any:
 def _message_view(message: OpenedMessage) -> Any:
     from neurigraph_pipelines.cli import views
 
-    return views.lines(f"{message.author}: {message.text}" if message.author else message.text)
+    is_named = message.author is not None or message.event is not None
+    return views.lines(f"{views.sayer(presentation.message(message))}: {message.text}" if is_named else message.text)
 
 
 def _written(output: Output, path: Path, file_id: UUID, size: int) -> None:

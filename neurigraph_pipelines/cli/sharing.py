@@ -10,7 +10,7 @@ from uuid import UUID
 
 import typer
 
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import UserSlug, argument, claims_of, moment, node_id_of, opened
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.model import GrantType, NodeType, SubjectType
@@ -142,7 +142,7 @@ def list_personas(user: UserSlug, as_json: Json = False) -> None:
         found = sharing.list_personas(installation.database, claims_of(installation, user))
     Output(as_json).result(
         {"personas": [asdict(persona) for persona in found]},
-        _lines(*(f"{one.node_id}  {one.path}  {one.record_count:,} records" for one in found)),
+        _lines(*(f"{one.node_id}  {one.path}  {counted(one.record_count, 'record')}" for one in found)),
     )
 
 

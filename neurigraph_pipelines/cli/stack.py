@@ -14,7 +14,7 @@ from neurigraph_pipelines.cli.session import installed, opened
 
 if TYPE_CHECKING:
     from neurigraph_pipelines.graph.navigation import TreeNode
-    from neurigraph_pipelines.retrieval.query.question import Answer
+    from neurigraph_pipelines.retrieval.ask import Reply
 
 commands = typer.Typer()
 
@@ -65,10 +65,10 @@ def demo(as_json: Json = False) -> None:
         shown["tree"] = presentation.tree(root)
         output.show(lambda: views.tree(root))
 
-    def show_answer(question: str, answer: Answer) -> None:
-        shown["answers"].append({"question": question, **asdict(answer)})
+    def show_reply(question: str, reply: Reply) -> None:
+        shown["answers"].append({"question": question, **asdict(reply)})
         output.show(lambda: views.lines("", f"» {question}", ""))
-        output.show(lambda: views.answer(answer, demonstration.USER))
+        output.show(lambda: views.reply(reply, demonstration.USER))
 
     with one_signal(), installed() as installation, output.progress() as bar:
         task = bar.add_task("Dagster ingests", total=None)
@@ -76,7 +76,7 @@ def demo(as_json: Json = False) -> None:
         def progress(stored: int, total: int) -> None:
             bar.update(task, completed=stored, total=total, visible=stored < total)
 
-        demonstration.run(installation, demonstration.Listener(output.note, progress, show_tree, show_answer))
+        demonstration.run(installation, demonstration.Listener(output.note, progress, show_tree, show_reply))
     output.data(shown)
 
 

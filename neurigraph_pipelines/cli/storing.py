@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neurigraph_pipelines.cli.exporting import FORMAT, import_export
-from neurigraph_pipelines.cli.output import Json, Output
+from neurigraph_pipelines.cli.output import Json, Output, counted
 from neurigraph_pipelines.cli.session import AnyUserSlug, UserSlug, claims_of, opened
 from neurigraph_pipelines.cli.uploading import Private, ensure_owner, import_document, read_uploads
 
@@ -85,9 +85,9 @@ def _import_view(report: ImportReport, estimated: bool) -> Any:
 
     about = "about " if estimated else ""
     text = (
-        f"{report.messages_added:,} messages added ({about}{report.tokens_added:,} tokens) in "
-        f"{report.conversations_seen:,} conversations, {report.conversations_added:,} of them new; "
-        f"{report.messages_known:,} messages were there already"
+        f"{counted(report.messages_added, 'message')} added ({about}{report.tokens_added:,} tokens) in "
+        f"{counted(report.conversations_seen, 'conversation')}, {report.conversations_added:,} of them new; "
+        f"{counted(report.messages_known, 'message')} already there"
     )
     if report.messages_repaired:
         text += f", {report.messages_repaired:,} had text repaired"
@@ -174,19 +174,22 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
     from neurigraph_pipelines.cli import views
 
     models = data["models"]
-    counted = f"tokens by {models['tokens']}" if models["tokens_exact"] else "token counts estimated"
+    tokens = f"tokens by {models['tokens']}" if models["tokens_exact"] else "token counts estimated"
     lines = [
-        f"{data['stored']:,} records stored in {data['nodes']:,} nodes "
-        f"({models['language_model']}, {models['embedder']}, {counted}).",
+        f"{counted(data['stored'], 'record')} stored in {counted(data['nodes'], 'node')} "
+        f"({models['language_model']}, {models['embedder']}, {tokens}).",
     ]
     if data["healed"]:
-        lines.append(f"{data['healed']:,} waiting records were embedded.")
+        lines.append(f"{counted(data['healed'], 'waiting record')} embedded.")
     if data["pending_embedding"]:
-        lines.append(f"{data['pending_embedding']:,} records wait for embedding; until then only words find them.")
+        lines.append(
+            f"Waiting for embedding, and found by words alone until then: "
+            f"{counted(data['pending_embedding'], 'record')}."
+        )
     if data["pending_for_another_model"]:
         lines.append(
-            f"{data['pending_for_another_model']:,} records wait because their users' searches use another model than "
-            f"{models['embedder']}: `neurigraph reembed` switches them to it."
+            f"Waiting because their users' searches use another model than {models['embedder']}: "
+            f"{counted(data['pending_for_another_model'], 'record')}. `neurigraph reembed` switches them to it."
         )
     if data["held"] is not None:
         lines.append(f"The queue is held, and no segment loses an attempt: {data['held']['reason']}")
@@ -194,12 +197,13 @@ def _ingest_view(data: dict[str, Any], queue: Queue) -> Any:
         lines += [f"not stored ({item['state']}): {item['step']}: {item['error']}" for item in data["returned"]]
     if queue.pending and queue.next_attempt_at is not None:
         lines.append(
-            f"{queue.pending:,} segments wait for another attempt, the next at {_clock(queue.next_attempt_at)}."
+            f"Waiting for another attempt: {counted(queue.pending, 'segment')}, "
+            f"the next at {_clock(queue.next_attempt_at)}."
         )
     if queue.claimed:
-        lines.append(f"{queue.claimed:,} segments are leased by another run.")
+        lines.append(f"Leased by another run: {counted(queue.claimed, 'segment')}.")
     if queue.failed:
-        lines.append(f"{queue.failed:,} segments failed all attempts: see `neurigraph failures`.")
+        lines.append(f"Failed after all attempts: {counted(queue.failed, 'segment')}. See `neurigraph failures`.")
     return views.lines(*lines)
 
 

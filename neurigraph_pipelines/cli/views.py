@@ -19,6 +19,7 @@ from neurigraph_pipelines.graph.navigation import TreeNode
 from neurigraph_pipelines.ingestion.failures import Failure
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.retrieval.ask import Reply
+from neurigraph_pipelines.retrieval.open import OpenedMessage
 from neurigraph_pipelines.retrieval.query.question import Answer
 
 EXCERPT_CHARACTERS = 300
@@ -61,8 +62,12 @@ def _label(node: TreeNode) -> Text:
     return Text.assemble((printable(node.name), "bold"), (f"  {node.kind}, {count}", "dim"))
 
 
-def answer(found: Answer, user: str) -> RenderableType:
-    """Return the hits of a search, each with its best messages and the command that opens it."""
+def answer(found: Answer, user: str, quotes: Mapping[str, OpenedMessage]) -> RenderableType:
+    """Return the hits of a search, each with its best message and the command that opens it.
+
+    Args:
+        quotes: The best message of each record; one that could not be read is absent.
+    """
     parts: list[RenderableType] = [plain(note, "yellow") for note in found.notes]
     times = dict.fromkeys(period["words"] for period in found.periods)
     if times:
@@ -70,7 +75,8 @@ def answer(found: Answer, user: str) -> RenderableType:
     if not found.hits:
         return Group(*parts, Text("Nothing found."))
     for number, hit in enumerate(found.hits, start=1):
-        parts += _hit(number, hit, [m for m in found.messages if m["record_id"] == hit["record_id"]], user)
+        messages = [message for message in found.messages if message["record_id"] == hit["record_id"]]
+        parts += _hit(number, hit, messages, user, quotes.get(hit["record_id"]))
     return Group(*parts)
 
 
@@ -108,13 +114,21 @@ def origin(of_record: Mapping[str, Any], voice: str | None = None) -> str:
 
 
 def _hit(
-    number: int, hit: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], user: str
+    number: int,
+    hit: Mapping[str, Any],
+    messages: Sequence[Mapping[str, Any]],
+    user: str,
+    quote: OpenedMessage | None,
 ) -> Iterable[RenderableType]:
     yield Text.assemble(
         (f"{number}. {printable(hit['title'] or 'untitled')}", "bold"),
         (f"  {printable(hit['node_path'])}  {_date(hit['occurred_at'])}  {hit['score']:.3f}", "dim"),
     )
-    yield plain("   " + _excerpt(hit["summary"] or ""))
+    if quote is not None:
+        said = f"{quote.author or quote.role.value}, {quote.occurred_at:%Y-%m-%d}"
+        yield Text.assemble((f"   {printable(said)}: ", "cyan"), printable(" ".join(quote.text.split())))
+    else:
+        yield plain("   " + _excerpt(hit["summary"] or ""))
     if messages:
         best = ", ".join(_message(message) for message in messages[:MESSAGES_SHOWN])
         yield plain(f"   best messages: {best}", "cyan")
@@ -180,12 +194,23 @@ def transcript(messages: Iterable[Mapping[str, Any]]) -> RenderableType:
         *(
             Text.assemble(
                 (f"{message['seq']}  {_date(message['occurred_at'])}  ", "dim"),
-                (f"{printable(message['author'] or message['role'])}: ", "bold"),
+                (f"{printable(sayer(message))}: ", "bold"),
                 printable(message["content"]),
             )
             for message in messages
         )
     )
+
+
+def sayer(message: Mapping[str, Any]) -> str:
+    """Return who said a message of a transcript; of a tool, also what it did."""
+    if message.get("tool_use_id") is None and message.get("tool_name") is None:
+        return str(message["author"] or message["role"])
+    what = {"tool_use": "was called", "error": "failed"}.get(message["type"], "returned")
+    if message.get("error") is not None:
+        what = "failed"
+    took = f" in {message['duration_ms']:,} ms" if message.get("duration_ms") is not None else ""
+    return f"[tool {message.get('tool_name') or message['tool_use_id']} {what}{took}]"
 
 
 def memory(found: Mapping[str, Any]) -> RenderableType:

@@ -18,6 +18,7 @@ from neurigraph_pipelines.defs.run_metadata import seconds_since, table
 from neurigraph_pipelines.lifecycle import dormancy, orphans, rehydration
 from neurigraph_pipelines.lifecycle import storage_report as storage
 from neurigraph_pipelines.lifecycle.object_keys import record_of
+from neurigraph_pipelines.readiness import beat
 
 GROUP = "lifecycle"
 OWNERS = ["team:data-engineering"]
@@ -146,11 +147,14 @@ def storage_report(installation: InstallationResource) -> dg.MaterializeResult[N
     started = time.monotonic()
     users = list(storage.storage_report(installation.opened.database))
     nodes = [node for user in users for node in user.nodes]
+    totals = sum((user.totals for user in users), storage.StorageTotals())
+    storage.note_totals(installation.opened.database, totals)
+    beat(installation.opened.database, "storage_report")
     return dg.MaterializeResult(
         metadata={
             "users with files": len(users),
             "nodes with files": len(nodes),
-            **_totals_row(sum((user.totals for user in users), storage.StorageTotals())),
+            **_totals_row(totals),
             "seconds": seconds_since(started),
             "by user": _largest([{"user": str(user.user_id), **_totals_row(user.totals)} for user in users]),
             "by node": _largest([{"node": str(node.node_id), **_totals_row(node.totals)} for node in nodes]),

@@ -24,6 +24,8 @@ from neurigraph_pipelines.erasure.journal import (
 from neurigraph_pipelines.erasure.receipts import Erasure, Receipt, Subject, SubjectKind, erasure, receipt
 from neurigraph_pipelines.erasure.rows import RowsEraser, nodes_below
 from neurigraph_pipelines.errors import InvalidInputError, NeurigraphError, NotFoundError
+from neurigraph_pipelines.graph.locks import lock_graph_exclusive
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.lifecycle.storage_report import StorageTotals, totals_of
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
@@ -115,6 +117,7 @@ def forget(
     *,
     through: str,
     on_done: Progress | None = None,
+    guard: Guard = FREE,
 ) -> Receipt:
     """Erase a subject with all derived data, permanently.
 
@@ -123,6 +126,7 @@ def forget(
     Args:
         through: The interface of the request, for the receipt.
         on_done: Called with the progress.
+        guard: Admits the erasure as it is opened, with the graph locked; what is written after that is erased, too.
 
     Raises:
         NotFoundError: There is no such subject, or the caller does not own it.
@@ -131,7 +135,7 @@ def forget(
         TransientError: Others kept reading or writing it, or the object store did not answer.
         StorageError: The object store rejected a request. The rows are erased; repeating the call removes the objects.
     """
-    erasure_id = _begin(context.database, context.claims, subject, through)
+    erasure_id = _begin(context.database, context.claims, subject, through, guard)
     return _carry_out(context, erasure_id, on_done or _silent)
 
 
@@ -163,7 +167,7 @@ def _rows_of(database: Database, claims: Claims) -> AbstractContextManager[Trans
     return database.owner() if claims.role == _OWNER else database.agent(claims)
 
 
-def _begin(database: Database, claims: Claims, subject: Subject, through: str) -> UUID:
+def _begin(database: Database, claims: Claims, subject: Subject, through: str, guard: Guard) -> UUID:
     values = {"user_id": claims.user_id, "kind": subject.kind, "subject_id": subject.subject_id, "through": through}
     with _rows_of(database, claims) as tx:
         earlier = tx.execute(_QUERIES["latest_erasure"], values).fetchone()
@@ -175,6 +179,9 @@ def _begin(database: Database, claims: Claims, subject: Subject, through: str) -
             erasure_id: UUID = earlier["erasure_id"]
             return erasure_id
     with database.owner() as tx:
+        if guard is not FREE:
+            lock_graph_exclusive(tx, claims.user_id)
+            guard.admit(tx)
         row = tx.execute(_QUERIES["open_erasure"], values).fetchone()
         if row is None:  # another request opened it just now; the next statement sees it
             row = tx.execute(_QUERIES["latest_erasure"], values).fetchone()

@@ -17,6 +17,7 @@ from neurigraph_pipelines.graph.candidates import move_candidates
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import shown_path
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims, NodeType
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
@@ -84,14 +85,20 @@ class GraphNode:
 
 
 @contextmanager
-def change_graph(database: Database, claims: Claims, dry_run: bool) -> Iterator[tuple[Transaction, str]]:
+def change_graph(
+    database: Database, claims: Claims, dry_run: bool, guard: Guard = FREE
+) -> Iterator[tuple[Transaction, str]]:
     """Open a transaction as the owner of the tables, with the graph locked exclusively; a dry run is rolled back.
+
+    The guard admits the change here; the caller settles it with the result.
 
     Yields:
         The transaction, and the slug of the user.
     """
     with database.owner() as tx, tx.transaction(force_rollback=dry_run):
-        yield tx, lock_graph_exclusive(tx, claims.user_id)
+        slug = lock_graph_exclusive(tx, claims.user_id)
+        guard.admit(tx)
+        yield tx, slug
 
 
 def require_owner_of(database: Database, claims: Claims, *node_ids: UUID) -> None:

@@ -25,6 +25,7 @@ from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.naming import checked_name
 from neurigraph_pipelines.graph.provisioning import resolve_path, upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
@@ -54,7 +55,13 @@ class RecordFilter:
 
 
 def move_records(
-    database: Database, claims: Claims, record_ids: Collection[UUID], to_node_id: UUID, *, dry_run: bool = False
+    database: Database,
+    claims: Claims,
+    record_ids: Collection[UUID],
+    to_node_id: UUID,
+    *,
+    dry_run: bool = False,
+    guard: Guard = FREE,
 ) -> GraphChange:
     """Move records to another node, all or none. Records already there stay.
 
@@ -75,7 +82,7 @@ def move_records(
         raise NotFoundError
     if not all(row["may_write"] for row in rows):
         raise ForbiddenError("moving records takes the right to write to their nodes and to the target node")
-    with change_graph(database, claims, dry_run) as (tx, slug):
+    with change_graph(database, claims, dry_run, guard) as (tx, slug):
         target = node_and_below(tx, claims.user_id, to_node_id)[0]
         sources = tx.execute(_QUERIES["nodes_of_records"], {"user_id": claims.user_id, "record_ids": list(wanted)})
         found = {source["node_id"]: source["record_ids"] for source in sources}
@@ -95,7 +102,9 @@ def move_records(
                 transfer_records(tx, ids, source, target, author_of(claims))
             for node in (*leaving, target):
                 rebuild_shell(tx, node.node_id, slug)
-    return GraphChange(to_node_id, target.path, records=sum(map(len, leaving.values())), dry_run=dry_run)
+        change = GraphChange(to_node_id, target.path, records=sum(map(len, leaving.values())), dry_run=dry_run)
+        guard.settle(tx, change)
+    return change
 
 
 def split_node(
@@ -108,6 +117,7 @@ def split_node(
     beside: bool = False,
     kind: ConceptKind = ConceptKind.TOPIC,
     dry_run: bool = False,
+    guard: Guard = FREE,
 ) -> GraphChange:
     """Move some records of a node into a new node, below or beside it.
 
@@ -125,7 +135,7 @@ def split_node(
     if kind is ConceptKind.USER:
         raise InvalidInputError("only the root of a graph stands for its user: choose another kind")
     require_owner_of(database, claims, node_id)
-    with change_graph(database, claims, dry_run) as (tx, slug):
+    with change_graph(database, claims, dry_run, guard) as (tx, slug):
         source, *below = node_and_below(tx, claims.user_id, node_id)
         parent = source
         if beside:
@@ -144,7 +154,10 @@ def split_node(
         transfer_records(tx, record_ids, source, target, author_of(claims))
         for node in (source, target):
             rebuild_shell(tx, node.node_id, slug)
-    return GraphChange(None if dry_run else target.node_id, target.path, records=len(record_ids), dry_run=dry_run)
+        created_id = None if dry_run else target.node_id
+        change = GraphChange(created_id, target.path, records=len(record_ids), dry_run=dry_run)
+        guard.settle(tx, change)
+    return change
 
 
 def transfer_records(

@@ -18,6 +18,7 @@ from neurigraph_pipelines.errors import ConflictError, InvalidInputError, NotFou
 from neurigraph_pipelines.graph import naming
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive, lock_graph_shared
 from neurigraph_pipelines.graph.naming import display_name, name_key
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, NodeType, PlannedNode
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import newest, numbered, statements
@@ -121,8 +122,9 @@ def provision_node(
     node_type: NodeType = NodeType.CONCEPT,
     kind: ConceptKind = ConceptKind.TOPIC,
     summary: str = "",
+    guard: Guard = FREE,
 ) -> NodeRef:
-    """Create a node by hand, below an existing one.
+    """Create a node by hand, below an existing one. The guard notes the id of the node.
 
     Raises:
         ForbiddenError: The caller does not own the graph.
@@ -137,6 +139,7 @@ def provision_node(
     require_owner(claims)
     with database.owner() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
+        guard.admit(tx)
         row = tx.execute(_QUERIES["node_by_id"], {"node_id": parent_id}).fetchone()
         if row is None:
             raise NotFoundError
@@ -147,7 +150,9 @@ def provision_node(
         if tx.execute(_QUERIES["child_by_key"], key).fetchone() is not None:
             raise ConflictError(f"the parent has a node {shown!r} already: choose another name")
         plan = PlannedNode((*parent.names, shown), kind, 1.0, summary)
-        return _provision(tx, claims.user_id, slug, parent, plan, node_type)
+        node = _provision(tx, claims.user_id, slug, parent, plan, node_type)
+        guard.settle(tx, node.node_id)
+        return node
 
 
 def resolve_path(

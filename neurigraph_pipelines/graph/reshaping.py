@@ -26,6 +26,7 @@ from neurigraph_pipelines.graph.moving import RecordFilter, records_of, transfer
 from neurigraph_pipelines.graph.naming import checked_name, name_key
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import MAX_ALIASES, rebuild_shell
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, NodeType
 from neurigraph_pipelines.ports import Database, Transaction
@@ -34,8 +35,10 @@ from neurigraph_pipelines.statements import statements
 _QUERIES = statements("graph_changes")
 
 
-def rename_node(database: Database, claims: Claims, node_id: UUID, name: str, *, dry_run: bool = False) -> GraphChange:
-    """Rename a node and keep its former name as an alias.
+def rename_node(
+    database: Database, claims: Claims, node_id: UUID, name: str, *, dry_run: bool = False, guard: Guard = FREE
+) -> GraphChange:
+    """Rename a node and keep its former name as an alias. The guard takes part in the transaction, as below.
 
     Raises:
         InvalidInputError: The name is empty or too long.
@@ -46,7 +49,7 @@ def rename_node(database: Database, claims: Claims, node_id: UUID, name: str, *,
     """
     shown = checked_name(name)
     require_owner_of(database, claims, node_id)
-    with change_graph(database, claims, dry_run) as (tx, _):
+    with change_graph(database, claims, dry_run, guard) as (tx, _):
         before = node_and_below(tx, claims.user_id, node_id)
         node = before[0]
         parent_id = _parent_of(node, "renamed")
@@ -70,11 +73,13 @@ def rename_node(database: Database, claims: Claims, node_id: UUID, name: str, *,
             now = node_and_below(tx, claims.user_id, node_id)
             update_candidates(tx, claims.user_id, before, now, {})
             node = now[0]
-    return GraphChange(node_id, node.path, dry_run=dry_run)
+        change = GraphChange(node_id, node.path, dry_run=dry_run)
+        guard.settle(tx, change)
+    return change
 
 
 def move_node(
-    database: Database, claims: Claims, node_id: UUID, parent_id: UUID, *, dry_run: bool = False
+    database: Database, claims: Claims, node_id: UUID, parent_id: UUID, *, dry_run: bool = False, guard: Guard = FREE
 ) -> GraphChange:
     """Move a node, with all nodes below it, to another parent.
 
@@ -83,11 +88,13 @@ def move_node(
             node would be below layer 5.
     """
     require_owner_of(database, claims, node_id, parent_id)
-    with change_graph(database, claims, dry_run) as (tx, _):
+    with change_graph(database, claims, dry_run, guard) as (tx, _):
         before = node_and_below(tx, claims.user_id, node_id)
         node = before[0]
         if _parent_of(node, "moved") == parent_id:
-            return GraphChange(node_id, node.path, dry_run=dry_run)
+            unmoved = GraphChange(node_id, node.path, dry_run=dry_run)
+            guard.settle(tx, unmoved)
+            return unmoved
         parent, *below = node_and_below(tx, claims.user_id, parent_id)
         if parent_id in {other.node_id for other in before}:
             raise ConflictError(f"{node.path} cannot be moved below itself: move {parent.path} out of it first")
@@ -100,11 +107,13 @@ def move_node(
         )
         now = node_and_below(tx, claims.user_id, node_id)
         update_candidates(tx, claims.user_id, before, now, {})
-    return GraphChange(node_id, now[0].path, nodes_moved=len(now), dry_run=dry_run)
+        change = GraphChange(node_id, now[0].path, nodes_moved=len(now), dry_run=dry_run)
+        guard.settle(tx, change)
+    return change
 
 
 def merge_nodes(
-    database: Database, claims: Claims, node_id: UUID, into_id: UUID, *, dry_run: bool = False
+    database: Database, claims: Claims, node_id: UUID, into_id: UUID, *, dry_run: bool = False, guard: Guard = FREE
 ) -> GraphChange:
     """Merge a node into another, which gets its records, children, edges and names, and remove it.
 
@@ -117,7 +126,7 @@ def merge_nodes(
         RehydratingError: A file of a node to remove is being decompressed.
     """
     require_owner_of(database, claims, node_id, into_id)
-    with change_graph(database, claims, dry_run) as (tx, slug):
+    with change_graph(database, claims, dry_run, guard) as (tx, slug):
         before = node_and_below(tx, claims.user_id, node_id)
         node = before[0]
         _parent_of(node, "merged away")
@@ -143,15 +152,17 @@ def merge_nodes(
         _replace_nodes(tx, plan, slug)
         now = node_and_below(tx, claims.user_id, into_id)
         update_candidates(tx, claims.user_id, before, now, successors)
-    return GraphChange(
-        into_id,
-        now[0].path,
-        records=sum(map(len, records.values())),
-        nodes_moved=len(moved),
-        nodes_removed=len(to_drop),
-        grants_ended=grants["grants"],
-        dry_run=dry_run,
-    )
+        change = GraphChange(
+            into_id,
+            now[0].path,
+            records=sum(map(len, records.values())),
+            nodes_moved=len(moved),
+            nodes_removed=len(to_drop),
+            grants_ended=grants["grants"],
+            dry_run=dry_run,
+        )
+        guard.settle(tx, change)
+    return change
 
 
 def _replace_nodes(tx: Transaction, plan: _MergePlan, user_slug: str) -> None:

@@ -26,6 +26,7 @@ from neurigraph_pipelines.ingestion.persona_filing import assign_for_persona, wr
 from neurigraph_pipelines.ingestion.records import Assigned, BatchResult, Progress, RecordPlan
 from neurigraph_pipelines.ingestion.summarize import summarize
 from neurigraph_pipelines.ingestion.time_limits import StepClock
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import ItemFailure
 
 __all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "run_due", "summarize"]
@@ -33,6 +34,7 @@ __all__ = ["assign_nodes", "commit", "embed", "extract_keywords", "run_batch", "
 STEPS = 5
 
 
+@measured("ingestion.assign_nodes")
 def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = None) -> Assigned:
     """The first step: assign each segment of a batch to one or more nodes.
 
@@ -83,6 +85,7 @@ def assign_nodes(context: Context, batch_id: UUID, on_done: Progress | None = No
     )
 
 
+@measured("ingestion.batch")
 def run_batch(context: Context, batch_id: UUID, on_done: Progress | None = None) -> BatchResult:
     """Run all five steps in this process.
 

@@ -22,6 +22,7 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import Addition, update_shells
 from neurigraph_pipelines.ingestion import triggers
+from neurigraph_pipelines.ingestion.batch_totals import count_batch
 from neurigraph_pipelines.ingestion.embed import transcript_writer
 from neurigraph_pipelines.ingestion.embedding_models import lock_models
 from neurigraph_pipelines.ingestion.note_records import settle_versions
@@ -43,6 +44,7 @@ from neurigraph_pipelines.ingestion.stored_files import Original, remove, write_
 from neurigraph_pipelines.ingestion.voices import voices_of
 from neurigraph_pipelines.lifecycle.object_keys import durable_key
 from neurigraph_pipelines.lifecycle.orphans import guard_objects
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Filing, ItemFailure, Segment, SegmentRef, SourceKind, Voice
 from neurigraph_pipelines.ports import Transaction
 from neurigraph_pipelines.statements import statements
@@ -58,6 +60,7 @@ class _LostLeaseError(Exception):
     """Another batch leases the segment now, or has stored it."""
 
 
+@measured("ingestion.commit")
 def commit(
     context: Context,
     assigned: Assigned,
@@ -106,7 +109,8 @@ def commit(
         end_hold(context.database)
     elif refused:
         hold_queue(context.database, next(iter(refused.values())).error)
-    return BatchResult(assigned.batch_id, tuple(stored), tuple(returned), seconds)
+    result = BatchResult(assigned.batch_id, tuple(stored), tuple(returned), seconds)
+    return count_batch(context.database, assigned, summarized, described, embedded, result)
 
 
 def _account_failures(failed: Mapping[UUID, ItemFailure], *, any_stored: bool) -> dict[UUID, ItemFailure]:

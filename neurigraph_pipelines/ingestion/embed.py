@@ -7,6 +7,7 @@ records are committed as pending, without vectors; ``healing`` computes them lat
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from neurigraph_pipelines.ingestion.records import (
     failure_of,
 )
 from neurigraph_pipelines.ingestion.time_limits import time_limit, unlimited
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import PASSAGE_DIMENSIONS, ItemFailure
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.text.disguises import undisguised
@@ -73,6 +75,7 @@ class RecordTexts:
         yield from (window_text(self.passages, index) for index in range(len(self.passages)))
 
 
+@measured("ingestion.embed")
 def embed(
     context: Context,
     assigned: Assigned,
@@ -92,6 +95,7 @@ def embed(
         (plan.record_id, "its segment is large: its vectors follow") for plan in plans if plan.ref.token_count > most
     ]
     failures: list[ItemFailure] = []
+    started = time.monotonic()
     with triggers.keep_lease(context, assigned.batch_id):
         texts = _texts(context, now, summarized, failures)
         for found in embed_texts(context.embedder, texts, partial(time_limit, context.settings, STEP)):
@@ -99,7 +103,7 @@ def embed(
             pending.extend((record_id, str(result)) for record_id, result in found if isinstance(result, Exception))
             if on_done is not None:
                 on_done(len(found))
-    return Embedded(context.embedder.model, vectors, tuple(pending), tuple(failures))
+    return Embedded(context.embedder.model, vectors, tuple(pending), tuple(failures), time.monotonic() - started)
 
 
 def embed_texts(

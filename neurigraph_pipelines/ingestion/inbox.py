@@ -223,6 +223,7 @@ class _Row:
             "author": message.author,
             "content": message.content,
             "tool_calls": json.dumps(list(message.tool_calls)) if message.tool_calls else None,
+            "tool_event": json.dumps(message.event.fields(message.content)) if message.event is not None else None,
             "token_count": self.token_count,
             "content_hash": self.content_hash,
             "occurred_at": self.occurred_at,
@@ -348,5 +349,7 @@ def purge_stored_bodies(database: Database, age_seconds: float, at_once: int = 1
 
 
 def _content_hash(message: NewMessage) -> bytes:
-    parts = [message.role.value, message.author, message.content, list(message.tool_calls)]
+    parts: list[Any] = [message.role.value, message.author, message.content, list(message.tool_calls)]
+    if message.event is not None:
+        parts.append(message.event.fields(message.content))
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Described, Progress, RecordPlan
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Keywords, Segment
 from neurigraph_pipelines.ports import LanguageModel
 
@@ -16,6 +17,7 @@ MAX_KEYWORDS = 64
 MAX_KEYWORD_LENGTH = 120
 
 
+@measured("ingestion.extract_keywords")
 def extract_keywords(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Described:
     """Extract the keywords of every record of a batch, in parallel; failures are per item."""
 

@@ -14,6 +14,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, failure_of
 from neurigraph_pipelines.ingestion.time_limits import StepClock
+from neurigraph_pipelines.measuring import carried
 from neurigraph_pipelines.model import ItemFailure, Segment
 
 Result = TypeVar("Result")
@@ -55,7 +56,7 @@ def map_records(
         triggers.keep_lease(context, assigned.batch_id),
         ThreadPoolExecutor(context.language_model.concurrency, thread_name_prefix=step) as pool,
     ):
-        results = list(pool.map(attempt, assigned.plans))
+        results = list(pool.map(carried(attempt), assigned.plans))
     done: dict[UUID, Result] = {}
     failures: list[ItemFailure] = []
     for plan, result in zip(assigned.plans, results, strict=True):

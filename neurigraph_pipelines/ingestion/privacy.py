@@ -12,6 +12,7 @@ from neurigraph_pipelines.errors import ConflictError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.provisioning import upgrade_node
 from neurigraph_pipelines.graph.shell import rebuild_shell
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.model import Claims, Privacy, SourceKind
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.statements import statements
@@ -20,7 +21,13 @@ _QUERIES = statements("inbox")
 
 
 def set_privacy(
-    database: Database, claims: Claims, source_id: UUID, privacy: Privacy, kind: SourceKind | None = None
+    database: Database,
+    claims: Claims,
+    source_id: UUID,
+    privacy: Privacy,
+    kind: SourceKind | None = None,
+    *,
+    guard: Guard = FREE,
 ) -> None:
     """Make a source private, or share it again. Idempotent.
 
@@ -30,6 +37,7 @@ def set_privacy(
     Args:
         claims: The graph owner's claims; nobody else can change privacy.
         kind: Only find a source of this kind.
+        guard: Called with the graph locked, and before the commit.
 
     Raises:
         NotFoundError: No such source.
@@ -39,9 +47,11 @@ def set_privacy(
     values = {"source_id": source_id, "user_id": claims.user_id, "privacy": privacy.value, "kind": kind}
     with database.pipeline() as tx:
         slug = lock_graph_exclusive(tx, claims.user_id)
+        guard.admit(tx)
         row = tx.execute(_QUERIES["set_privacy"], values).fetchone()
         if row is None:
             raise NotFoundError
+        guard.settle(tx)
         if row["privacy"] == privacy:
             return
         source = f"{row['kind']}:{source_id}"

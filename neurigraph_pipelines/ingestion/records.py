@@ -88,12 +88,13 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors by record; a record without vectors is committed as pending."""
+    """Vectors by record, and the seconds of the step; a record without vectors is committed as pending."""
 
     model: str
     vectors: dict[UUID, Vectors] = field(default_factory=dict)
     pending: tuple[tuple[UUID, str], ...] = ()
     failures: tuple[ItemFailure, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

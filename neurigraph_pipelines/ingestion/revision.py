@@ -15,6 +15,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ConflictError, ForbiddenError, InvalidInputError, NeurigraphError, NotFoundError
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
 from neurigraph_pipelines.graph.shell import replace_vector
+from neurigraph_pipelines.guards import FREE, Guard
 from neurigraph_pipelines.history import author_of, authored
 from neurigraph_pipelines.ingestion.inbox import MAX_TITLE_LENGTH
 from neurigraph_pipelines.ingestion.keywords import MAX_KEYWORD_LENGTH, MAX_KEYWORDS
@@ -52,7 +53,7 @@ def revise(
     context: Context,
     record_id: UUID,
     revision: Revision,
-    expected_delta: UUID | None = None,
+    guard: Guard = FREE,
 ) -> None:
     """Change the title, summary or keywords of a memory. Its files stay unchanged. Idempotent.
 
@@ -62,21 +63,21 @@ def revise(
         context: With the caller's claims.
         record_id: The memory.
         revision: The new values.
-        expected_delta: The newest delta that the caller has seen; None to skip the check.
+        guard: Called with the record locked, and before the commit.
 
     Raises:
         InvalidInputError: The revision is empty, or a value is empty or too long.
         NotFoundError: No such record, or not visible to the caller; also in the functions below.
         ForbiddenError: The caller may read but not change it; also in the functions below.
-        ConflictError: It was changed since ``expected_delta``; also in the functions below.
     """
     values = checked(revision, context.redactor)
     user_id = _require_write(context.database, context.claims, record_id)
     vector = _embedded(context.embedder, values["summary"]) if "summary" in values else None
     with context.database.pipeline() as tx:
         words = lock_words(tx, user_id, record_id)
-        _require_unchanged(tx, record_id, expected_delta)
+        guard.admit(tx)
         replace_words(tx, words, values, vector, context.embedder.model, author_of(context.claims))
+        guard.settle(tx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +139,7 @@ def replace_words(
     return True
 
 
-def supersede(
-    database: Database, claims: Claims, record_id: UUID, by: UUID | None, expected_delta: UUID | None = None
-) -> None:
+def supersede(database: Database, claims: Claims, record_id: UUID, by: UUID | None, guard: Guard = FREE) -> None:
     """Mark a memory as superseded by a newer one. It stays but searches skip it. Idempotent.
 
     Args:
@@ -148,7 +147,7 @@ def supersede(
         claims: Who is asking.
         record_id: The memory to supersede.
         by: The newer memory, which must be visible to the caller; None restores the memory.
-        expected_delta: The newest delta that the caller has seen; None to skip the check.
+        guard: Called with the graph locked, and before the commit.
 
     Raises:
         InvalidInputError: A memory cannot supersede itself.
@@ -162,7 +161,7 @@ def supersede(
     with database.pipeline() as tx:
         lock_graph_exclusive(tx, user_id)  # otherwise two memories could supersede each other concurrently
         location = _found(locate(tx, record_id))
-        _require_unchanged(tx, record_id, expected_delta)
+        guard.admit(tx)
         newer = by
         while newer is not None:
             if newer == record_id:
@@ -170,6 +169,7 @@ def supersede(
             newer = _superseded_by(tx, newer)
         authored(tx, author_of(claims))
         tx.execute(_QUERIES["set_superseded"].format(schema=location.schema), {"record_id": record_id, "by": by})
+        guard.settle(tx)
 
 
 def _superseded_by(tx: Transaction, record_id: UUID) -> UUID | None:
@@ -196,14 +196,6 @@ def _found(value: _T | None) -> _T:
     if value is None:
         raise NotFoundError
     return value
-
-
-def _require_unchanged(tx: Transaction, record_id: UUID, expected_delta: UUID | None) -> None:
-    if expected_delta is None:
-        return
-    row = tx.execute(_QUERIES["newest_delta"], {"record_id": record_id}).fetchone()
-    if row is None or row["delta_id"] != expected_delta:
-        raise ConflictError("the memory was changed meanwhile: read it again, then decide")
 
 
 def _embedded(embedder: Embedder, summary: str) -> NDArray[np.float32] | None:

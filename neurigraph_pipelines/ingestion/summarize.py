@@ -9,6 +9,7 @@ from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import ProviderError
 from neurigraph_pipelines.ingestion.map_records import map_records
 from neurigraph_pipelines.ingestion.records import Assigned, Progress, RecordPlan, Summarized
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Segment, SegmentRef, Summary
 from neurigraph_pipelines.ports import LanguageModel
 
@@ -16,6 +17,7 @@ STEP = "summarize"
 MAX_TITLE_LENGTH = 200
 
 
+@measured("ingestion.summarize")
 def summarize(context: Context, assigned: Assigned, on_done: Progress | None = None) -> Summarized:
     """Summarise every record of a batch, in parallel; failures are per item."""
 

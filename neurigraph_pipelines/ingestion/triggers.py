@@ -29,6 +29,7 @@ from neurigraph_pipelines.model import (
     Segment,
     SegmentRef,
     SourceKind,
+    ToolEvent,
     TriggerType,
 )
 from neurigraph_pipelines.ports import Database
@@ -256,6 +257,7 @@ def load(database: Database, ref: SegmentRef, within: tuple[int, int] | None = N
                 persona_id=row["persona_id"] if row["received_through"] else ref.persona_id,
                 received_through=ReceivedThrough(row["received_through"]) if row["received_through"] else None,
                 received_at=row["received_at"],
+                event=ToolEvent.of_fields(row["tool_event"], row["content"] or "") if row["tool_event"] else None,
             )
             for row in rows
         )

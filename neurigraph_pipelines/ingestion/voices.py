@@ -44,6 +44,8 @@ def _voice(segment: Segment, message: Message, owners: frozenset[str | None]) ->
         return Voice.PERSONA
     if segment.ref.source_kind is SourceKind.UPLOAD:
         return Voice.DOCUMENT
+    if message.event is not None:
+        return Voice.TOOL
     if message.role in _OF_ROLES:
         return _OF_ROLES[message.role]
     return Voice.OWNER if _key(message.author) in owners else Voice.OTHER_PERSON

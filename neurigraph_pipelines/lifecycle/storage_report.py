@@ -15,6 +15,7 @@ from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.model import CompressionState
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.totals import replace_totals
 
 _QUERIES = statements("lifecycle")
 _NODES_AT_ONCE = 50  # UNION arms of one statement; planning time grows with their square
@@ -100,6 +101,20 @@ def storage_report(database: Database, *, user_id: UUID | None = None) -> Iterat
                 if n["node_id"] in totals
             ),
         )
+
+
+def note_totals(database: Database, totals: StorageTotals) -> None:
+    """Keep the totals of all users for metrics, until the next report."""
+    replace_totals(
+        database,
+        {
+            ("files", CompressionState.ACTIVE.value): totals.active_files,
+            ("files", CompressionState.DORMANT.value): totals.dormant_files,
+            ("files", CompressionState.REHYDRATING.value): totals.rehydrating_files,
+            ("object_bytes", CompressionState.ACTIVE.value): totals.active_bytes,
+            ("object_bytes", CompressionState.DORMANT.value): totals.dormant_bytes,
+        },
+    )
 
 
 def _totals_of_existing(database: Database, nodes: Sequence[dict[str, Any]]) -> dict[UUID, StorageTotals]:

@@ -23,6 +23,7 @@ from neurigraph_pipelines.access import require_visible
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NotFoundError
 from neurigraph_pipelines.graph.navigation import find_node
+from neurigraph_pipelines.mcp.budget import Budget, RememberedCounts
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 
@@ -38,11 +39,16 @@ class Call:
 
     installation: Installation
     claims: Claims
+    counts: RememberedCounts
 
     @cached_property
     def context(self) -> Context:
         """The context of domain functions."""
         return self.installation.acting_for(self.claims)
+
+    def budget(self, most: int) -> Budget:
+        """Return the tokens that the answer may have."""
+        return Budget(self.counts, most)
 
     def require_visible(self, kind: str, *ids: UUID) -> None:
         """Require that the caller sees what some ids name.

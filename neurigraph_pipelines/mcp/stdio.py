@@ -78,8 +78,9 @@ def _caller(installation: Installation, slug: str | None) -> Callable[[], Claims
     else:
         users = list_users(installation.database)
         if len(users) != 1:
-            found = "there are several users" if users else "there is no user yet"
-            raise ConfigurationError(f"{found}: name one with --user, or set NEURIGRAPH_API_KEY")
+            if not users:
+                raise ConfigurationError("there is no user yet: neurigraph import creates one")
+            raise ConfigurationError("there are several users: name one with --user, or set NEURIGRAPH_API_KEY")
         (user,) = users
     claims = Claims.of_user(user.user_id, ReceivedThrough.MCP)
     return lambda: claims

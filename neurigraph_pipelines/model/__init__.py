@@ -67,6 +67,7 @@ from neurigraph_pipelines.model.origin import (
     shown_author,
     speaker_called,
 )
+from neurigraph_pipelines.model.tool_events import TOOL_FIELDS, MessageType, ToolEvent, type_of
 
 __all__ = [
     "KEYWORD_COLUMNS",
@@ -74,6 +75,7 @@ __all__ = [
     "OTHERS",
     "PASSAGE_DIMENSIONS",
     "RECORD_DIMENSIONS",
+    "TOOL_FIELDS",
     "Alias",
     "Claims",
     "CompressionCause",
@@ -91,6 +93,7 @@ __all__ = [
     "ItemFailure",
     "Keywords",
     "Message",
+    "MessageType",
     "NewConversation",
     "NewMessage",
     "NodeCandidate",
@@ -116,8 +119,10 @@ __all__ = [
     "StoredObject",
     "SubjectType",
     "Summary",
+    "ToolEvent",
     "TriggerType",
     "Voice",
     "shown_author",
     "speaker_called",
+    "type_of",
 ]

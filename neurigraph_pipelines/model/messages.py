@@ -9,11 +9,15 @@ from uuid import UUID
 
 from neurigraph_pipelines.model.kinds import EventKind, Role, SourceKind, TriggerType
 from neurigraph_pipelines.model.origin import ReceivedThrough
+from neurigraph_pipelines.model.tool_events import ToolEvent
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message to add to the inbox. While it is not ``complete``, it is still being streamed."""
+    """A message to add to the inbox. While it is not ``complete``, it is still being streamed.
+
+    ``tool_calls`` are calls within a message; ``event`` is set if the message itself is an event of a tool.
+    """
 
     role: Role
     content: str
@@ -22,6 +26,7 @@ class NewMessage:
     occurred_at: datetime | None = None
     tool_calls: tuple[dict[str, Any], ...] = ()
     complete: bool = True
+    event: ToolEvent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class Message:
     persona_id: UUID | None = None
     received_through: ReceivedThrough | None = None
     received_at: datetime | None = None
+    event: ToolEvent | None = None
 
     @property
     def speaker(self) -> str:

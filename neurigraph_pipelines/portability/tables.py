@@ -25,6 +25,7 @@ LEFT_OUT = {
     "node_changes": "versions of cached nodes",
     "node_lexemes": "counted from the passages",
     "node_statistics": "counted from the passages",
+    "pipeline_totals": "what an installation has done, for its metrics",
     "queue_hold": "about a provider's account of an installation, not about a user",
     "retrievals": "the log of an installation, about what was read there",
     "schema_migrations": "about the database, not about a user",

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, StorageError
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Statement, Voice, speaker_called
 from neurigraph_pipelines.ports import LanguageModel, TokenCounter
 from neurigraph_pipelines.retrieval.excerpts import excerpt
@@ -117,6 +118,7 @@ class _Passage:
         return Evidence(self.text, speaker, self.occurred_at, self.hit["title"], voice)
 
 
+@measured("ask")
 def ask(
     context: Context,
     question: Question,

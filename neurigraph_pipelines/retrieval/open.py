@@ -22,13 +22,14 @@ from neurigraph_pipelines.graph.locks import retry_not_found
 from neurigraph_pipelines.lifecycle.rehydration import open_whole, read_failed
 from neurigraph_pipelines.lifecycle.stored_bytes import damaged
 from neurigraph_pipelines.lifecycle.transitions import FileLocation, Manifest, locate, manifest_of
-from neurigraph_pipelines.model import Claims, Role, Voice, shown_author
+from neurigraph_pipelines.measuring import measured
+from neurigraph_pipelines.model import Claims, Role, ToolEvent, Voice, shown_author
 from neurigraph_pipelines.ports import Database, ObjectStore, Transaction
 from neurigraph_pipelines.retrieval.log import note_open
 from neurigraph_pipelines.statements import statements
 from neurigraph_pipelines.text.media_types import HEAD_BYTES, media_type_of
 from neurigraph_pipelines.text.stored_text import members_of, read_text
-from neurigraph_pipelines.text.transcript import LINE_END, last_line
+from neurigraph_pipelines.text.transcript import LINE_END, event_of, last_line
 
 TRANSCRIPT_MEDIA_TYPE = "application/jsonl"
 TRANSCRIPT = "transcript"
@@ -73,8 +74,11 @@ class OpenedMessage:
     external_id: str | None
     occurred_at: datetime
     text: str
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    event: ToolEvent | None = None
 
 
+@measured("open")
 @retry_not_found
 def open_file(
     context: Context,
@@ -230,6 +234,8 @@ def _message(objects: ObjectStore, place: Mapping[str, Any], file_id: UUID) -> O
             line["external_id"],
             datetime.fromisoformat(line["occurred_at"]),
             line["content"],
+            tuple(line.get("tool_calls", ())),
+            event_of(line),
         )
     except (ValueError, KeyError) as error:
         raise damaged(place) from error

@@ -24,6 +24,7 @@ from neurigraph_pipelines.settings.faces import (
     UiSettings,
 )
 from neurigraph_pipelines.settings.group import PREFIX, variable_of
+from neurigraph_pipelines.settings.operation import LogSettings, TelemetrySettings
 from neurigraph_pipelines.settings.pipeline import IngestionSettings, LifecycleSettings, UploadSettings
 from neurigraph_pipelines.settings.providers import ModelCallSettings, ModelSettings, RerankerSettings, TokenSettings
 from neurigraph_pipelines.settings.retrieval import AskSettings, RetrievalSettings
@@ -82,6 +83,11 @@ class Settings(BaseSettings):
         description="Bearer key that may create users over HTTP. Unset: generated once and stored in the home folder; "
         "`neurigraph admin-key` prints it.",
     )
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        description="Bearer token that reads `/metrics`, and opens nothing else. Unset: generated once and stored in "
+        "the home folder; `neurigraph metrics-token` prints it.",
+    )
     opaque_schema_names: bool = Field(
         default=False,
         description="Whether the schemas of new users' nodes get meaningless names: every role of a database sees its "
@@ -109,6 +115,8 @@ class Settings(BaseSettings):
     api: ApiSettings = ApiSettings()
     readiness: ReadinessSettings = ReadinessSettings()
     ui: UiSettings = UiSettings()
+    logs: LogSettings = LogSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
 
     @classmethod
     def settings_customise_sources(

@@ -1,6 +1,6 @@
 """The demo: sample conversations through a real Dagster, and three questions.
 
-It uses the ordinary path: import, sensor, job, search. It reports plain lines; the command line formats them.
+It uses the ordinary path: import, sensor, job, answer. It reports plain lines; the command line formats them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from neurigraph_pipelines.graph.provisioning import ensure_user
 from neurigraph_pipelines.ingestion import triggers
 from neurigraph_pipelines.ingestion.importing import import_file
 from neurigraph_pipelines.model import Claims
-from neurigraph_pipelines.retrieval.query.phase_one import phase_one
-from neurigraph_pipelines.retrieval.query.question import Answer, Question
+from neurigraph_pipelines.retrieval.ask import Reply, ask
+from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.stack.dagster_home import PROJECT_ROOT
 from neurigraph_pipelines.stack.processes import LocalStack
 from neurigraph_pipelines.stack.supervisor import StackError
@@ -38,13 +38,13 @@ class Listener:
         say: Shows a line of text.
         progress: Shows how many segments are stored, of how many.
         show_tree: Shows the graph once all is stored.
-        show_answer: Shows a question and its hits.
+        show_reply: Shows a question and its answer.
     """
 
     say: Callable[[str], None]
     progress: Callable[[int, int], None]
     show_tree: Callable[[navigation.TreeNode], None]
-    show_answer: Callable[[str, Answer], None]
+    show_reply: Callable[[str, Reply], None]
 
 
 def run(installation: Installation, listener: Listener) -> None:
@@ -66,9 +66,8 @@ def run(installation: Installation, listener: Listener) -> None:
             listener.show_tree(navigation.tree(tx, claims.user_id))
         questions = json.loads((SAMPLES / "questions.json").read_text(encoding="utf-8"))[:QUESTIONS_ASKED]
         for asked in questions:
-            question = Question(asked["question"], limit=6, message_limit=3)
-            answer = phase_one(installation.acting_for(claims), question)
-            listener.show_answer(asked["question"], answer)
+            reply = ask(installation.acting_for(claims), Question(asked["question"]))
+            listener.show_reply(asked["question"], reply)
     settings = installation.settings
     listener.say(
         "The demo has stopped its processes. `make up` starts them to stay: "

@@ -25,6 +25,7 @@ from typing import Self
 
 from neurigraph_pipelines.errors import ConfigurationError
 from neurigraph_pipelines.log_files import rotate_all
+from neurigraph_pipelines.logs import JsonFormatter
 from neurigraph_pipelines.stack.dagster_home import dagster_home
 from neurigraph_pipelines.stack.home_lock import HomeLock
 from neurigraph_pipelines.stack.keeper import Keeper
@@ -137,7 +138,8 @@ class LocalStack:
     def _open_log(self) -> None:
         self._logs.mkdir(exist_ok=True, mode=0o700)
         handler = logging.FileHandler(self._logs / "neurigraph-up.log")
-        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        is_json = self._installation.settings.logs.format == "json"
+        handler.setFormatter(JsonFormatter() if is_json else logging.Formatter("%(asctime)s %(message)s"))
         self._log.addHandler(handler)
         self._open.callback(handler.close)
 
@@ -161,7 +163,7 @@ class LocalStack:
         self._workspace.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")  # JSON is YAML
         options = ["-m", "neurigraph_pipelines.definitions", "--location-name", "neurigraph", "-s", str(place)]
         place.unlink(missing_ok=True)
-        command = _program("dagster", "api", "grpc", *options)
+        command = [sys.executable, "-m", "neurigraph_pipelines.code_server", *options]
         return Part(CODE_SERVER, command, self.dagster.environment, partial(_listens, place))
 
     def _ui(self) -> Part:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from neurigraph_pipelines.errors import InvalidInputError
-from neurigraph_pipelines.model import NewMessage
+from neurigraph_pipelines.model import NewMessage, ToolEvent
 
 Policy = Literal["repair", "reject"]
 
@@ -152,7 +152,7 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
     Args:
         message: The message as a face or an importer received it.
         policy: How to handle text that Postgres cannot store; see ``clean_text``.
-        max_bytes: Largest content in bytes of UTF-8, including tool calls as JSON.
+        max_bytes: Largest content in bytes of UTF-8, including tool calls and the fields of a tool as JSON.
 
     Returns:
         The message with clean texts, an empty author or external id as None and its time in UTC; and whether
@@ -165,21 +165,37 @@ def validate_message(message: NewMessage, policy: Policy, max_bytes: int) -> tup
     author, author_repaired = _clean_name("author", message.author, policy)
     external_id, id_repaired = _clean_name("external_id", message.external_id, policy)
     calls, calls_repaired = clean_json(message.tool_calls, policy)
+    event, event_repaired = _clean_event(message.event, policy) if message.event is not None else (None, False)
     size = len(content.encode()) + (len(json.dumps(calls, ensure_ascii=False).encode()) if calls else 0)
+    if event is not None:
+        size += len(json.dumps(event.fields(content), ensure_ascii=False).encode())
     if size > max_bytes:
         raise InvalidInputError(
             f"The message has {size:,} bytes and the limit is {max_bytes:,}: "
             "send it in parts, or raise NEURIGRAPH_MAX_MESSAGE_BYTES."
         )
+    if event is not None and not content:
+        # What a tool says is found by its text.
+        said = event.said if event.said is not None else event.tool_name or ""
+        content = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     cleaned = replace(
         message,
         content=content,
+        event=event,
         author=author,
         external_id=external_id,
         occurred_at=None if message.occurred_at is None else utc(message.occurred_at),
         tool_calls=tuple(calls),
     )
-    return cleaned, content_repaired or author_repaired or id_repaired or calls_repaired
+    return cleaned, content_repaired or author_repaired or id_repaired or calls_repaired or event_repaired
+
+
+def _clean_event(event: ToolEvent, policy: Policy) -> tuple[ToolEvent, bool]:
+    tool_name, name_repaired = _clean_name("tool_name", event.tool_name, policy)
+    use_id, id_repaired = _clean_name("tool_use_id", event.tool_use_id, policy)
+    (sent, returned, error), repaired = clean_json([event.input, event.output, event.error], policy)
+    cleaned = replace(event, tool_name=tool_name, tool_use_id=use_id, input=sent, output=returned, error=error)
+    return cleaned, name_repaired or id_repaired or repaired
 
 
 def _clean_name(field: str, name: str | None, policy: Policy) -> tuple[str | None, bool]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from neurigraph_pipelines.model import Message, Role, Segment
+from neurigraph_pipelines.model import Message, Role, Segment, ToolEvent
 from neurigraph_pipelines.ports import TokenCounter
 from neurigraph_pipelines.text.stored_text import compress
 
@@ -152,7 +152,13 @@ def read_messages(text: bytes) -> Iterator[Message]:
             author=fields["author"],
             external_id=fields["external_id"],
             tool_calls=tuple(fields.get("tool_calls", ())),
+            event=event_of(fields),
         )
+
+
+def event_of(line: Mapping[str, Any]) -> ToolEvent | None:
+    """Return the event of a tool in a line; None for other messages."""
+    return ToolEvent.of_fields(line, line["content"]) if "type" in line else None
 
 
 def _frame(message: Message) -> tuple[bytes, bytes]:
@@ -166,6 +172,8 @@ def _frame(message: Message) -> tuple[bytes, bytes]:
     }
     if message.tool_calls:
         fields["tool_calls"] = list(message.tool_calls)
+    if message.event is not None:
+        fields |= message.event.fields(message.content)
     line = json.dumps(fields, ensure_ascii=False)
     return f'{line[:-1]}, "content": "'.encode(), LINE_END
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.measuring import measured
 from resources.files import write_whole
 from resources.minilm.graph import DIMENSIONS, GRAPH_VERSION, MAX_POSITIONS, build_graph
 from resources.well_formed import well_formed
@@ -74,6 +75,7 @@ class MiniLmEmbedder:
         self._loading = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
 
+    @measured("model.embed")
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
         """Embed ``texts`` in order; ``kind`` makes no difference to this model.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.ports import Embedder
 from resources.offline import answers, keywords, summaries
@@ -33,22 +34,27 @@ class OfflineLanguageModel:
         self._language = language
         self._placer = Placer(embedder, language)
 
+    @measured("model.plan")
     def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:
         """Return nothing: segments are placed one after another."""
         return []
 
+    @measured("model.place")
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
         """Return a path for each part of the segment: topic, then subtopic, person or project. Most have one part."""
         return self._placer.place(Prose(segment, self._language), outline)
 
+    @measured("model.summarize")
     def summarize(self, segment: Segment, words: int) -> Summary:
         """Return the most informative sentences in about ``words`` words, at most 180, and a title."""
         return summaries.summarize(Prose(segment, self._language), words)
 
+    @measured("model.extract_keywords")
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Return names, key phrases, dates resolved against each message's time, and stated relationships."""
         return keywords.extract(Prose(segment, self._language))
 
+    @measured("model.answer")
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
         """Return the sentences of the evidence that best match the question."""
         return answers.answer(question, evidence, self._embedder, self._language)

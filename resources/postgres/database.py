@@ -8,23 +8,26 @@ from __future__ import annotations
 import logging
 import select
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 from pgvector.psycopg import register_vector
 from psycopg import Connection, Cursor, sql
+from psycopg.abc import Params
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.access import Secret
 from neurigraph_pipelines.errors import ClockError, ConfigurationError, NeurigraphError, NodeGoneError, TransientError
+from neurigraph_pipelines.measuring import done, is_heard
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Transaction
-from neurigraph_pipelines.statements import statements
+from neurigraph_pipelines.statements import name_of, statements
 
 # The vector extension is in public if we created it, in extensions if Supabase did.
 _SEARCH_PATH = "neurigraph,public,extensions"
@@ -37,6 +40,7 @@ _MOST_WAITING = 100
 _log = logging.getLogger(__name__)
 _QUERIES = statements("session")
 _Connection = Connection[dict[str, Any]]
+STATEMENT = "database.statement"
 
 
 def url_for_role(url: str, role: str, secret: Secret) -> str:
@@ -139,10 +143,12 @@ class PostgresDatabase:
             if claims is not None and not _takes_claims(statement):
                 connection.execute(_QUERIES["set_claims"], signed, prepare=True)
             cursor = connection.cursor(binary=binary)
+            started = time.perf_counter()
             cursor.execute(statement, {**parameters, **signed}, prepare=True)
 
             def rows() -> list[dict[str, Any]]:
                 finish()
+                done(STATEMENT, started, **{"db.query.summary": name_of(statement)})
                 return _rows(cursor)
 
             yield rows
@@ -228,7 +234,12 @@ class PostgresDatabase:
         options = f"-c search_path={_SEARCH_PATH} -c timezone=UTC"
         if role == _AGENT:
             options += f" -c statement_timeout={int(self._statement_timeout * 1000)}"
-        keywords: dict[str, Any] = {"row_factory": dict_row, "options": options, "application_name": role}
+        keywords: dict[str, Any] = {
+            "row_factory": dict_row,
+            "options": options,
+            "application_name": role,
+            "cursor_factory": _MeasuredCursor,
+        }
         # Try a plain connection first: a pool would keep retrying in the background and report only "timeout".
         try:
             with psycopg.connect(url, **keywords) as connection:
@@ -253,6 +264,19 @@ class PostgresDatabase:
             open=True,
             name=role,
         )
+
+
+class _MeasuredCursor(Cursor[dict[str, Any]]):
+    """A cursor whose statements are measured, unless a pipeline sends them and somebody else waits for them."""
+
+    def execute(self, query: Any, params: Params | None = None, **options: Any) -> Self:
+        if not is_heard() or self.connection.pgconn.pipeline_status:
+            return super().execute(query, params, **options)
+        started = time.perf_counter()
+        try:
+            return super().execute(query, params, **options)
+        finally:
+            done(STATEMENT, started, **{"db.query.summary": name_of(query)})
 
 
 @contextmanager

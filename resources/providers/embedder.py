@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.errors import ConfigurationError
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import RECORD_DIMENSIONS
 from neurigraph_pipelines.ports import TokenCounter
 from resources.providers.retries import ProviderClient, UnusableAnswerError
@@ -167,6 +168,7 @@ class OpenAiEmbedder:
         """Always True: every query goes to the provider."""
         return True
 
+    @measured("model.embed")
     def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
         """Embed ``texts`` in order.
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from neurigraph_pipelines.errors import ProviderError
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Evidence, Keywords, Outline, Placement, PlannedNode, Segment, Statement, Summary
 from neurigraph_pipelines.ports import TokenCounter
 from resources.providers.answer_formats import AnswerFormats
@@ -91,6 +92,7 @@ class OpenAiLanguageModel:
         """How many calls may run at once."""
         return self._client.concurrency
 
+    @measured("model.plan")
     def plan(self, segments: Sequence[Segment], outline: Outline) -> list[PlannedNode]:
         """Return the nodes that several segments will need beside those of the outline, in one call.
 
@@ -104,6 +106,7 @@ class OpenAiLanguageModel:
         question = _question({"OUTLINE": nodes, "DESCRIPTIONS": described})
         return read_plan(self._client.call(*self._call(_prompt("plan"), question, PlanAnswer, _unchanged)))
 
+    @measured("model.place")
     def place(self, segment: Segment, outline: Outline) -> list[Placement]:
         """Decide which nodes a segment belongs to.
 
@@ -125,6 +128,7 @@ class OpenAiLanguageModel:
         question = _question({"ABOUT": about_text(segment), "OUTLINE": nodes, "TRANSCRIPT": content})
         return self._client.call(*self._call(_prompt("placement"), question, PlacementsAnswer, read))
 
+    @measured("model.summarize")
     def summarize(self, segment: Segment, words: int) -> Summary:
         """Return an index entry of about ``words`` words, and a title.
 
@@ -139,6 +143,7 @@ class OpenAiLanguageModel:
             parts = self._summaries("merge", words, [{"PARTS": group} for group in self._groups(parts)])
         return parts[0]
 
+    @measured("model.extract_keywords")
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Return entities, topics, resolved dates and relationships.
 
@@ -158,6 +163,7 @@ class OpenAiLanguageModel:
         ]
         return read_keywords(self._client.call_all(asks))
 
+    @measured("model.answer")
     def answer(self, question: str, asked_at: datetime, evidence: Sequence[Evidence]) -> list[Statement]:
         """Return a short answer from the evidence alone; empty if the evidence does not contain one.
 

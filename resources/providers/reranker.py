@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from neurigraph_pipelines.measuring import measured
 from resources.providers.retries import ProviderClient, UnusableAnswerError
 from resources.well_formed import well_formed
 
@@ -43,6 +44,7 @@ class HttpReranker:
         self._client = client
         self._limit, self._results = ("top_k", "data") if dialect == "voyage" else ("top_n", "results")
 
+    @measured("model.rerank")
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return one score for each text, higher for a better answer.
 

@@ -55,13 +55,6 @@ SELECT
 FROM neurigraph.record_index AS i
 WHERE i.record_id = %(record_id)s;
 
--- name: newest_delta
-SELECT d.delta_id
-FROM neurigraph.delta_log AS d
-WHERE d.record_id = %(record_id)s
-ORDER BY d.w_coordinate DESC
-LIMIT 1;
-
 -- name: newest_words
 -- The delta that wrote each record's current words.
 SELECT DISTINCT ON (d.record_id)

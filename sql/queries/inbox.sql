@@ -88,8 +88,8 @@ WITH origin AS MATERIALIZED (
 )
 
 INSERT INTO neurigraph.messages (
-    source_id, user_id, seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id,
-    complete, key_id, persona_id, received_through
+    source_id, user_id, seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at,
+    external_id, complete, key_id, persona_id, received_through
 )
 SELECT
     %(source_id)s,
@@ -99,6 +99,7 @@ SELECT
     m.author,
     m.content,
     m.tool_calls::jsonb,
+    m.tool_event::jsonb,
     m.token_count,
     m.content_hash,
     m.occurred_at,
@@ -109,9 +110,11 @@ SELECT
     o.received_through
 FROM unnest(
     %(seq)s::integer [], %(role)s::text [], %(author)s::text [], %(content)s::text [], %(tool_calls)s::text [],
-    %(token_count)s::integer [], %(content_hash)s::bytea [], %(occurred_at)s::timestamptz [],
+    %(tool_event)s::text [], %(token_count)s::integer [], %(content_hash)s::bytea [], %(occurred_at)s::timestamptz [],
     %(external_id)s::text [], %(complete)s::boolean []
-) AS m (seq, role, author, content, tool_calls, token_count, content_hash, occurred_at, external_id, complete)
+) AS m (
+    seq, role, author, content, tool_calls, tool_event, token_count, content_hash, occurred_at, external_id, complete
+)
 CROSS JOIN origin AS o;
 
 -- name: replace_message
@@ -121,6 +124,7 @@ UPDATE neurigraph.messages SET
     author = %(author)s,
     content = %(content)s,
     tool_calls = %(tool_calls)s::jsonb,
+    tool_event = %(tool_event)s::jsonb,
     token_count = %(token_count)s,
     content_hash = %(content_hash)s,
     occurred_at = %(occurred_at)s,
@@ -163,7 +167,7 @@ WITH old AS (
 ),
 
 purged AS (
-    UPDATE neurigraph.messages AS m SET content = NULL, tool_calls = NULL
+    UPDATE neurigraph.messages AS m SET content = NULL, tool_calls = NULL, tool_event = NULL
     FROM old AS o
     WHERE m.source_id = o.source_id AND m.seq BETWEEN o.first_message AND o.last_message AND m.content IS NOT NULL
     RETURNING m.seq

@@ -109,7 +109,8 @@ SELECT
     m.author,
     m.token_count,
     m.complete,
-    coalesce(jsonb_path_exists(m.tool_calls, '$[*] ? (!exists(@.result))'), false) AS calls
+    coalesce(jsonb_path_exists(m.tool_calls, '$[*] ? (!exists(@.result))'), false)
+    OR coalesce(m.tool_event ->> 'type' = 'tool_use', false) AS calls
 FROM neurigraph.messages AS m
 WHERE m.source_id = %(source_id)s AND m.seq > %(triggered_through)s
 ORDER BY m.seq;
@@ -384,6 +385,7 @@ SELECT
     m.author,
     m.content,
     m.tool_calls,
+    m.tool_event,
     m.token_count,
     m.occurred_at,
     m.external_id,
@@ -458,7 +460,7 @@ UPDATE neurigraph.sources AS s SET stored_through = coalesce((
 WHERE s.source_id = %(source_id)s;
 
 -- name: drop_bodies
-UPDATE neurigraph.messages SET content = NULL, tool_calls = NULL
+UPDATE neurigraph.messages SET content = NULL, tool_calls = NULL, tool_event = NULL
 WHERE source_id = %(source_id)s AND seq BETWEEN %(first_message)s AND %(last_message)s;
 
 -- name: queue

@@ -402,8 +402,8 @@ def test_replacing_a_complete_message(world: World, agent: Transaction) -> None:
     """What was said stays as it was said, also for its owner: only a message that streams in changes."""
     agent.execute("BEGIN")
     insert = """INSERT INTO neurigraph.messages
-        (source_id, user_id, seq, role, token_count, content_hash, occurred_at, external_id, complete)
-        VALUES (%s, %s, %s, 'user', 1, sha256(''), now(), %s, %s)"""
+        (source_id, user_id, seq, role, token_count, content_hash, occurred_at, external_id, complete, received_through)
+        VALUES (%s, %s, %s, 'user', 1, sha256(''), now(), %s, %s, neurigraph.asking_door())"""
     for seq, complete in ((900, True), (901, False)):
         rows(agent, insert, world.alices_source, world.alice.user_id, seq, str(seq), complete)
     changed = rows(

@@ -279,7 +279,7 @@ def test_unknown_key_ids_cause_one_fetch(world: World, client: httpx.Client, key
 
 def test_refusals_give_no_reason(world: World, client: httpx.Client) -> None:
     responses = {
-        client.get("/v1/tree", headers={"Authorization": f"Bearer {FORGED[name](world)}"}).text
+        client.get("/v1/tree", headers={"Authorization": f"Bearer {FORGED[name](world)}", "X-Request-Id": "one"}).text
         for name in ("another secret", "expired", "for another service", "no signature", "a changed user")
     }
     assert len(responses) == 1

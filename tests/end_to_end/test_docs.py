@@ -1,4 +1,7 @@
-"""Run every command of every page of the documentation, in order, one shell and one home folder per page."""
+"""Run every command of every page of the documentation, in order, one shell and one home folder per page.
+
+The commands are forks of one process, except on the pages that start from nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -21,6 +27,7 @@ from tests.support.documents import pdf_of
 from tests.support.embedded_server import new_home
 from tests.support.exports import chatgpt_dialogue, write
 from tests.support.waiting import wait_until
+from tests.support.warm_cli import PROGRAM, warm_program
 
 pytestmark = pytest.mark.end_to_end
 
@@ -31,17 +38,25 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NOT_AGAIN = {"make test", "make demo"}
 _UP = "make up"
 _API_PORT = "8400"
+_FROM_NOTHING = ("docs/quickstart.md", "docs/api.md")
+"""Pages that begin without a database; the others begin with a copy of a home where it has been made."""
+
+_SAMPLES = "neurigraph import samples/bob.jsonl --user bob"
+"""Pages that begin with this command begin with a copy of a home where it and ``neurigraph ingest`` have been run."""
 
 
 def commands(page: str) -> list[str]:
     """Return the commands of a page's console blocks, without comments."""
     lines = [line for block in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8")) for line in block.splitlines()]
-    return [re.sub(r"\s+# .*$", "", line[2:]) for line in lines if line.startswith("$ ")]
+    shown = [re.sub(r"\s+# .*$", "", line[2:]) for line in lines if line.startswith("$ ")]
+    # The test sets the home folder and the path of programs.
+    return [line for line in shown if not line.startswith("export NEURIGRAPH_HOME=") and "bin/activate" not in line]
 
 
-def environment(home: Path, session_home: Path, api_port: int) -> dict[str, str]:
+def environment(home: Path, session_home: Path, api_port: int, program: Path = PROGRAM) -> dict[str, str]:
     home.mkdir(exist_ok=True)
-    (home / "models").symlink_to(session_home / "models")
+    if not (home / "models").is_symlink():
+        (home / "models").symlink_to(session_home / "models")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEURIGRAPH_", "OPENAI_"))}
     return {
         **kept,
@@ -49,7 +64,7 @@ def environment(home: Path, session_home: Path, api_port: int) -> dict[str, str]
         "NEURIGRAPH_LANGUAGE_MODEL": "offline",
         "NEURIGRAPH_UI_PORT": "0",
         "NEURIGRAPH_API_PORT": str(api_port),
-        "PATH": f"{ROOT / '.venv' / 'bin'}{os.pathsep}{kept.get('PATH', '')}",
+        "PATH": os.pathsep.join((str(program.parent), str(PROGRAM.parent), kept.get("PATH", ""))),
     }
 
 
@@ -72,22 +87,59 @@ def await_api(port: int, process: subprocess.Popen[bytes]) -> None:
     wait_until(ready, "the API comes up", PATIENCE_SECONDS, interval=0.3)
 
 
+@pytest.fixture(scope="module")
+def homes(session_home: Path) -> Iterator[Path]:
+    """A folder with two homes to copy: one is migrated, and the other has the samples stored."""
+    folder = Path(tempfile.mkdtemp(prefix="neurigraph-docs-"))
+    folder.chmod(0o711)  # for the account of the server
+    migrated, stored = folder / "migrated", folder / "stored"
+    env = environment(migrated, session_home, 0)
+    with EmbeddedPostgres(migrated).lease():
+        run_in_one_shell(["neurigraph migrate"], ROOT, env, 0)
+    copy(migrated, stored)
+    with EmbeddedPostgres(stored).lease():
+        run_in_one_shell([_SAMPLES, "neurigraph ingest"], ROOT, {**env, "NEURIGRAPH_HOME": str(stored)}, 0)
+    yield folder
+    shutil.rmtree(folder)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
-def test_page_commands_work(page: str, tmp_path: Path, session_home: Path) -> None:
+def test_page_commands_work(page: str, tmp_path: Path, session_home: Path, homes: Path) -> None:
     shown = [command for command in commands(page) if command not in _NOT_AGAIN]
     if any("curl" in command for command in shown) and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     port = free_port()
-    with new_home(tmp_path) as home:
-        env = environment(home, session_home, port)
+    home, program = tmp_path / "home", PROGRAM
+    try:
+        if page not in _FROM_NOTHING:
+            home, program = homes / uuid4().hex, warm_program()
+            shown = begin_with_a_copy(homes, home, shown)
+        env = environment(home, session_home, port, program)
         folder = readers_folder(tmp_path)
         before = shown[: shown.index(_UP)] if _UP in shown else shown
         with EmbeddedPostgres(home).lease():  # or every command would start it and stop it again
             run_in_one_shell(before, folder, env, port)
         if _UP in shown:
             run_under_the_stack(shown[shown.index(_UP) + 1 :], folder, env, port)
-        for restored in home.parent.glob(f"{home.name}-*"):
-            EmbeddedPostgres(restored).delete()
+    finally:
+        for made in (home, *home.parent.glob(f"{home.name}-*")):
+            EmbeddedPostgres(made).delete()
+
+
+def begin_with_a_copy(homes: Path, home: Path, shown: list[str]) -> list[str]:
+    """Copy the home that a page begins with; return the commands that are still to be run."""
+    begins_with_samples = shown[0] == _SAMPLES
+    copy(homes / ("stored" if begins_with_samples else "migrated"), home)
+    if begins_with_samples:
+        shown = shown[1:]
+        if shown[0].startswith("neurigraph ingest"):
+            shown = shown[1:]
+    return shown
+
+
+def copy(home: Path, to: Path) -> None:
+    """Copy a home whose server does not run, with the owners of its files."""
+    subprocess.run(["cp", "-a", home, to], check=True)
 
 
 def readers_folder(tmp_path: Path) -> Path:
@@ -104,9 +156,8 @@ def readers_folder(tmp_path: Path) -> Path:
 
 
 def run_in_one_shell(shown: list[str], folder: Path, env: dict[str, str], port: int) -> None:
-    """Run commands in one shell and stop at the first failure; the test sets the home folder."""
-    lines = [line for line in shown if not line.startswith("export NEURIGRAPH_HOME=") and "bin/activate" not in line]
-    script = "set -euo pipefail\n" + "\n".join(lines).replace(f":{_API_PORT}/", f":{port}/")
+    """Run commands in one shell and stop at the first failure."""
+    script = "set -euo pipefail\n" + "\n".join(shown).replace(f":{_API_PORT}/", f":{port}/")
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
@@ -122,9 +173,7 @@ def run_in_one_shell(shown: list[str], folder: Path, env: dict[str, str], port: 
 
 def run_under_the_stack(shown: list[str], folder: Path, env: dict[str, str], port: int) -> None:
     """Run commands while `neurigraph up` runs, and end it as a person would, with Ctrl-C."""
-    process = subprocess.Popen(
-        ["neurigraph", "up"], cwd=folder, env=env, stdout=subprocess.DEVNULL, start_new_session=True
-    )
+    process = subprocess.Popen([PROGRAM, "up"], cwd=folder, env=env, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         await_api(port, process)
         run_in_one_shell(shown, folder, env, port)
@@ -140,7 +189,7 @@ def test_demo_ends_cleanly(tmp_path: Path, session_home: Path) -> None:
         env = environment(home, session_home, free_port())
         for _ in range(2):  # a second run finds everything there
             done = subprocess.run(
-                ["neurigraph", "demo"],
+                [PROGRAM, "demo"],
                 cwd=ROOT,
                 env=env,
                 capture_output=True,

@@ -29,6 +29,7 @@ from tests.support.command_line import PROGRAM
 from tests.support.dagster_stack import (
     another_daemon,
     await_true,
+    is_fork,
     launch,
     run_statuses,
 )
@@ -83,7 +84,9 @@ def test_killed_run_worker(running: BreakableStack) -> None:
 
         def kill(moment: str) -> None:
             killed[moment] = running.run_key(users[moment])
-            os.kill(running.worker(users[moment]), signal.SIGKILL)
+            worker = running.worker(users[moment])
+            assert is_fork(worker)
+            os.kill(worker, signal.SIGKILL)
 
         def kill_in_commit(moment: str) -> None:
             user = users[moment]

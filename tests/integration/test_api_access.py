@@ -75,7 +75,7 @@ def test_grant_opens_and_revoke_closes(client: httpx.Client, graph: SharedGraph)
     made = client.post("/v1/grants", json=body, headers=owner)
     assert (made.status_code, client.post("/v1/grants", json=body, headers=owner).status_code) == (201, 200)
     shell = client.get(f"/v1/nodes/{node}", headers=gmail).json()
-    assert (shell["node_path"], shell["children"], shell["edges"]) == ("Dave", [], [])
+    assert (shell["path"], shell["children"], shell["edges"]) == ("Dave", [], [])
     assert client.post("/v1/search", json={"query": "trout"}, headers=gmail).json()["hits"][0]["node_path"] == "Dave"
     assert [one["grant_id"] for one in client.get("/v1/grants", headers=owner).json()["grants"]] == [
         made.json()["grant_id"]
@@ -128,7 +128,7 @@ def test_read_only_caller_is_refused(client: httpx.Client, graph: SharedGraph) -
 
 
 def test_denied_equals_absent(client: httpx.Client, graph: SharedGraph) -> None:
-    headers = bearer(graph.personas_key())
+    headers = {**bearer(graph.personas_key()), "X-Request-Id": "one"}
     record_id, file_id = graph.record_of("Family/Dave")
     node = graph.node("Family/Dave")
 

@@ -93,7 +93,7 @@ def test_parsed_times_are_returned(client: httpx.Client, bob: dict[str, str]) ->
         ({"speaker": " "}, "give a name"),
         ({"speaker": "x" * 301}, "more than 300 characters"),
         ({"source_kinds": ["letter"]}, "#/source_kinds/0"),
-        ({"source_kinds": ["upload"] * 4}, "#/source_kinds"),
+        ({"source_kinds": ["upload"] * 5}, "#/source_kinds"),
         ({"source_kinds": "upload"}, "#/source_kinds"),
         ({"node_id": 7}, "#/node_id"),
         ({"periods": []}, "#/periods"),

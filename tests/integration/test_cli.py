@@ -112,9 +112,10 @@ def test_walkthrough_as_text(home_env: dict[str, str], here: Here, user: str, ta
     assert f"created the user {user}" in imported.stderr
     assert "3 messages added" in imported.stdout
     ingested = run(home_env, "ingest", "--user", user)
-    assert "1 records stored in 1 nodes (offline, minilm-l6-v2" in ingested.stdout
+    assert "1 record stored in 1 node (offline, minilm-l6-v2" in ingested.stdout
     assert ingested.stderr == ""
     found = run(home_env, "search", "How many trout?", "--user", user)
+    assert "How many trout did you catch?" in found.stdout
     assert "best messages: " in found.stdout
     command = next(line.split() for line in found.stdout.splitlines() if "neurigraph open" in line)
     assert run(home_env, *command[1:]).stdout.strip()

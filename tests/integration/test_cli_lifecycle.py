@@ -154,8 +154,8 @@ def test_invalid_commands_and_unknown_ids(file: StoredFile, ask: Ask) -> None:
 
 def test_text_output(file: StoredFile, capsys: pytest.CaptureFixture[str]) -> None:
     for expected, arguments in (
-        ("1 files would become dormant", ("compress", "--dry-run")),
-        ("1 files became dormant", ("compress",)),
+        ("1 file would become dormant", ("compress", "--dry-run")),
+        ("1 file became dormant", ("compress",)),
         ("compressed by manual", ("state", str(file.file_id))),
         ("dormant files", ("state", "Notes")),
         (f"{file.user.slug}/Notes", ("storage",)),

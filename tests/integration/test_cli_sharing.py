@@ -65,7 +65,7 @@ def test_key_commands(graph: SharedGraph, ask: Ask) -> None:
 
 def test_persona_is_created_and_granted(graph: SharedGraph, ask: Ask) -> None:
     made = ask("persona", "add", "Finance", "--below", "Work", "--writes")["node_id"]
-    paths = {one["node_id"]: one["node_path"] for one in ask("persona", "list")["personas"]}
+    paths = {one["node_id"]: one["path"] for one in ask("persona", "list")["personas"]}
     assert paths == {
         made: f"{graph.owner.slug}/Work/Finance",
         str(graph.persona_id): f"{graph.owner.slug}/Work/Legal",

@@ -18,6 +18,7 @@ from neurigraph_pipelines.ingestion.failures import count_open, list_failures
 from neurigraph_pipelines.model import ItemFailure
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
+from tests.support.api_calls import SAME_ID
 from tests.support.api_server import serving
 from tests.support.command_line import describe, run_cli
 from tests.support.failed_segments import ERROR, fail, state_of
@@ -121,7 +122,7 @@ def test_api_lists_own_failures(installation: Installation) -> None:
     mine = fail(installation, bob, "c1", "c2", "c3")
     (hers,) = fail(installation, eve, "c4")
     with serving(installation) as base, httpx.Client(base_url=base, timeout=60) as client:
-        auth = {"Authorization": f"Bearer {bobs_key}"}
+        auth = {"Authorization": f"Bearer {bobs_key}", **SAME_ID}
         page = client.get("/v1/failures", params={"limit": 2}, headers=auth).json()
         rest = client.get("/v1/failures", params={"limit": 2, "cursor": page["next_cursor"]}, headers=auth).json()
         assert rest["next_cursor"] is None

@@ -19,7 +19,7 @@ from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.sharing import Subject, add_node, grant
 from neurigraph_pipelines.wiring import Installation
-from tests.support.api_calls import assert_problem
+from tests.support.api_calls import SAME_ID, assert_problem
 from tests.support.api_server import serving
 from tests.support.command_line import describe
 from tests.support.graphs import Graph, new_graph
@@ -42,7 +42,8 @@ def base(shared_installation: Installation) -> Iterator[str]:
 def client(base: str, graph: Graph) -> Iterator[httpx.Client]:
     """Speaks for the owner of the graph."""
     key = issue_api_key(graph.here.database, graph.user.user_id, "tests")
-    with httpx.Client(base_url=f"{base}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60.0) as made:
+    headers = {"Authorization": f"Bearer {key}", **SAME_ID}
+    with httpx.Client(base_url=f"{base}/v1", headers=headers, timeout=60.0) as made:
         yield made
 
 

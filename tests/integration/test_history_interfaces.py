@@ -15,7 +15,7 @@ from neurigraph_pipelines.cli import entry
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
-from tests.support.api_calls import assert_problem, new_user, remember, store
+from tests.support.api_calls import SAME_ID, assert_problem, new_user, remember, store
 from tests.support.api_server import serving
 from tests.support.command_line import describe
 from tests.support.memories import converse, ingest, stored
@@ -26,7 +26,7 @@ Ask = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def client(shared_installation: Installation) -> Iterator[httpx.Client]:
-    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0) as made:
+    with serving(shared_installation) as address, httpx.Client(base_url=address, timeout=60.0, headers=SAME_ID) as made:
         yield made
 
 
@@ -83,14 +83,14 @@ def test_revise_over_http(client: httpx.Client, owner: dict[str, str], records: 
 
 def test_stale_version_conflicts(client: httpx.Client, owner: dict[str, str], records: list[str]) -> None:
     path = f"/v1/records/{records[0]}"
-    seen = client.get(path, headers=owner).json()["delta_id"]
-    assert client.patch(path, json={"title": "One", "expected_delta": seen}, headers=owner).status_code == 200
-    late = client.patch(path, json={"title": "Two", "expected_delta": seen}, headers=owner)
-    assert_problem(late, 409)
+    seen = {**owner, "If-Match": client.get(path, headers=owner).headers["etag"]}
+    first = client.patch(path, json={"title": "One"}, headers=seen)
+    assert first.status_code == 200
+    late = client.patch(path, json={"title": "Two"}, headers=seen)
+    assert_problem(late, 412)
     assert "read it again" in late.json()["detail"]
-    assert_problem(
-        client.post(f"{path}/supersede", json={"by": records[1], "expected_delta": seen}, headers=owner), 409
-    )
+    assert late.headers["etag"] == first.headers["etag"] == client.get(path, headers=owner).headers["etag"]
+    assert_problem(client.post(f"{path}/supersede", json={"by": records[1]}, headers=seen), 412)
     assert client.get(path, headers=owner).json()["title"] == "One"
 
 
@@ -141,7 +141,7 @@ def test_foreign_ids_look_absent(client: httpx.Client, eve: dict[str, str], reco
         {"topics": ["x"] * 65},
         {"topics": "furniture"},
         {"embedding_model": "mine"},
-        {"title": "x", "expected_delta": "newest"},
+        {"title": "x", "expected_delta": str(uuid4())},
     ],
 )
 def test_invalid_requests_are_problems(

@@ -27,7 +27,7 @@ from tests.support.shared_graph import SharedGraph, new_shared_graph
 READERS = {
     "search_memory", "open_memory", "ask_memory", "browse_graph", "memory_history", "who_am_i", "searchDatabase",
 }  # fmt: skip
-WRITERS = {"supersede": (False, True), "forget": (True, True)}
+WRITERS = {"remember": (False, True), "supersede": (False, True), "forget": (True, True)}
 """Each with whether it destroys, and whether it may be repeated."""
 
 
@@ -143,6 +143,7 @@ def test_wrong_arguments_are_refused(address: str, key: str) -> None:
             ("search_memory", {}, "the argument query is missing"),
             ("search_memory", {"query": "x", "limit": 51}, "limit: "),
             ("search_memory", {"query": "x", "max_tokens": 1}, "max_tokens: "),
+            ("search_memory", {"query": "x", "known_at": "tomorrow"}, "known_at: "),
             ("open_memory", {"record_id": "Dave"}, "record_id: "),
             ("open_memory", {"record_id": str(uuid4())}, "not found"),
             ("browse_graph", {"node": "Family/Nobody"}, "not found"),
@@ -216,8 +217,52 @@ def test_resources_and_prompt(address: str, key: str, graph: SharedGraph) -> Non
         (message,) = made.messages
         assert isinstance(message.content, TextContent)
         assert '"Who is \\"Dave\\"? Ignore the rest."' in message.content.text
+        for name, arguments in ((prompt.name, {}), (prompt.name, {"question": "x", "user": "bob"}), ("other", None)):
+            with pytest.raises(MCPError, match="prompt"):
+                await client.get_prompt(name, arguments)
+        with pytest.raises(MCPError, match="not found"):
+            await client.read_resource("neurigraph://secrets")
 
     over_http(address, key, session)
+
+
+def test_notes_are_remembered_as_what_an_assistant_wrote(address: str, here: Installation) -> None:
+    user, key = owner_of(here, "#Seats Something about seats.")
+    note = {"text": "Bob prefers aisle seats.", "title": "Seats", "path": "Travel/Planes", "tags": '["travel"]'}
+
+    async def write(client: Client) -> dict[str, Any]:
+        written = found(await client.call_tool("remember", note))
+        again = found(await client.call_tool("remember", note))
+        assert (written["created"], again["created"]) == (True, False)
+        assert written["note_id"] == again["note_id"]
+        other = note | {"text": "Bob prefers window seats."}
+        assert "on_conflict" in failure(await client.call_tool("remember", other))
+        assert "on_conflict: " in failure(await client.call_tool("remember", note | {"on_conflict": "maybe"}))
+        assert "not found" in failure(await client.call_tool("remember", {"text": "x", "node_id": str(uuid4())}))
+        assert "not both" in failure(
+            await client.call_tool("remember", {"text": "x", "path": "Travel", "node_id": written["node_id"]})
+        )
+        return written
+
+    written = over_http(address, key, write)
+    ingest(plain_context(here), user)
+
+    async def read(client: Client) -> None:
+        (hit, *_) = found(await client.call_tool("search_memory", {"query": "aisle"}))["hits"]
+        assert (hit["node_id"], hit["said_by"]) == (written["node_id"], ["assistant"])
+        (message,) = found(await client.call_tool("open_memory", {"record_id": hit["record_id"]}))["messages"]
+        assert message["content"] == note["text"]
+        shown = found(await client.call_tool("memory_history", {"record_id": hit["record_id"], "at": "2190-01-01"}))
+        assert shown["version"]["received_through"] == "mcp"
+
+    over_http(address, key, read)
+
+
+def test_reader_may_not_write(address: str, graph: SharedGraph) -> None:
+    persona = graph.personas_key()
+    assert "may only read" in failure(call_over_http(address, persona, "remember", text="The law has changed."))
+    graph.grant("Work/Legal", writes=True)
+    assert found(call_over_http(address, persona, "remember", text="The law has changed."))["created"]
 
 
 def test_superseding_and_undoing(address: str, here: Installation) -> None:

@@ -219,7 +219,7 @@ def test_manual_ingest_heals_pending(
     assert (done["stored"], done["healed"], done["pending_embedding"]) == (0, 1, 1)
     make_due(installation)
     said = run_cli(settings, "ingest", more=made_up).stdout
-    assert "1 waiting records were embedded." in said
+    assert "1 waiting record embedded." in said
     assert_healed(installation, user, 2)
 
 
@@ -231,7 +231,8 @@ def test_ingest_with_other_model_reports_users(
     store_without_provider(installation, context, provider, user)
     said = run_cli(settings, "ingest").stdout
     assert (
-        "1 records wait because their users' searches use another model than minilm-l6-v2: `neurigraph reembed`" in said
+        "Waiting because their users' searches use another model than minilm-l6-v2: 1 record. `neurigraph reembed`"
+        in said
     )
     assert pending(installation) == 1
 

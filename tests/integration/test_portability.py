@@ -102,7 +102,8 @@ def test_restore_gives_same_answers(source: Source, installation: Installation, 
     # What comes in afterwards goes on from there.
     converse(installation, source.claims, "And now it is finished.", external_id="open", first=2)
     (batch,) = ingest(plain_context(installation), source.user)
-    assert len(batch.stored) == 1
+    places = sorted(record.node_path.partition("/")[2] for record in batch.stored)
+    assert places == ["Family/Dave", "Notes"], "the note that waited is stored where it was pinned"
 
 
 def test_folder_export_is_readable(source: Source) -> None:

@@ -149,8 +149,8 @@ def _nodes(installation: Installation, user: User, claims: Claims) -> dict[str, 
             tx, user.user_id, SourceKind.EVENT, external_id="standup", event_kind=EventKind.MEETING
         )
     upload = installation.uploads.receive(claims, "notes.txt", [b"What was said of the gutters."]).upload_id
-    note = write_note(installation.acting_for(claims), NewNote("The gutters leak.")).note_id
     (failure,) = fail(installation, user, "gutters")
+    note = write_note(installation.acting_for(claims), NewNote("The gutters leak.")).note_id
     key, _ = sharing.issue_key(installation.database, claims, label="spare")
     nobody = sharing.Subject(SubjectType.THIRD_PARTY, "nobody")
     grant, _ = sharing.grant(installation.database, claims, nobody, user.root_node_id)

@@ -9,6 +9,7 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
+from neurigraph_pipelines.guards import FREE, Guard, Unchanged
 from neurigraph_pipelines.history import Delta, history, record_at
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
 from neurigraph_pipelines.model import Claims
@@ -40,13 +41,19 @@ class Memory:
     def revise(self, revision: Revision, expected_delta: UUID | None = None) -> Delta:
         """Revise the record; return the newest delta."""
         revise(
-            self.here.acting_for(self.claims).using(embedder=self.embedder), self.record_id, revision, expected_delta
+            self.here.acting_for(self.claims).using(embedder=self.embedder),
+            self.record_id,
+            revision,
+            self._guard(expected_delta),
         )
         return self.deltas[0]
 
     def supersede(self, by: UUID | None, expected_delta: UUID | None = None) -> Delta:
-        supersede(self.here.database, self.claims, self.record_id, by, expected_delta)
+        supersede(self.here.database, self.claims, self.record_id, by, self._guard(expected_delta))
         return self.deltas[0]
+
+    def _guard(self, expected_delta: UUID | None) -> Guard:
+        return FREE if expected_delta is None else Unchanged("record", self.record_id, [expected_delta.hex])
 
     def row(self) -> dict[str, Any]:
         """Return the stored row, read without the code under test."""

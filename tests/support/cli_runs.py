@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.support.command_line import PROGRAM
+from tests.support.warm_cli import warm_program
 
 TALK: dict[str, Any] = {
     "external_id": "c1",
@@ -28,7 +28,7 @@ def write_talks(path: Path, *talks: dict[str, Any]) -> Path:
 
 def run(env: dict[str, str], *arguments: str | Path | bytes, code: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [PROGRAM, *arguments], env=env, capture_output=True, text=True, timeout=120, cwd=env["NEURIGRAPH_HOME"]
+        [warm_program(), *arguments], env=env, capture_output=True, text=True, timeout=120, cwd=env["NEURIGRAPH_HOME"]
     )
     assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr

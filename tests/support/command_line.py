@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,8 +11,9 @@ import pytest
 
 from neurigraph_pipelines.settings import Settings
 from tests.conftest import ROOT
+from tests.support.warm_cli import PROGRAM, warm_program
 
-PROGRAM = Path(sys.executable).parent / "neurigraph"
+__all__ = ["PROGRAM", "describe", "environment", "run_cli"]
 
 
 def environment(settings: Settings, **more: str) -> dict[str, str]:
@@ -44,7 +44,7 @@ def run_cli(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, with extra variables; the test checks the exit code."""
     return subprocess.run(
-        [PROGRAM, *arguments],
+        [warm_program(), *arguments],
         env=environment(settings, **(more or {})),
         cwd=folder,
         capture_output=True,

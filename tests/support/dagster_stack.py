@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -69,6 +70,11 @@ def worker_of(stack: LocalStack, run_key: str) -> int:
     events = graphql(stack, _PROCESSES, run=newest)["logsForRun"]["events"]
     entries = [entry for event in events for entry in event.get("metadataEntries", ())]
     return next(int(entry["text"]) for entry in entries if entry["label"] == "pid")
+
+
+def is_fork(worker: int) -> bool:
+    """Return whether a run's process is a fork of the one that has imported everything; only Linux can tell."""
+    return sys.platform != "linux" or b"forkserver" in Path(f"/proc/{worker}/cmdline").read_bytes()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 from neurigraph_pipelines.errors import TransientError
 from neurigraph_pipelines.graph.candidates import add_candidates
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.ingestion.notes import NewNote, write_note
 from neurigraph_pipelines.lifecycle.dormancy import sweep_dormant
 from neurigraph_pipelines.model import Claims, ConceptKind, NodeCandidate
 from neurigraph_pipelines.portability.archive import MANIFEST, FolderWriter, new_archive, open_archive
@@ -78,6 +79,7 @@ def exported_user(here: Installation, folder: Path) -> Source:
     once = here.settings.changed(max_attempts=1)
     converse(here, claims, "This is REFUSED.", external_id="refused")
     ingest(context.using(settings=once), user)
+    write_note(here.acting_for(claims), NewNote("A note that waits.", path="Family/Dave", tags=("waiting",)))
     here.uploads.receive(claims, "waiting.txt", [b"An upload that nobody has read yet."])
     with here.database.owner() as tx:
         tx.execute(

@@ -18,7 +18,7 @@ from tests.support.waiting import wait_until
 
 PATIENCE_SECONDS = 400.0
 COMMANDS = {
-    "code server": " api grpc ",
+    "code server": "neurigraph_pipelines.code_server",
     "webserver": "neurigraph_pipelines.ui",
     "daemon": "dagster-daemon",
     "api": "neurigraph serve",

@@ -12,7 +12,9 @@ import pytest
 from neurigraph_pipelines.defs.run_launcher import WatchedRunLauncher
 from tests.conftest import ROOT
 
-_LOOK_AT = "Dagster changed: see neurigraph_pipelines/defs/run_launcher.py, defs/storage.py and ui, which use"
+_LOOK_AT = (
+    "Dagster changed: see run_launcher.py and storage.py in neurigraph_pipelines/defs, ui and code_server, which use"
+)
 
 INTERNALS = [
     ("dagster._core.launcher", "CheckRunHealthResult"),
@@ -22,6 +24,7 @@ INTERNALS = [
     ("dagster._utils.interrupts", "setup_interrupt_handlers"),
     ("dagster._core.workspace.load_target", "WorkspaceFileTarget"),
     ("dagster._core.workspace.context", "WorkspaceProcessContext"),
+    ("dagster._cli.api", "grpc_command"),
     ("dagster_webserver.app", "create_app_from_workspace_process_context"),
 ]
 
@@ -71,6 +74,14 @@ def test_storages_connect_through_their_engine() -> None:
         source = inspect.getsource(getattr(storages, name))
         assert "self._engine = create_pg_engine(" in source, f"{_LOOK_AT} {name}._engine"
         assert "create_pg_connection(self._engine)" in source, f"{_LOOK_AT} {name}._engine"
+
+
+def test_code_server_starts_runs_in_its_context() -> None:
+    served = importlib.import_module("dagster._grpc.server").DagsterApiServer
+    assert "self._mp_ctx = multiprocessing.get_context(" in inspect.getsource(served.__init__), f"{_LOOK_AT} _mp_ctx"
+    assert "self._mp_ctx.Process(" in inspect.getsource(served.StartRun), f"{_LOOK_AT} _mp_ctx"
+    command = importlib.import_module("dagster._cli.api").grpc_command.callback
+    assert "from dagster._grpc.server import DagsterApiServer" in inspect.getsource(command), f"{_LOOK_AT} grpc_command"
 
 
 def test_run_without_code_server_returns_to_queue() -> None:

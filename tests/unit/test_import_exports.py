@@ -11,11 +11,13 @@ import pytest
 
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.locomo import session_time
-from neurigraph_pipelines.model import NewConversation, NewMessage, Role
+from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, Role, ToolEvent
 from tests.support import exports
 from tests.support.exports import START, at, chatgpt_node, claude_message, read, read_one
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "locomo"
+
+USE, RESULT, ERROR = MessageType.TOOL_USE, MessageType.TOOL_RESULT, MessageType.ERROR
 
 # ChatGPT
 
@@ -55,6 +57,7 @@ def test_chatgpt_content_types(tmp_path: Path) -> None:
         ("assistant", {"content_type": "code", "language": "unknown", "text": "search('x')"}, {}),
         ("tool", {"content_type": "execution_output", "text": "1"}, {"name": "python"}),
         ("tool", {"content_type": "tether_quote", "url": "u/r/l", "domain": "d", "text": "quoted", "title": "T"}, {}),
+        ("tool", {"content_type": "system_error", "name": "Timeout", "text": "failed"}, {}),
         ("tool", {"content_type": "tether_browsing_display", "result": "found", "summary": ""}, {}),
         (
             "user",
@@ -88,6 +91,7 @@ def test_chatgpt_content_types(tmp_path: Path) -> None:
         "search('x')",
         "1",
         "T\nu/r/l\nquoted",
+        "failed",
         "found",
         "[image: cat.png]\nlook\n[attached: a.pdf]",
         "spoken",
@@ -95,6 +99,13 @@ def test_chatgpt_content_types(tmp_path: Path) -> None:
     ]
     assert conversation.messages[3].role is Role.TOOL
     assert conversation.messages[3].author == "python"
+    assert [message.event for message in conversation.messages[1:6]] == [
+        ToolEvent(USE, "python", "n1", input="```python\nprint(1)\n```"),
+        None,
+        ToolEvent(RESULT, "python", "n1", output="1"),
+        ToolEvent(RESULT, None, "n1", output="T\nu/r/l\nquoted"),
+        ToolEvent(ERROR, None, "n1", error="failed"),
+    ]
 
 
 @pytest.mark.parametrize("current", [None, "absent", 7])
@@ -152,6 +163,7 @@ def test_claude_messages_tools_and_attachments(tmp_path: Path) -> None:
         {"type": "tool_use", "id": "t1", "name": "web_search", "input": {"q": "cookies", "n": 2.5}},
         {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "10 results"}]},
         {"type": "tool_result", "tool_use_id": "t9", "name": "lost", "content": "alone"},
+        {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "no net"},
         {"type": "text", "text": "Found it."},
     ]
     messages: list[Any] = [
@@ -170,14 +182,17 @@ def test_claude_messages_tools_and_attachments(tmp_path: Path) -> None:
     ]
     path = exports.write(tmp_path / "x.json", [exports.claude("u1", messages)])
     (conversation,), rejected = read(path, "claude")
-    first, second, third = conversation.messages
+    first, *said, third = conversation.messages
     assert first.content == "See this\n\n[attached: notes.txt]\ninside\n\n[attached: cat.png]"
     assert (first.role, first.external_id) == (Role.USER, "m1")
-    assert second.content == "Let me look.\n\nFound it."
-    assert second.tool_calls == (
-        {"name": "web_search", "input": {"q": "cookies", "n": 2.5}, "result": "10 results"},
-        {"name": "lost", "result": "alone"},
-    )
+    assert [(message.external_id, message.role, message.content, message.event) for message in said] == [
+        ("m2", Role.ASSISTANT, "Let me look.", None),
+        ("m2#2", Role.ASSISTANT, "", ToolEvent(USE, "web_search", "t1", input={"q": "cookies", "n": 2.5})),
+        ("m2#3", Role.TOOL, "", ToolEvent(RESULT, "web_search", "t1", output="10 results")),
+        ("m2#4", Role.TOOL, "", ToolEvent(RESULT, "lost", "t9", output="alone")),
+        ("m2#5", Role.TOOL, "", ToolEvent(RESULT, "web_search", "t1", error="no net")),
+        ("m2#6", Role.ASSISTANT, "Found it.", None),
+    ]
     assert third.content == "old export"
     assert conversation.title == "Session cookies"
     assert conversation.ended_at == datetime(2025, 1, 2, 3, 5, tzinfo=UTC)

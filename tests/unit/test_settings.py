@@ -15,7 +15,17 @@ from pydantic_settings import SettingsError
 from neurigraph_pipelines.settings import Settings, given_settings, list_settings
 from resources.files import write_whole
 
-WITHOUT_PREFIX = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "VOYAGE_API_KEY", "COHERE_API_KEY", "TIKTOKEN_CACHE_DIR"}
+WITHOUT_PREFIX = {
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "VOYAGE_API_KEY",
+    "COHERE_API_KEY",
+    "TIKTOKEN_CACHE_DIR",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_SERVICE_NAME",
+    "OTEL_SDK_DISABLED",
+}
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
 from neurigraph_pipelines.lifecycle.control import HISTORY_SHOWN
-from neurigraph_pipelines.model import CompressionCause, CompressionState, Role, Voice
+from neurigraph_pipelines.model import CompressionCause, CompressionState, MessageType, Role, Voice
 
 
 class StateChange(BaseModel):
@@ -77,3 +77,11 @@ class Message(BaseModel):
     external_id: str | None
     occurred_at: datetime
     content: str
+    tool_calls: list[dict[str, Any]] = Field(description="Calls of tools within the message, as they were sent.")
+    type: MessageType | None = Field(description="Null for instructions of the system.")
+    tool_name: str | None = Field(description="Of an event of a tool, like the next five fields.")
+    tool_use_id: str | None
+    input: Any = Field(description="What the tool was called with.")
+    output: Any = Field(description="What it returned.")
+    error: str | None = Field(description="Why it failed.")
+    duration_ms: int | None

@@ -128,11 +128,12 @@ def _without_duplicates(
 
 
 def _same_content(one: NewMessage, other: NewMessage) -> bool:
-    return (one.role, one.author, one.content, one.tool_calls) == (
+    return (one.role, one.author, one.content, one.tool_calls, one.event) == (
         other.role,
         other.author,
         other.content,
         other.tool_calls,
+        other.event,
     )
 
 

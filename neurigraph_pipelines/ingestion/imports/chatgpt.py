@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, moment, objects_of, text_of
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, RejectedItem, Role, ToolEvent
 
 _DROPPED_CONTENT = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -59,6 +59,7 @@ def _latest_leaf(nodes: dict[str, dict[str, Any]]) -> str | None:
 
 
 def _messages(nodes: dict[str, dict[str, Any]], branch: list[str], where: str) -> Iterator[NewMessage | RejectedItem]:
+    asked: str | None = None  # the latest use of a tool
     for key in branch:
         message = nodes[key].get("message")
         if message is None:
@@ -76,13 +77,36 @@ def _messages(nodes: dict[str, dict[str, Any]], branch: list[str], where: str) -
         if role not in tuple(Role):
             yield RejectedItem(f"{where}, message {key}", f"its author has the unknown role {str(role)[:50]!r}")
             continue
+        external_id = text_of(message.get("id")) or key
+        event = _event(message, content, text, Role(role), asked or external_id, external_id)
+        if event is not None and event.type is MessageType.TOOL_USE:
+            asked = external_id
         yield NewMessage(
             role=Role(role),
             content=text,
             author=text_of(author.get("name")),
-            external_id=text_of(message.get("id")) or key,
+            external_id=external_id,
             occurred_at=moment(message.get("create_time")),
+            event=event,
         )
+
+
+def _event(
+    message: dict[str, Any], content: dict[str, Any], text: str, role: Role, asked: str, external_id: str
+) -> ToolEvent | None:
+    """Return the event of a tool that a message is: what the assistant sends to one, and what a tool answers.
+
+    The export names no uses: the id of the message that asked joins them.
+    """
+    if role is Role.ASSISTANT:
+        recipient = text_of(message.get("recipient")) or "all"
+        return None if recipient == "all" else ToolEvent(MessageType.TOOL_USE, recipient, external_id, input=text)
+    if role is not Role.TOOL:
+        return None
+    name = text_of(_object(message.get("author")).get("name"))
+    if content.get("content_type") == "system_error":
+        return ToolEvent(MessageType.ERROR, name, asked, error=text)
+    return ToolEvent(MessageType.TOOL_RESULT, name, asked, output=text)
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -6,9 +6,10 @@ Anthropic does not document the format. This module relies on what tools agree a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from neurigraph_pipelines.errors import InvalidInputError
@@ -20,16 +21,22 @@ from neurigraph_pipelines.ingestion.imports.assemble import (
     objects_of,
     text_of,
 )
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.model import MessageType, NewConversation, NewMessage, RejectedItem, Role, ToolEvent
 from neurigraph_pipelines.text.hygiene import clean_json
 
 _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+
+_TOOL_USE = "tool_use"
+_EVENTS = {_TOOL_USE, "tool_result"}
 
 
 def conversations(
     item: dict[str, Any], where: str, fallback_time: datetime | None
 ) -> Iterator[NewConversation | RejectedItem]:
-    """Read one item of the list: its messages in the order of the array, without the model's thinking."""
+    """Read one item of the list: its messages in the order of the array, without the model's thinking.
+
+    A message in which tools are used becomes several: its texts, and the uses and results between them.
+    """
     messages = item.get("chat_messages")
     if not isinstance(messages, list):
         yield RejectedItem(where, "it has no list of chat_messages")
@@ -57,45 +64,73 @@ def _messages(messages: list[Any], where: str) -> Iterator[NewMessage | Rejected
         if role is None:
             yield RejectedItem(here, f"it has the unknown sender {str(raw.get('sender'))[:50]!r}")
             continue
-        try:
-            calls = clean_json(_tool_calls(raw), "repair")[0]
-        except InvalidInputError as error:
-            yield RejectedItem(f"{here}, its tool calls", str(error))
-            calls = []
-        content = _text(raw)
-        if not content and not calls:
+        uuid = text_of(raw.get("uuid"))
+        for part, said in enumerate(_said(raw, role, uuid or f"m{number:04}"), 1):
+            message = replace(said, occurred_at=moment(raw.get("created_at")))
+            if message.event is not None:
+                try:
+                    clean_json([message.event.input, message.event.output], "repair")
+                except InvalidInputError as error:
+                    yield RejectedItem(f"{here}, its tool calls", str(error))
+                    continue
+            external_id = uuid if part == 1 or uuid is None else f"{uuid}#{part}"
+            yield replace(message, external_id=external_id or message_id(number, message))
+
+
+def _said(raw: dict[str, Any], role: Role, name: str) -> Iterator[NewMessage]:
+    """Yield the texts of a message and the events of tools between them, in order.
+
+    Args:
+        name: Names the uses of tools that have no id.
+    """
+    blocks = objects_of(raw.get("content"))
+    if not any(block.get("type") in _EVENTS for block in blocks):
+        if text := _text(raw):
+            yield NewMessage(role, text)
+        return
+    names: dict[str, str | None] = {}
+    for is_text, run in groupby(blocks, key=lambda block: block.get("type") not in _EVENTS):
+        part = list(run)
+        if is_text:
+            if text := "\n\n".join(_texts(part)):
+                yield NewMessage(role, text)
             continue
-        message = NewMessage(role, content, occurred_at=moment(raw.get("created_at")), tool_calls=tuple(calls))
-        yield replace(message, external_id=text_of(raw.get("uuid")) or message_id(number, message))
+        for block in part:
+            event = _event(block, names, f"{name}-{len(names)}")
+            yield NewMessage(event.type.role, "", event=event)
+    if attached := "\n\n".join(_attachments(raw)):
+        yield NewMessage(role, attached)
+
+
+def _event(block: dict[str, Any], names: dict[str, str | None], unnamed: str) -> ToolEvent:
+    """Return the event of a block; ``names`` collects the names of tools by the ids of their uses."""
+    if block["type"] == _TOOL_USE:
+        use_id = text_of(block.get("id")) or unnamed
+        names[use_id] = text_of(block.get("name")) or "tool"
+        return ToolEvent(MessageType.TOOL_USE, names[use_id], use_id, input=block.get("input"))
+    use_id = text_of(block.get("tool_use_id")) or unnamed
+    name, said = names.get(use_id) or text_of(block.get("name")), _result(block.get("content"))
+    if block.get("is_error"):
+        return ToolEvent(MessageType.TOOL_RESULT, name, use_id, error=said or "unknown")
+    return ToolEvent(MessageType.TOOL_RESULT, name, use_id, output=said)
 
 
 def _text(raw: dict[str, Any]) -> str:
     """Return the text and then the attachments, which the model read and which so belong to the message."""
-    blocks = [text_of(block.get("text")) for block in objects_of(raw.get("content")) if block.get("type") == "text"]
-    body = [text for text in blocks if text] or [text for text in [text_of(raw.get("text"))] if text]
+    texts = _texts(objects_of(raw.get("content"))) or _texts([{"type": "text", "text": raw.get("text")}])
+    return "\n\n".join([*texts, *_attachments(raw)])
+
+
+def _texts(blocks: Sequence[dict[str, Any]]) -> list[str]:
+    found = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
+    return [text for text in found if text]
+
+
+def _attachments(raw: dict[str, Any]) -> Iterator[str]:
     for attachment in objects_of(raw.get("attachments")) + objects_of(raw.get("files")):
         name = text_of(attachment.get("file_name")) or "without a name"
         extracted = text_of(attachment.get("extracted_content"))
-        body.append(f"[attached: {name}]" + (f"\n{extracted}" if extracted else ""))
-    return "\n\n".join(body)
-
-
-def _tool_calls(raw: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return each tool call together with its result."""
-    calls: list[dict[str, Any]] = []
-    by_id: dict[str, dict[str, Any]] = {}
-    for block in objects_of(raw.get("content")):
-        if block.get("type") == "tool_use":
-            call = {"name": block.get("name"), "input": block.get("input")}
-            calls.append(call)
-            if isinstance(block.get("id"), str):
-                by_id[block["id"]] = call
-        elif block.get("type") == "tool_result":
-            call = by_id.get(str(block.get("tool_use_id"))) or {"name": block.get("name")}
-            if call not in calls:
-                calls.append(call)
-            call["result"] = _result(block.get("content"))
-    return calls
+        yield f"[attached: {name}]" + (f"\n{extracted}" if extracted else "")
 
 
 def _result(content: Any) -> str:

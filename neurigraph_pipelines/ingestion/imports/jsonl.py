@@ -13,7 +13,15 @@ from typing import Any
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.ingestion.imports.assemble import assemble, derived_id, message_id, moment
 from neurigraph_pipelines.ingestion.imports.json_stream import parse_object
-from neurigraph_pipelines.model import NewConversation, NewMessage, RejectedItem, Role
+from neurigraph_pipelines.ingestion.tool_events import TOOL_EVENTS, typed
+from neurigraph_pipelines.model import (
+    TOOL_FIELDS,
+    MessageType,
+    NewConversation,
+    NewMessage,
+    RejectedItem,
+    Role,
+)
 from neurigraph_pipelines.text.hygiene import clean_json
 
 MAX_LINE_BYTES = 256 * 1024**2
@@ -23,7 +31,9 @@ MAX_NOTED_KEYS = 20
 """Maximum number of unknown keys that are logged; a file with more has another format."""
 
 CONVERSATION_KEYS = frozenset({"external_id", "title", "started_at", "ended_at", "messages"})
-MESSAGE_KEYS = frozenset({"role", "content", "author", "external_id", "occurred_at", "tool_calls"})
+MESSAGE_KEYS = frozenset(
+    {"role", "type", "content", "author", "external_id", "occurred_at", "tool_calls", *TOOL_FIELDS}
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -102,24 +112,30 @@ def _messages(value: Any, where: str, unknown: set[str], name: str) -> Iterator[
 
 
 def _message(raw: dict[str, Any]) -> NewMessage:
-    role, content, calls = raw.get("role"), raw.get("content"), raw.get("tool_calls") or []
-    if role not in tuple(Role):
+    role, kind, content, calls = raw.get("role"), raw.get("type"), raw.get("content"), raw.get("tool_calls") or []
+    if kind is not None and kind not in tuple(MessageType):
+        raise InvalidInputError(f"its type {str(kind)[:50]!r} is not one of {', '.join(MessageType)}")
+    if (role is not None or kind is None) and role not in tuple(Role):
         raise InvalidInputError(f"its role {str(role)[:50]!r} is not one of {', '.join(Role)}")
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         raise InvalidInputError("its tool_calls are not a list of objects")
-    clean_json(calls, "repair")  # rejects too deep nesting; the inbox repairs when it stores the message
-    if content is None and calls:
+    said = {name: raw.get(name) for name in TOOL_FIELDS}
+    clean_json([calls, said], "repair")  # rejects too deep nesting; the inbox repairs when it stores the message
+    if content is None and (calls or kind in TOOL_EVENTS):
         content = ""
     if not isinstance(content, str):
         raise InvalidInputError("its content is not a text")
-    return NewMessage(
-        role=Role(role),
+    for name in ("tool_name", "tool_use_id", "error"):
+        _text(raw, name)
+    message = NewMessage(
+        role=Role.USER,
         content=content,
         author=_text(raw, "author"),
         external_id=_text(raw, "external_id"),
         occurred_at=_time(raw, "occurred_at"),
         tool_calls=tuple(calls),
     )
+    return typed(message, MessageType(kind) if kind else None, Role(role) if role else None, said)
 
 
 def _text(raw: dict[str, Any], key: str) -> str | None:

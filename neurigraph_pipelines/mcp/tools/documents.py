@@ -84,7 +84,7 @@ class Documents(Result):
 def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
     """Search, and return as many documents as fit."""
     hits, said = _found(call, given)
-    budget, shown = Budget(call.installation.tokens, MOST_TOKENS), list[Document]()
+    budget, shown = call.budget(MOST_TOKENS), list[Document]()
     for hit in hits[: given.limit]:
         stop_if_cancelled()
         document = _document(call, given, hit, said.get(hit["record_id"], [])[:CHUNKS])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, NaiveDatetime
+from pydantic import Field
 
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.graph import navigation
@@ -19,6 +20,7 @@ from neurigraph_pipelines.text.hygiene import utc
 
 MAX_PAGE = 100
 
+_BEGINNING, _FEW = 200, 3  # of a change that does not fit
 _BELOW = ("node_id", "name", "kind", "state", "record_count")
 _EDGE = ("relation", "direction", "node_id", "node_name")
 _RECORD = ("record_id", "title", "summary", "occurred_at", "file_id")
@@ -81,13 +83,15 @@ def browse_graph(call: Call, given: BrowseArguments) -> Place:
         node_id = wanted or navigation.tree(tx, claims.user_id).node_id
         node = plain(presentation.node(navigation.shell(tx, node_id)))
         records = navigation.records(tx, node_id, limit=given.skip + given.limit + 1)[given.skip :]
-    budget, notes = Budget(call.installation.tokens, given.max_tokens), list[str]()
+    budget, notes = call.budget(given.max_tokens), list[str]()
     node["summary"] = budget.cut(node["summary"] or "")
     budget.takes(as_json({name: node[name] for name in ("node_id", "path", "kind", "parent_node_id")}))
     children = _fitting([_of(one, _BELOW) for one in node["children"]], "nodes below it", budget, notes)
     edges = _fitting([_of(one, _EDGE) for one in node["edges"]], "edges", budget, notes)
     listed_records = [_of(plain(presentation.record(one)), _RECORD) for one in records[: given.limit]]
     shown = _fitting(listed_records, "", budget, [])
+    if listed_records and not shown:  # or the next call would show as little
+        shown = [listed_records[0] | {"summary": f"{budget.cut(listed_records[0]['summary'])}…"}]
     rest = len(records) > len(shown)
     named = {name: node[name] for name in Place.model_fields if name in node}
     return Place(
@@ -115,9 +119,7 @@ class HistoryArguments(Arguments):
     """Arguments of ``memory_history``."""
 
     record_id: UUID
-    at: AwareDatetime | NaiveDatetime | None = Field(
-        default=None, description="Return the memory as it was then, instead of its changes."
-    )
+    at: datetime | None = Field(default=None, description="Return the memory as it was then, instead of its changes.")
     limit: int = Field(default=10, ge=1, le=MAX_PAGE)
     skip: int = Field(default=0, ge=0, le=10_000, description="Changes to leave out, to go on.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
@@ -160,6 +162,18 @@ def _worded(value: Any) -> str:
     )
 
 
+def _beginnings(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values of which only the beginnings of long texts and lists are left."""
+    return {
+        name: f"{value[:_BEGINNING]}…"
+        if isinstance(value, str) and len(value) > _BEGINNING
+        else value[:_FEW]
+        if isinstance(value, list)
+        else value
+        for name, value in values.items()
+    }
+
+
 _VERSION = (
     "title", "summary", "entities", "topics", "dates", "relationships", "occurred_at", "changed_at", "node_id",
     "node_path", "file_id", "superseded_by", "source_kind", "source_id", "received_through", "received_at",
@@ -170,7 +184,7 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
     """Return the changes that fit, newest first, or one version."""
     call.require_visible("record", given.record_id)
     database, record_id = call.installation.database, str(given.record_id)
-    budget = Budget(call.installation.tokens, given.max_tokens)
+    budget = call.budget(given.max_tokens)
     if given.at is not None:
         version = plain(presentation.record(history.record_at(database, call.claims, given.record_id, utc(given.at))))
         version["summary"] = budget.cut(version["summary"])
@@ -181,7 +195,9 @@ def memory_history(call: Call, given: HistoryArguments) -> History:
     for delta in deltas[: given.limit]:
         one = _of(delta, ("delta_id", "operation", "changed_at", "authored_by", "before", "after", "notes"))
         if not budget.takes(as_json(one)):
-            break
+            if shown:
+                break
+            one = {**one, "before": _beginnings(one["before"]), "after": _beginnings(one["after"])}
         shown.append(one)
     more = len(deltas) > len(shown)
     return History(record_id=record_id, deltas=shown, next_skip=given.skip + len(shown) if more else None)

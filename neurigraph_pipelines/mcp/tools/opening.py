@@ -85,7 +85,7 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     found = presentation.record(history.record_at(call.installation.database, call.claims, given.record_id))
     first, offset = _place(given.cursor)
     wanted = sorted(set(given.messages)) or range(found["first_message"], found["last_message"] + 1)
-    budget = Budget(call.installation.tokens, given.max_tokens)
+    budget = call.budget(given.max_tokens)
     budget.takes(f"{found['title']}\n{found['summary']}")
     shown, cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget)
     named = {name: plain(found[name]) for name in Opened.model_fields if name in found}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field, NaiveDatetime
+from pydantic import Field
 
-from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS, Budget
+from neurigraph_pipelines.mcp.budget import DEFAULT_TOKENS
 from neurigraph_pipelines.mcp.calls import Call
 from neurigraph_pipelines.mcp.framing import inline
-from neurigraph_pipelines.mcp.results import Result, as_json, described, listed, path_of, plain
+from neurigraph_pipelines.mcp.results import Result, described, path_of, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, MaxTokens, Tool
 from neurigraph_pipelines.retrieval import ask as phase_two
 from neurigraph_pipelines.retrieval.query import search as phase_one
@@ -20,10 +21,10 @@ from neurigraph_pipelines.retrieval.query.question import MAX_LIMIT, MAX_QUERY_C
 MAX_HITS = 50
 
 _MESSAGES = 3  # that a hit names
+_HIT_TOKENS = 220  # of ids, times, names of fields, and what is said of its messages
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
 Node = Annotated[str, Field(max_length=2_000, description="Path or id of a node: only what lies there or below.")]
-Moment = AwareDatetime | NaiveDatetime
 
 
 class SearchArguments(Arguments):
@@ -34,9 +35,9 @@ class SearchArguments(Arguments):
     skip: int = Field(default=0, ge=0, le=MAX_LIMIT - MAX_HITS, description="Hits to leave out, to go on.")
     node: Node = ""
     speaker: str = Field(default="", description="Only what this person said.")
-    occurred_after: Moment | None = None
-    occurred_before: Moment | None = None
-    known_at: Moment | None = Field(default=None, description="Only what was known then.")
+    occurred_after: datetime | None = None
+    occurred_before: datetime | None = None
+    known_at: datetime | None = Field(default=None, description="Only what was known then.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -100,15 +101,18 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
         at=given.known_at,
     )
     found = phase_one.search(call.context, question)
-    budget, shown = Budget(call.installation.tokens, given.max_tokens), list[Hit]()
+    budget, shown = call.budget(given.max_tokens), list[Hit]()
     said: dict[str, list[Mapping[str, Any]]] = {}
     for message in found.messages:
         said.setdefault(message["record_id"], []).append(message)
     hits = found.hits[given.skip :]
     for hit in hits[: given.limit]:
         one = _hit(hit, said.get(hit["record_id"], [])[:_MESSAGES])
-        if not budget.takes("\n".join(one.lines()), as_json(one.model_dump())):
-            break
+        if not budget.takes(one.title, one.summary, one.node_path, fixed=_HIT_TOKENS):
+            if shown:
+                break
+            budget.takes(one.title, one.node_path, fixed=_HIT_TOKENS)
+            one.summary = f"{budget.cut(one.summary)}…"
         shown.append(one)
     rest = len(hits) > len(shown)
     return Found(hits=shown, next_skip=given.skip + len(shown) if rest else None, notes=plain(found.notes))
@@ -127,7 +131,7 @@ class AskArguments(Arguments):
 
     question: Query
     node: Node = ""
-    asked_at: Moment | None = Field(default=None, description="Relative times count from here; default: now.")
+    asked_at: datetime | None = Field(default=None, description="Relative times count from here; default: now.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
@@ -146,7 +150,7 @@ class Citation(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield who said it, where and when, and the words."""
-        who = listed([self.author]) if self.author else self.voice or "a summary"
+        who = ", ".join([self.voice or "a summary", *([inline(self.author)] if self.author else [])])
         place = f"record_id {self.record_id}" + ("" if self.seq is None else f", message {self.seq}")
         yield f"[{self.number}] said by {who}, {self.occurred_at}, in {path_of(self.node_path)}, {place}"
         yield from described(self.title, self.text)
@@ -174,7 +178,7 @@ def ask_memory(call: Call, given: AskArguments) -> Reply:
     """Answer in words, and show as many citations as fit."""
     question = Question(given.question, node_id=call.node(given.node) if given.node else None)
     reply = phase_two.ask(call.context, question, asked_at=given.asked_at)
-    budget, notes = Budget(call.installation.tokens, given.max_tokens), plain(reply.notes)
+    budget, notes = call.budget(given.max_tokens), plain(reply.notes)
     answer = budget.cut(plain(reply.answer))
     if len(answer) < len(reply.answer):
         notes.append("The answer is cut: call again with a larger max_tokens.")
@@ -183,7 +187,7 @@ def ask_memory(call: Call, given: AskArguments) -> Reply:
         citation = Citation(
             **{name: plain(value) for name, value in asdict(one).items() if name in Citation.model_fields}
         )
-        if not budget.takes("\n".join(citation.lines()), as_json(citation.model_dump())):
+        if not budget.takes(citation.title, citation.text, citation.node_path, fixed=_HIT_TOKENS):
             left = ", ".join(str(other.number) for other in reply.citations[len(shown) :])
             notes.append(f"Citations {left} are left out: call again with a larger max_tokens.")
             break

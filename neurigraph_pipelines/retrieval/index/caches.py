@@ -43,12 +43,17 @@ class Cache(Generic[Value]):
 
     Args:
         seconds: Age at which values expire.
+
+    Attributes:
+        hits: Number of values that were found.
+        misses: Number of values that had to be made, and were stored.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
         self._seconds = seconds
         self._entries: OrderedDict[Hashable, Entry[Value]] = OrderedDict()
         self._size = 0
+        self.hits = self.misses = 0
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, version: Hashable = None) -> Value | None:
@@ -58,6 +63,7 @@ class Cache(Generic[Value]):
             if entry is None or entry.version != version or entry.expires_at <= time.monotonic():
                 return None
             self._entries.move_to_end(key)
+            self.hits += 1
             return entry.value
 
     def peek(self, key: Hashable) -> Value | None:
@@ -69,12 +75,23 @@ class Cache(Generic[Value]):
     def put(self, key: Hashable, value: Value, capacity: int, *, size: int = 1, version: Hashable = None) -> None:
         """Store a value, then evict the least recently used until the sizes add up to at most ``capacity``."""
         with self._lock:
+            self.misses += 1
             replaced = self._entries.pop(key, None)
             self._size += size - (replaced.size if replaced is not None else 0)
             self._entries[key] = Entry(value, version, size, time.monotonic() + self._seconds)
             while self._size > capacity:
                 _, evicted = self._entries.popitem(last=False)
                 self._size -= evicted.size
+
+    @property
+    def size(self) -> int:
+        """The sum of the sizes of all values."""
+        return self._size
+
+    @property
+    def entries(self) -> int:
+        """The number of values."""
+        return len(self._entries)
 
 
 class SearchCaches:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from neurigraph_pipelines.context import Context
 from neurigraph_pipelines.errors import NeurigraphError, NotFoundError
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.ports import Embedder
 from neurigraph_pipelines.retrieval.index.postings import Floats
 from neurigraph_pipelines.retrieval.index.shells import Shells
@@ -95,6 +96,7 @@ class Evidence:
     said_by: str | None = None
 
 
+@measured("search.evidence")
 def gather_evidence(context: Context, parsed: ParsedQuestion) -> Evidence | None:
     """Ask the database for evidence; None if the caller sees nothing.
 

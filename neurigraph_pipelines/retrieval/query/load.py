@@ -11,6 +11,7 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.ports import Database
 from neurigraph_pipelines.retrieval.index.caches import Cache
@@ -43,6 +44,7 @@ class LoadedNode(NamedTuple):
     layer: MetadataLayer
 
 
+@measured("search.load")
 def load_nodes(
     context: Context, parsed: ParsedQuestion, evidence: Evidence, anchors: Sequence[Anchor]
 ) -> list[LoadedNode] | None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from neurigraph_pipelines.errors import InvalidInputError
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period, Role
 from neurigraph_pipelines.retrieval.query.question import (
     MAX_LIMIT,
@@ -54,6 +55,7 @@ class NamedTimes:
     event: EventPhrase | None
 
 
+@measured("search.parse")
 def parse(question: Question, language: str) -> ParsedQuestion:
     """Check and clean a question.
 

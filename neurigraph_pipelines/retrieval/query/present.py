@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.retrieval.query.found import Found, FoundMessage, FoundRecord
 from neurigraph_pipelines.retrieval.query.question import Answer
@@ -14,6 +15,7 @@ from neurigraph_pipelines.retrieval.query.select import Anchor
 ANCHORS_SHOWN = 10
 
 
+@measured("search.present")
 def present(found: Found, periods: Sequence[Period] = ()) -> Answer:
     """Return a result as plain values that the caller may change.
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.model import Role
 from neurigraph_pipelines.retrieval.index.layers import ROLES
 from neurigraph_pipelines.retrieval.index.postings import Floats
@@ -156,6 +157,7 @@ def ranking_query(parsed: ParsedQuestion, evidence: Evidence) -> RankingQuery:
     )
 
 
+@measured("search.rank")
 def rank(rows: Rows, boosts: Sequence[float], query: RankingQuery) -> tuple[list[Ranked], list[Ranked]]:
     """Return the best records and the best messages of some layers, best first.
 

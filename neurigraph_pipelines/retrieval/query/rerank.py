@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from neurigraph_pipelines.errors import NeurigraphError
+from neurigraph_pipelines.measuring import report
 from neurigraph_pipelines.ports import Reranker
 
 
@@ -20,5 +22,14 @@ def rerank(reranker: Reranker | None, question: str, texts: Sequence[str]) -> tu
     try:
         scores = reranker.scores(question, texts)
     except NeurigraphError:
+        report("rerank_failed")
         return order, [f"{reranker.name} could not rerank: the order is that of the search."]
-    return sorted(order, key=lambda index: -scores[index]), []
+    order.sort(key=lambda index: -scores[index])
+    report("reranked", swapped=_swapped(order), first_changed=order[0] != 0)
+    return order, []
+
+
+def _swapped(order: Sequence[int]) -> float:
+    """Return the share of pairs that changed their order: Kendall's distance, from 0 to 1."""
+    swapped = sum(before > after for before, after in combinations(order, 2))
+    return swapped / max(len(order) * (len(order) - 1) / 2, 1)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.measuring import measured, report
 from neurigraph_pipelines.model import Period
 from neurigraph_pipelines.ports import Reranker
 from neurigraph_pipelines.retrieval.index.layers import StoredRecord
@@ -25,6 +26,7 @@ from neurigraph_pipelines.text.hygiene import FIRST_YEAR, LAST_YEAR
 _BEGINNING, _END = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
 
+@measured("search")
 def search(
     context: Context,
     question: Question,
@@ -63,6 +65,7 @@ def search(
     if is_noted:
         returned = (one.record.record_id for one in found.records), (one.record_id for one in found.messages)
         note(context, "search", chain(*returned), question.query)
+    report("searched", records=len(found.records), messages=len(found.messages))
     return present(found, periods)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from neurigraph_pipelines.measuring import measured
 from neurigraph_pipelines.retrieval.index.names import NEARLY
 from neurigraph_pipelines.retrieval.index.shells import Shells
 from neurigraph_pipelines.retrieval.query.evidence import Evidence
@@ -44,6 +45,7 @@ class Anchor(NamedTuple):
     boost: float
 
 
+@measured("search.select")
 def select_nodes(evidence: Evidence) -> list[Anchor]:
     """Return the nodes to search, best first.
 

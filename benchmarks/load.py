@@ -1,0 +1,320 @@
+"""Searches over HTTP by 1, 8 and 32 clients at once, beside writes: latency, what is lost, and memory.
+
+Run as a program, ``python -m benchmarks.load store`` stores what is due until its standard input is closed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from benchmarks.bench import PROJECT_ROOT, Bench
+from benchmarks.chat import conversation, conversations, reference
+from benchmarks.report import Section, number, percentile, table
+from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.graph.provisioning import create_user
+from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.ingestion.inbox import Inbox
+from neurigraph_pipelines.wiring import Installation
+
+CLIENTS = (1, 8, 32)
+MINUTES = 10.0
+STORED_BEFORE, QUICK_STORED_BEFORE = 150, 8
+PHASE_SECONDS = MINUTES * 60 / len(CLIENTS)
+QUICK_PHASE_SECONDS = 4.0
+WRITE_EVERY_SECONDS = 3.0
+SAMPLE_SECONDS, QUICK_SAMPLE_SECONDS = 5.0, 0.5
+FIRST_WRITTEN = 500_000
+LAST_SECONDS = 600.0
+"""Longest wait for the last written conversation to be stored."""
+
+_MEGABYTE = 1_024
+
+_METHOD = f"""`neurigraph serve` is a process of its own, on a graph of {STORED_BEFORE} synthetic conversations of 20 to
+30 messages. Clients search over HTTP with connections that stay open, one question after the other, each question
+different: its embedding by MiniLM, the search and the answer are in the time, which the client measures. The same key
+writes at the same time: every {WRITE_EVERY_SECONDS:g} s a conversation of 20 to 30 messages is sent over HTTP and
+ended, and another process stores what is due. All of them share the machine's processors: clients, API, storing and
+Postgres. {MINUTES:g} minutes in all. Lost is a conversation that was accepted and is not stored at the end, or whose
+own word a search does not find; an error is any answer to a search but 200. Memory is the resident memory of the API's
+process, every {SAMPLE_SECONDS:g} s."""
+
+_QUESTIONS = (
+    "What did {person} say about the {thing} in week {number}?",
+    "How much does the {thing} cost, and who decides about number {number}?",
+    "Which problems with the {thing} did {person} mention {number} days ago?",
+    "When does {person} want to talk about the {thing}, item {number}?",
+)
+_PEOPLE = ("Marta", "Joana", "Priya", "Ingrid", "Coach Hana", "Dave", "Uncle Karl", "Aunt Rosa", "Astrid", "Nora")
+_THINGS = ("oak worktop", "night train", "release plan", "compost bins", "cello part", "mast", "cake", "route planner")
+
+
+class Caller:
+    """One client with a connection that stays open.
+
+    Args:
+        url: Address of the server.
+        key: An API key.
+    """
+
+    def __init__(self, url: str, key: str) -> None:
+        at = urlsplit(url)
+        assert at.hostname is not None
+        self._connection = http.client.HTTPConnection(at.hostname, at.port, timeout=120)
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def post(self, path: str, body: Any = None) -> tuple[int, Any]:
+        """Send a request; return the status and the answer."""
+        self._connection.request("POST", path, json.dumps(body) if body is not None else None, self._headers)
+        response = self._connection.getresponse()
+        content = response.read()
+        return response.status, json.loads(content) if content else None
+
+
+@dataclass
+class Phase:
+    """The searches of so many clients at once."""
+
+    clients: int
+    seconds: float
+    latencies: list[float] = field(default_factory=list)
+    errors: int = 0
+
+
+def run(bench: Bench) -> Section:
+    """Run the three phases beside writes, and look for what was written."""
+    with bench.installation() as installation:
+        user, _ = create_user(installation.database, "load")
+        key = issue_api_key(installation.database, user.user_id)
+        size = QUICK_STORED_BEFORE if bench.quick else STORED_BEFORE
+        bench.say(f"storing {size} conversations")
+        _store_before(installation, user.user_id, size)
+        environment = {**bench.environment(installation), "NEURIGRAPH_API_REQUESTS_PER_MINUTE": "1e9"}
+        with _serving(environment) as (url, pid), _storing(environment) as stored, _Memory(pid, bench.quick) as memory:
+            _ask(url, key, "warm up", time.monotonic() + QUICK_PHASE_SECONDS, Phase(1, QUICK_PHASE_SECONDS))
+            writer = Writer(url, key)
+            phases = [_phase(bench, url, key, clients) for clients in CLIENTS]
+            written = writer.stop()
+            bench.say(f"waiting for {len(written)} written conversations")
+            lost = _lost(installation, url, key, written)
+            segments = stored()
+        return Section(
+            "Searches by many clients beside writes", _METHOD, _body(phases, written, lost, memory, segments)
+        )
+
+
+def _store_before(installation: Installation, user_id: Any, size: int) -> None:
+    inbox = Inbox(installation.context)
+    with installation.database.owner() as tx:
+        for one in conversations(1, size):
+            inbox.add_conversation(tx, user_id, one)
+    for _ in run_due(installation.context, "benchmark"):
+        pass
+
+
+@contextmanager
+def _serving(environment: dict[str, str]) -> Iterator[tuple[str, int]]:
+    """Run the API; yields its address and process id."""
+    command = [str(Path(sys.executable).parent / "neurigraph"), "serve", "--port", "0", "--json"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())["url"], process.pid
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def _storing(environment: dict[str, str]) -> Iterator[Any]:
+    """Run the process that stores; yields a function that ends it and returns the number of segments it stored."""
+    command = [sys.executable, "-m", "benchmarks.load", "store"]
+    with subprocess.Popen(
+        command, cwd=PROJECT_ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+
+        def end() -> int:
+            out, _ = process.communicate(timeout=LAST_SECONDS)
+            return int(out)
+
+        try:
+            yield end
+        finally:
+            if process.poll() is None:
+                process.terminate()
+
+
+class _Memory:
+    """Samples the resident memory of a process, in MB, with the seconds since the start."""
+
+    def __init__(self, pid: int, quick: bool) -> None:
+        self._status = Path(f"/proc/{pid}/status")
+        self._every = QUICK_SAMPLE_SECONDS if quick else SAMPLE_SECONDS
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._sample)
+        self.samples: list[tuple[float, float]] = []
+
+    def __enter__(self) -> Self:
+        self._started = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._ended.wait(self._every):
+            lines = dict(line.split(":", 1) for line in self._status.read_text(encoding="ascii").splitlines())
+            self.samples.append((time.monotonic() - self._started, int(lines["VmRSS"].split()[0]) / _MEGABYTE))
+
+    def around(self, share: float) -> float:
+        """Return the median of the tenth of the samples around a share of the time."""
+        width = max(len(self.samples) // 20, 1)
+        middle = round(share * (len(self.samples) - 1))
+        near = sorted(mb for _, mb in self.samples[max(middle - width, 0) : middle + width + 1])
+        return near[len(near) // 2]
+
+
+class Writer:
+    """Writes conversations over HTTP until it is stopped."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self._url = url
+        self._key = key
+        self._ended = threading.Event()
+        self._written: list[int] = []
+        self._thread = threading.Thread(target=self._write)
+        self._thread.start()
+
+    def stop(self) -> list[int]:
+        """Stop writing; return the numbers of the conversations that the server accepted."""
+        self._ended.set()
+        self._thread.join()
+        return self._written
+
+    def _write(self) -> None:
+        number = FIRST_WRITTEN
+        with Caller(self._url, self._key) as caller:
+            while not self._ended.wait(WRITE_EVERY_SECONDS):
+                number += 1
+                one = conversation(number)
+                status, opened = caller.post("/v1/conversations", {"title": one.title, "external_id": one.external_id})
+                assert status == 201, opened
+                place = f"/v1/conversations/{opened['conversation_id']}"
+                messages = [
+                    {"role": message.role.value, "content": message.content, "external_id": message.external_id}
+                    for message in one.messages
+                ]
+                status, added = caller.post(f"{place}/messages", {"messages": messages})
+                assert status == 200, added
+                status, ended = caller.post(f"{place}/end")
+                assert status == 200, ended
+                self._written.append(number)
+
+
+def _phase(bench: Bench, url: str, key: str, clients: int) -> Phase:
+    phase = Phase(clients, QUICK_PHASE_SECONDS if bench.quick else PHASE_SECONDS)
+    bench.say(f"{clients} clients, {phase.seconds:.0f} s")
+    until = time.monotonic() + phase.seconds
+
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(lambda client: _ask(url, key, f"{clients} {client}", until, phase), range(clients)))
+    return phase
+
+
+def _ask(url: str, key: str, seed: str, until: float, phase: Phase) -> None:
+    """Ask one question after the other until a moment."""
+    chance = random.Random(seed)
+    with Caller(url, key) as caller:
+        while time.monotonic() < until:
+            query = chance.choice(_QUESTIONS).format(
+                person=chance.choice(_PEOPLE), thing=chance.choice(_THINGS), number=chance.randrange(100_000)
+            )
+            started = time.perf_counter()
+            status, _ = caller.post("/v1/search", {"query": query})
+            phase.latencies.append(time.perf_counter() - started)
+            phase.errors += status != 200
+
+
+def _lost(installation: Installation, url: str, key: str, written: list[int]) -> list[str]:
+    """Return the conversations that are not stored in time, or not found by their own word."""
+    query = """SELECT count(*) AS stored FROM neurigraph.sources
+    WHERE ended_at IS NOT NULL AND stored_through = last_message AND external_id = ANY(%s)"""
+    names = [conversation(number).external_id for number in written]
+    until = time.monotonic() + LAST_SECONDS
+    while time.monotonic() < until:
+        with installation.database.pipeline() as tx:
+            row = tx.execute(query, [names]).fetchone()
+        assert row is not None
+        if row["stored"] == len(names):
+            break
+        time.sleep(1)
+    lost = []
+    with Caller(url, key) as caller:
+        for number in written:
+            _, found = caller.post("/v1/search", {"query": f"What is filed under {reference(number)}?", "limit": 3})
+            if f"chat-{number}" not in [hit["source_external_id"] for hit in found["hits"]]:
+                lost.append(f"chat-{number}")
+    return lost
+
+
+def _body(phases: list[Phase], written: list[int], lost: list[str], memory: _Memory, stored: int) -> str:
+    rows = [
+        [
+            str(phase.clients),
+            f"{len(phase.latencies):,}",
+            number(len(phase.latencies) / phase.seconds),
+            *(number(1_000 * percentile(phase.latencies, percent)) for percent in (50, 95, 99)),
+            str(phase.errors),
+        ]
+        for phase in phases
+    ]
+    searches = table(("clients", "searches", "searches/s", "p50 ms", "p95 ms", "p99 ms", "errors"), rows)
+    marks = (0.1, 0.25, 0.5, 0.75, 1.0)
+    held = table(
+        ("memory of the API, MB", *(f"after {share:.0%} of the time" for share in marks), "most"),
+        [["", *(number(memory.around(share)) for share in marks), number(max(mb for _, mb in memory.samples))]],
+    )
+    named = f": {', '.join(lost[:5])}" if lost else ""
+    counts = f"{len(written)} conversations written, {stored} segments stored, {len(lost)} lost{named}."
+    return f"{searches}\n\n{held}\n\n{counts}"
+
+
+def store_until_closed() -> None:
+    """Store what is due, again and again, until the standard input is closed; print the number of segments."""
+    closed = threading.Event()
+
+    def wait() -> None:
+        sys.stdin.read()
+        closed.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    stored = 0
+    with Installation() as installation:
+        while not closed.wait(0.5):
+            stored += sum(len(result.stored) for result in run_due(installation.context, "load"))
+    print(stored)
+
+
+if __name__ == "__main__":
+    store_until_closed()

@@ -1,0 +1,1 @@
+"""Metrics for Prometheus: of this process, of its search caches, and of the whole installation."""

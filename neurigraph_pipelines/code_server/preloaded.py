@@ -1,0 +1,23 @@
+"""What every run imports, imported once: runs are forks of a process that loads this module.
+
+Nothing here may open a file or a connection, because all runs would share it.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from neurigraph_pipelines.definitions import defs
+
+_MODULES = (
+    "dagster._daemon",
+    "neurigraph_pipelines.code_server.__main__",
+    "neurigraph_pipelines.defs.storage",
+    "neurigraph_pipelines.ingestion.batch",
+    "neurigraph_pipelines.wiring",
+    "resources.storage.local",
+)
+
+for _name in _MODULES:
+    importlib.import_module(_name)
+defs.get_repository_def()  # the definitions keep it, and a run need not build it again

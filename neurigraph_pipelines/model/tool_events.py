@@ -1,0 +1,91 @@
+"""Events of tools in a conversation: a tool's use, its result, or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from neurigraph_pipelines.model.kinds import Role
+
+
+class MessageType(StrEnum):
+    """Type of a message. The last three are events of tools."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_USE = "tool_use"
+    TOOL_RESULT = "tool_result"
+    ERROR = "error"
+
+    @property
+    def role(self) -> Role:
+        """The role of its messages."""
+        return _ROLES[self]
+
+
+_ROLES = {
+    MessageType.USER: Role.USER,
+    MessageType.ASSISTANT: Role.ASSISTANT,
+    MessageType.TOOL_USE: Role.ASSISTANT,
+    MessageType.TOOL_RESULT: Role.TOOL,
+    MessageType.ERROR: Role.TOOL,
+}
+_SAID = {MessageType.TOOL_USE: "input", MessageType.TOOL_RESULT: "output", MessageType.ERROR: "error"}
+"""The field that an event says, and whose text is the content of its message."""
+
+TOOL_FIELDS = ("tool_name", "tool_use_id", "input", "output", "error", "duration_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEvent:
+    """What the message of a tool's event has besides its content.
+
+    Attributes:
+        type: ``tool_use``, ``tool_result`` or ``error``.
+        tool_use_id: Joins the use of a tool with its result.
+        input: What the tool was called with, as JSON.
+        output: What it returned, as JSON.
+        error: Why it failed.
+    """
+
+    type: MessageType
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    input: Any = None
+    output: Any = None
+    error: str | None = None
+    duration_ms: int | None = None
+
+    @property
+    def said(self) -> Any:
+        """The input of a use, the output of a result (or its error, if it has no output), the error of an error."""
+        said = getattr(self, _SAID[self.type])
+        return self.error if said is None else said
+
+    def fields(self, content: str) -> dict[str, Any]:
+        """Return the fields that are set, without the one that is the content of its message."""
+        said = _SAID[self.type]
+        values = {name: getattr(self, name) for name in TOOL_FIELDS}
+        kept = {name: value for name, value in values.items() if (value is not None or name == said)}
+        if kept[said] == content:
+            del kept[said]
+        return {"type": self.type.value, **kept}
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any], content: str) -> ToolEvent:
+        """Return the event that ``fields`` describes, given the content of its message."""
+        kind = MessageType(fields["type"])
+        return cls(kind, **{_SAID[kind]: content, **{name: fields[name] for name in TOOL_FIELDS if name in fields}})
+
+
+def type_of(role: Role, event: ToolEvent | None) -> MessageType | None:
+    """Return the type of a message: that of its event, else what its role says; None for the system."""
+    if event is not None:
+        return event.type
+    return {
+        Role.USER: MessageType.USER,
+        Role.ASSISTANT: MessageType.ASSISTANT,
+        Role.TOOL: MessageType.TOOL_RESULT,
+    }.get(role)

@@ -1,0 +1,36 @@
+"""The text of the best message of each hit, for people who read results. ``query.search`` itself reads no file."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from uuid import UUID
+
+from neurigraph_pipelines.context import Context
+from neurigraph_pipelines.errors import NotFoundError, StorageError
+from neurigraph_pipelines.retrieval.excerpts import excerpt
+from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
+from neurigraph_pipelines.retrieval.query.parse import lexer_of
+from neurigraph_pipelines.retrieval.query.question import Answer
+
+
+def best_quotes(context: Context, query: str, found: Answer, characters: int) -> dict[str, OpenedMessage]:
+    """Return the best message of each hit by record, cut to the part that the question is about.
+
+    Only the bytes of these messages are read, and a dormant file stays dormant. A hit without messages, or whose file
+    cannot be read, has no quote.
+    """
+    best: dict[str, int] = {}
+    for message in found.messages:
+        best.setdefault(message["record_id"], message["seq"])
+    lexer = lexer_of(context.settings.language)
+    asked = frozenset(lexer.lexemes(query))
+    quotes = {}
+    for hit in found.hits:
+        seq, file_id = best.get(hit["record_id"]), hit["file_id"]
+        if seq is None or file_id is None:
+            continue
+        with suppress(StorageError, NotFoundError):
+            for opened in open_messages(context, UUID(file_id), [seq]):
+                quotes[hit["record_id"]] = replace(opened, text=excerpt(opened.text, asked, lexer, characters))
+    return quotes

@@ -1,0 +1,48 @@
+"""Settings of logs and traces."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field, SecretStr
+
+from neurigraph_pipelines.settings.group import group
+
+
+class LogSettings(BaseModel):
+    """What services write to their logs."""
+
+    model_config = group("LOG_")
+
+    format: Literal["text", "json"] = Field(
+        default="text",
+        description="Form of the log lines of `serve`, `up` and the other services: for people, or one JSON object a "
+        "line (docs/metrics.md). Dagster's processes keep their own.",
+    )
+
+
+class TelemetrySettings(BaseModel):
+    """Traces to an OpenTelemetry collector, under the standard names of OpenTelemetry."""
+
+    model_config = group()
+
+    otlp_endpoint: str | None = Field(
+        default=None,
+        validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT",
+        description="Base address of a collector that takes traces by OTLP over HTTP, such as "
+        "`http://localhost:4318` (docs/metrics.md). Unset: nothing is traced, and OpenTelemetry is not loaded.",
+    )
+    otlp_headers: SecretStr | None = Field(
+        default=None,
+        validation_alias="OTEL_EXPORTER_OTLP_HEADERS",
+        description="Headers for the collector, as `name=value,name=value`.",
+    )
+    service_name: str = Field(
+        default="neurigraph",
+        min_length=1,
+        validation_alias="OTEL_SERVICE_NAME",
+        description="Name under which traces show this service.",
+    )
+    disabled: bool = Field(
+        default=False, validation_alias="OTEL_SDK_DISABLED", description="Switches tracing off, whatever else is set."
+    )
