@@ -246,6 +246,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT (neurigraph.claims() ->> 'received_through')::neurigraph.received_through
 $$;
 
+-- Who asks, for what is kept for one caller alone: the API key, or role and subject of a token.
+CREATE OR REPLACE FUNCTION neurigraph.asking_caller() RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(c.stated ->> 'key_id', (c.stated ->> 'role') || ':' || (c.stated ->> 'sub'))
+    FROM (SELECT neurigraph.claims() AS stated) AS c
+$$;
+
 -- The holder of an API key; no row if the key is unknown, expired or revoked. Updates last_used_at at most once an
 -- hour.
 DROP FUNCTION IF EXISTS neurigraph.holder_of_key(bytea);
@@ -277,11 +284,12 @@ neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.may_read_
 neurigraph.may_write_node(uuid),
 neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
 neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
-neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.holder_of_key(bytea) FROM PUBLIC;
+neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
+FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
 neurigraph.sees_all_records(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.readable_nodes(),
 neurigraph.writing_persona(), neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
-neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.holder_of_key(bytea)
+neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
 TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

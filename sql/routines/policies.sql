@@ -193,3 +193,13 @@ $$;
 DROP POLICY IF EXISTS owner_decides ON neurigraph.sources;
 CREATE POLICY owner_decides ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (privacy = 'shared' OR user_id = (SELECT neurigraph.asking_user_id()));
+
+-- Answers to requests are visible to the caller alone, not even to other keys of the same user.
+DROP POLICY IF EXISTS own_requests ON neurigraph.request_keys;
+CREATE POLICY own_requests ON neurigraph.request_keys TO neurigraph_agent
+USING (user_id = (SELECT (neurigraph.claims() ->> 'user_id')::uuid))
+WITH CHECK (user_id = (SELECT (neurigraph.claims() ->> 'user_id')::uuid));
+DROP POLICY IF EXISTS only_caller ON neurigraph.request_keys;
+CREATE POLICY only_caller ON neurigraph.request_keys AS RESTRICTIVE TO neurigraph_agent
+USING (caller = (SELECT neurigraph.asking_caller()))
+WITH CHECK (caller = (SELECT neurigraph.asking_caller()));
