@@ -137,8 +137,11 @@ USING (
 DROP POLICY IF EXISTS not_hidden ON neurigraph.delta_log;
 CREATE POLICY not_hidden ON neurigraph.delta_log AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
-    (SELECT neurigraph.sees_all_records())
-    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+    (
+        (SELECT neurigraph.sees_all_records())
+        OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+    )
+    AND delta_id <> ALL((SELECT neurigraph.hidden_deltas())::uuid [])
 );
 
 DROP POLICY IF EXISTS not_hidden ON neurigraph.compression_state_log;
