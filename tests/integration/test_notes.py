@@ -292,6 +292,21 @@ def test_private_note_is_the_owners(graph: SharedGraph) -> None:
     assert shared.created
 
 
+def test_importance_decides_between_equals(graph: SharedGraph) -> None:
+    """Of equal records the newest comes first. What a persona says of its own notes lifts none."""
+    for claims, path, text in (
+        (None, "Harbour", "The ferry takes cyclists."),
+        (graph.personas, "Marketing", "A yacht."),
+    ):
+        first = write(graph, text, claims, path=path, title="Going north", importance=1.0)
+        last = write(graph, text, claims, path=path, title="Going south", importance=0.0)
+        store(graph)
+        answer = phase_one(acting(graph), Question(text))
+        order = [hit["source_id"] for hit in answer.hits if hit["title"].startswith("Going")][:2]
+        expected = [first, last] if claims is None else [last, first]
+        assert order == [str(note.note_id) for note in expected]
+
+
 def test_voice_of_a_note_follows_its_door(graph: SharedGraph) -> None:
     write(graph, "The owner likes persimmons.", graph.owners.through(ReceivedThrough.CLI))
     write(graph, "The model noticed a tamarillo.", graph.owners.through(ReceivedThrough.MCP))
