@@ -50,6 +50,10 @@ class ChangedError(ConflictError):
     """The object has changed since the caller read it; nothing was stored."""
 
 
+class RunningError(ConflictError):
+    """The same request is running, or has just ended: repeat it in a moment."""
+
+
 class TransientError(NeurigraphError):
     """A fault of a network or provider that may pass: a retry may succeed."""
 

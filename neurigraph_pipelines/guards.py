@@ -32,8 +32,13 @@ class Guard:
             NeurigraphError: The change must not happen; the transaction is rolled back.
         """
 
-    def settle(self, tx: Transaction, result: object = None) -> None:
-        """Note the result of the change, right before its transaction commits."""
+    def settle(self, tx: Transaction, result: object = None, *, status: int | None = None) -> None:
+        """Note the result of the change, right before its transaction commits.
+
+        Args:
+            result: A dictionary or dataclass with ids and counts; None if the object itself is the answer.
+            status: How a face answers, if not as usual.
+        """
 
 
 FREE = Guard()

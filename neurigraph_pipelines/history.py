@@ -15,7 +15,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from neurigraph_pipelines.errors import NotFoundError
+from neurigraph_pipelines.errors import ForbiddenError, NotFoundError
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, Claims
 from neurigraph_pipelines.ports import Database, Transaction
 from neurigraph_pipelines.statements import statements
@@ -74,9 +74,24 @@ def pipeline_author(model: str) -> str:
     return f"pipeline:{model}"
 
 
-def authored(tx: Transaction, author: str) -> None:
-    """Set the author of all changes to records in this transaction. Changes without an author fail."""
-    tx.execute(_QUERIES["set_author"], {"author": author})
+def authored(tx: Transaction, author: str, caller: Claims | None = None) -> None:
+    """Set the author of all changes to records in this transaction. Changes without an author fail.
+
+    Args:
+        caller: Whose change it is, for its key; None for jobs.
+
+    Raises:
+        ForbiddenError: What the caller writes now is in quarantine.
+    """
+    of_caller = {
+        "key_id": caller.key_id if caller is not None else None,
+        "user_id": caller.user_id if caller is not None else None,
+    }
+    row = tx.execute(_QUERIES["set_author"], {"author": author, **of_caller}).fetchone()
+    if row is not None and row["is_held"]:
+        raise ForbiddenError(
+            "what this key writes is in quarantine and changes no memory: the owner of the graph can release it"
+        )
 
 
 def append_delta(

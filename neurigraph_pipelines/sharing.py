@@ -242,6 +242,7 @@ def add_node(
 
     Args:
         writes: Grant the persona write access to its own node; the grant can be revoked.
+        guard: Gets the id of a node that needs no grant; with one, both are not one transaction.
 
     Returns:
         The id of the node.
@@ -255,7 +256,8 @@ def add_node(
     text = clean_text(summary, "repair")[0].strip()
     if len(text) > MAX_NODE_SUMMARY_LENGTH:
         raise InvalidInputError(f"the summary of a node has at most {MAX_NODE_SUMMARY_LENGTH:,} characters")
-    node = provision_node(database, claims, parent_id, name, node_type=node_type, kind=kind, summary=text, guard=guard)
+    noted = FREE if writes else guard
+    node = provision_node(database, claims, parent_id, name, node_type=node_type, kind=kind, summary=text, guard=noted)
     if writes:
         persona = Subject(SubjectType.PERSONA, str(node.node_id))
         grant(database, claims, persona, node.node_id, GrantType.READ_WRITE)

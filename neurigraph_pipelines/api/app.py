@@ -24,6 +24,7 @@ from neurigraph_pipelines.api import (
     files,
     graph_changes,
     health,
+    idempotency,
     memories,
     nodes,
     notes,
@@ -58,13 +59,18 @@ request body has at most {MAX_BODY_BYTES:,} bytes, except for uploads. Times are
 
 
 class _Application(FastAPI):
-    """FastAPI, with the schema of problem details in its OpenAPI document."""
+    """FastAPI, with the schema of problem details and the keys of requests in its OpenAPI document."""
 
     def openapi(self) -> dict[str, Any]:
-        documented = self.openapi_schema is not None
+        is_complete = self.openapi_schema is not None
         description = super().openapi()
-        if not documented:
+        if not is_complete:
             description["components"]["schemas"]["Problem"] = problem_definition()
+            for path, operations in description["paths"].items():
+                for method, operation in operations.items():
+                    if path.startswith("/v1/") and idempotency.why_not(method.upper(), path) is None:
+                        operation.setdefault("parameters", []).append(idempotency.parameter())
+                        operation["responses"] |= {str(status): one for status, one in documented(409).items()}
         return description
 
 
@@ -129,6 +135,7 @@ def create_app(installation: Installation, endpoints: Sequence[Endpoint] = ()) -
     app.state.figures = installation_registry(installation.context)
     app.state.backlog = Backlog(installation.context)
     upload_bytes = installation.settings.uploads.max_upload_bytes + uploads.FORM_BYTES
+    app.add_middleware(idempotency.Idempotency, installation=installation)
     app.add_middleware(
         BodyLimit,
         limit=MAX_BODY_BYTES,

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import ConversationGuard
 from neurigraph_pipelines.api.problems import documented
@@ -27,10 +28,11 @@ router = APIRouter(prefix="/conversations", tags=["inbox"], responses=documented
     responses={200: {"model": responses.Conversation, "description": "The conversation exists already."}},
 )
 def open_conversation(
-    body: requests.NewConversation, response: Response, caller: Writer, installation: InstallationDep
+    body: requests.NewConversation, response: Response, caller: Writer, installation: InstallationDep, once: Once
 ) -> dict[str, UUID]:
     """Open a conversation, or return the existing one with the same `external_id`."""
     with installation.database.agent(caller) as tx:
+        once.admit(tx)
         conversation_id, created = sources.inbox(installation).open_source(
             tx,
             caller.user_id,
@@ -40,14 +42,17 @@ def open_conversation(
             started_at=body.started_at,
             privacy=body.privacy,
         )
+        opened = {"conversation_id": conversation_id}
+        if created:
+            once.settle(tx, opened)
     if not created:
         response.status_code = 200
-    return {"conversation_id": conversation_id}
+    return opened
 
 
 @router.post("/{conversation_id}/messages", dependencies=[NotesLag], response_model=responses.Appended)
 def append_messages(
-    conversation_id: UUID, body: requests.NewMessages, caller: Writer, installation: InstallationDep
+    conversation_id: UUID, body: requests.NewMessages, caller: Writer, installation: InstallationDep, once: Once
 ) -> dict[str, Any]:
     """Append messages in the order given.
 
@@ -56,7 +61,7 @@ def append_messages(
     `external_id` as it grows. Each time it replaces the previous text, as long as it is the newest message and not
     complete.
     """
-    return sources.append(installation, caller, SourceKind.CONVERSATION, conversation_id, body.messages)
+    return sources.append(installation, caller, SourceKind.CONVERSATION, conversation_id, body.messages, once)
 
 
 @router.post("/{conversation_id}/end", dependencies=[NotesLag], response_model=responses.Ended)

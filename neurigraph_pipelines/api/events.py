@@ -11,6 +11,7 @@ from fastapi import APIRouter, Response
 
 from neurigraph_pipelines.api import requests, sources
 from neurigraph_pipelines.api.authentication import InstallationDep, Owner, Writer
+from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.lag import NotesLag
 from neurigraph_pipelines.api.preconditions import EventGuard
 from neurigraph_pipelines.api.problems import documented
@@ -29,7 +30,7 @@ router = APIRouter(prefix="/events", tags=["inbox"], responses=documented(401, 4
     responses={200: {"model": responses.Event, "description": "The event exists already."}},
 )
 def open_event(
-    body: requests.NewEvent, response: Response, caller: Writer, installation: InstallationDep
+    body: requests.NewEvent, response: Response, caller: Writer, installation: InstallationDep, once: Once
 ) -> dict[str, Any]:
     """Open an event, or return the existing one with the same `external_id`, and append the messages so far.
 
@@ -37,6 +38,7 @@ def open_event(
     """
     inbox = sources.inbox(installation)
     with installation.database.agent(caller) as tx:
+        once.admit(tx)
         event_id, created = inbox.open_source(
             tx,
             caller.user_id,
@@ -51,6 +53,8 @@ def open_event(
         if body.messages:
             appended = inbox.append(tx, SourceKind.EVENT, event_id, sources.new_messages(body.messages))
             opened["messages"] = asdict(appended)
+        if created or body.messages:
+            once.settle(tx, opened, status=201 if created else 200)
     if not created:
         response.status_code = 200
     return opened
@@ -58,10 +62,10 @@ def open_event(
 
 @router.post("/{event_id}/messages", dependencies=[NotesLag], response_model=responses.Appended)
 def append_to_event(
-    event_id: UUID, body: requests.NewEventMessages, caller: Writer, installation: InstallationDep
+    event_id: UUID, body: requests.NewEventMessages, caller: Writer, installation: InstallationDep, once: Once
 ) -> dict[str, Any]:
     """Append messages in the order given. They can be found once the event has ended and is stored."""
-    return sources.append(installation, caller, SourceKind.EVENT, event_id, body.messages)
+    return sources.append(installation, caller, SourceKind.EVENT, event_id, body.messages, once)
 
 
 @router.post("/{event_id}/end", dependencies=[NotesLag], response_model=responses.EventEnded)

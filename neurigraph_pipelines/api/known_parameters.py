@@ -17,7 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.params import Header, Query
 
 _OUR_PREFIX = b"neurigraph-"
-_DECIDING = frozenset({b"idempotency-key", b"if-match"})
+_DECIDING = frozenset({b"if-match"})
 """Headers that decide what happens. Where an operation does not take one, silence would be taken for consent."""
 
 

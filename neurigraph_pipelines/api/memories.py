@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Response
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.api.idempotency import IsRepeated
 from neurigraph_pipelines.api.nodes import MAX_PAGE
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, RecordGuard, read_record, tagged
@@ -72,9 +73,11 @@ def revise(
     caller: Caller,
     installation: InstallationDep,
     guard: RecordGuard,
+    is_repeated: IsRepeated,
 ) -> Mapping[str, Any]:
     """Change the title, summary or keywords of a memory. Its files do not change."""
-    revision.revise(installation.acting_for(caller), record_id, body.revision, guard)
+    if not is_repeated:
+        revision.revise(installation.acting_for(caller), record_id, body.revision, guard)
     return tagged(response, *read_record(installation, caller, record_id))
 
 
@@ -86,8 +89,10 @@ def supersede(
     caller: Caller,
     installation: InstallationDep,
     guard: RecordGuard,
+    is_repeated: IsRepeated,
 ) -> Mapping[str, Any]:
     """Mark a memory as replaced by a newer one, or undo that with null."""
-    look(installation, caller, by=body.by)
-    revision.supersede(installation.database, caller, record_id, body.by, guard)
+    if not is_repeated:
+        look(installation, caller, by=body.by)
+        revision.supersede(installation.database, caller, record_id, body.by, guard)
     return tagged(response, *read_record(installation, caller, record_id))

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Response
 from neurigraph_pipelines import presentation, sharing
 from neurigraph_pipelines.api import requests
 from neurigraph_pipelines.api.authentication import Caller, InstallationDep
+from neurigraph_pipelines.api.idempotency import Once
 from neurigraph_pipelines.api.paging import Offset, page
 from neurigraph_pipelines.api.preconditions import NOT_MODIFIED, IfNoneMatch, read_node, tagged
 from neurigraph_pipelines.api.problems import documented
@@ -35,7 +36,7 @@ def tree(caller: Caller, installation: InstallationDep) -> dict[str, Any]:
 
 
 @router.post("/nodes", status_code=201, response_model=responses.NewNode, responses=documented(403, 409, 413))
-def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep) -> dict[str, UUID]:
+def provision(body: requests.NewNode, caller: Caller, installation: InstallationDep, once: Once) -> dict[str, UUID]:
     """Create a node: a concept, or a persona that can have keys and grants of its own."""
     look(installation, caller, parent_node_id=body.parent_node_id)
     node_id = sharing.add_node(
@@ -47,6 +48,7 @@ def provision(body: requests.NewNode, caller: Caller, installation: Installation
         kind=body.kind,
         summary=body.summary,
         writes=body.writes and body.node_type is NodeType.PERSONA,
+        guard=once,
     )
     return {"node_id": node_id}
 

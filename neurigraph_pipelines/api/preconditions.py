@@ -23,10 +23,11 @@ from starlette.responses import Response
 
 from neurigraph_pipelines import history, presentation
 from neurigraph_pipelines.api.authentication import Caller
+from neurigraph_pipelines.api.idempotency import keyed_guard
 from neurigraph_pipelines.api.problems import problem
 from neurigraph_pipelines.errors import InvalidInputError
 from neurigraph_pipelines.graph import navigation
-from neurigraph_pipelines.guards import FREE, Guard, Unchanged, Versioned, find_version
+from neurigraph_pipelines.guards import Guard, Unchanged, Versioned, find_version
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 
@@ -116,13 +117,13 @@ def _guard(kind: Versioned, name: str) -> Any:
         ] = None,
     ) -> Guard:
         if if_match is None:
-            return FREE
+            return keyed_guard(request)
         tags = _parsed("If-Match", if_match)
         object_id = UUID(request.path_params[name])
         # A weak tag never matches, and no version begins with the mark of one.
         expected = None if tags == ["*"] else [tag.strip('"').partition("-")[0] for tag in tags]
         request.state.versioned = (kind, object_id, caller)
-        return Unchanged(kind, object_id, expected)
+        return keyed_guard(request, Unchanged(kind, object_id, expected))
 
     return Depends(guard)
 

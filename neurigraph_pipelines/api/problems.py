@@ -27,6 +27,7 @@ from neurigraph_pipelines.errors import (
     NotFoundError,
     ProviderError,
     RehydratingError,
+    RunningError,
     StorageError,
     TransientError,
     UnauthenticatedError,
@@ -153,6 +154,8 @@ def problem_of(error: NeurigraphError | OperationalError) -> Response:
         return problem(status, str(error), headers={"WWW-Authenticate": 'Bearer realm="neurigraph"'})
     if isinstance(error, TransientError):
         return problem(status, str(error), headers=retry_after(error.retry_after))
+    if isinstance(error, RunningError):
+        return problem(status, str(error), headers=retry_after(1.0))
     if isinstance(error, RehydratingError):
         return problem(status, str(error), headers=retry_after(error.retry_after_seconds))
     if isinstance(error, ConfigurationError):

@@ -30,11 +30,19 @@ def new_messages(sent: Sequence[requests.NewMessage]) -> list[NewMessage]:
 
 
 def append(
-    installation: Installation, caller: Claims, kind: SourceKind, source_id: UUID, sent: Sequence[requests.NewMessage]
+    installation: Installation,
+    caller: Claims,
+    kind: SourceKind,
+    source_id: UUID,
+    sent: Sequence[requests.NewMessage],
+    guard: Guard,
 ) -> dict[str, Any]:
     """Append the messages of a request and return the fields of ``responses.inbox.Appended``."""
     with installation.database.agent(caller) as tx:
-        return asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
+        guard.admit(tx)
+        appended = asdict(inbox(installation).append(tx, kind, source_id, new_messages(sent)))
+        guard.settle(tx, appended)
+    return appended
 
 
 def set_privacy(

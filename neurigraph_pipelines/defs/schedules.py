@@ -15,6 +15,7 @@ from neurigraph_pipelines.defs.lifecycle_assets import (
     stuck_rehydrations,
 )
 from neurigraph_pipelines.graph.provisioning import has_outdated_nodes, upgrade_nodes
+from neurigraph_pipelines.idempotency import sweep
 from neurigraph_pipelines.ingestion.inbox import purge_stored_bodies
 from neurigraph_pipelines.lifecycle.dormancy import has_expired
 from neurigraph_pipelines.lifecycle.rehydration import revert_stuck
@@ -46,6 +47,14 @@ def purge_retrieval_log(installation: InstallationResource) -> dg.Output[int]:
 
 
 @dg.op
+def purge_request_keys(installation: InstallationResource) -> dg.Output[int]:
+    """Removes answers to requests that can no longer be repeated (`idempotency_hours`)."""
+    hours = installation.settings.api.idempotency_hours
+    removed = sweep(installation.opened.database, hours * 3600)
+    return dg.Output(removed, metadata={"answers removed": removed, "kept for hours": hours})
+
+
+@dg.op
 def purge_run_outputs(context: dg.OpExecutionContext) -> dg.Output[int]:
     """Removes the output of finished runs; Dagster itself never does."""
     oldest = time.time() - RUN_OUTPUT_DAYS * SECONDS_PER_DAY
@@ -72,10 +81,11 @@ def finish_erasures(installation: InstallationResource) -> dg.Output[int]:
 def retention_job() -> None:
     """Removes stored text from the inbox, old entries and old run output, and continues interrupted erasures.
 
-    The four ops are independent.
+    The five ops are independent.
     """
     purge_inbox()
     purge_retrieval_log()
+    purge_request_keys()
     purge_run_outputs()
     finish_erasures()
 

@@ -93,6 +93,7 @@ class RowsEraser:
         records = self._tx.execute(_QUERIES["erase_record"].format(schema=schema), of_record).rowcount
         self._erased.update(passages=passages, records=records)
         self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": [record_id]})
+        self._erase_request_keys([record_id], parts)
         self._erase_parts(parts)
         self._restore_superseded([record_id])
         self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
@@ -139,6 +140,7 @@ class RowsEraser:
             self._tx.execute(_QUERIES["drop_schema"].format(schema=sql.Identifier(node.schema_name)))
         if cleanup is not None:
             self._tx.execute(_QUERIES["erase_retrievals"], {"user_id": self._user_id, "record_ids": record_ids})
+            self._erase_request_keys([*record_ids, *node_ids], cleanup.parts)
             self._erase_parts(cleanup.parts)
             self._restore_superseded(record_ids)
             self._tx.execute(_QUERIES["erase_quarantine_changes"], {"user_id": self._user_id})
@@ -168,6 +170,11 @@ class RowsEraser:
         self._note(map(Entry, strays))
         self._erased["users"] += self._tx.execute(_QUERIES["erase_user"], {"user_id": self._user_id}).rowcount
         self._write_receipt()
+
+    def _erase_request_keys(self, ids: Sequence[UUID], parts: Iterable[Mapping[str, Any]]) -> None:
+        """Erase kept answers to requests about erased records and nodes, and about the sources of records."""
+        object_ids = [*ids, *(part["source_id"] for part in parts)]
+        self._tx.execute(_QUERIES["erase_request_keys"], {"user_id": self._user_id, "object_ids": object_ids})
 
     def _prepare_cleanup(
         self, nodes: Sequence[NodeToErase], node_ids: Sequence[UUID], record_ids: Sequence[UUID]

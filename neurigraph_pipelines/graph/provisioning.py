@@ -124,7 +124,7 @@ def provision_node(
     summary: str = "",
     guard: Guard = FREE,
 ) -> NodeRef:
-    """Create a node by hand, below an existing one. The guard notes the id of the node.
+    """Create a node by hand, below an existing one. The guard gets its ``node_id``.
 
     Raises:
         ForbiddenError: The caller does not own the graph.
@@ -151,7 +151,7 @@ def provision_node(
             raise ConflictError(f"the parent has a node {shown!r} already: choose another name")
         plan = PlannedNode((*parent.names, shown), kind, 1.0, summary)
         node = _provision(tx, claims.user_id, slug, parent, plan, node_type)
-        guard.settle(tx, node.node_id)
+        guard.settle(tx, {"node_id": node.node_id})
         return node
 
 

@@ -99,6 +99,12 @@ class ApiSettings(BaseModel):
         description="Seconds for a client to send the head of a request, to begin its body, or to read some of an "
         "answer.",
     )
+    idempotency_hours: float = Field(
+        default=24.0,
+        gt=0,
+        le=720,
+        description="Hours for which a request with an `Idempotency-Key` may be repeated (docs/api.md).",
+    )
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

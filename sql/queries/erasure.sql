@@ -306,6 +306,11 @@ UPDATE neurigraph.retrievals AS r SET
     question = NULL
 WHERE r.user_id = %(user_id)s AND r.record_ids && %(record_ids)s::uuid [];
 
+-- name: erase_request_keys
+-- Removes kept answers to requests about something that is erased.
+DELETE FROM neurigraph.request_keys AS k
+WHERE k.user_id = %(user_id)s AND k.object_ids && %(object_ids)s::uuid [];
+
 -- name: erase_nodes
 -- All rows of shared tables that belong to the nodes and their records are deleted with them.
 DELETE FROM neurigraph.graph_index WHERE node_id = ANY(%(node_ids)s) AND user_id = %(user_id)s;

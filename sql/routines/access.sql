@@ -121,6 +121,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM (SELECT neurigraph.claims() AS asking OFFSET 0) AS c
 $$;
 
+-- The deltas of the graph that a quarantine in force hides, from its owner, too.
+CREATE OR REPLACE FUNCTION neurigraph.hidden_deltas() RETURNS uuid []
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ARRAY(
+        SELECT q.delta_id FROM neurigraph.quarantined_deltas AS q WHERE q.user_id = neurigraph.asking_user_id()
+    )
+$$;
+
 -- Whether the caller may see figures that are counted over whole nodes (words, speakers, mean vectors): not if a hidden
 -- source is counted in them. Then all words are equally rare.
 CREATE OR REPLACE FUNCTION neurigraph_private.counts_are_visible(asking jsonb) RETURNS boolean
@@ -230,6 +238,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT (neurigraph.claims() ->> 'received_through')::neurigraph.received_through
 $$;
 
+-- Who asks, for what is kept for one caller alone: the API key, or role and subject of a token.
+CREATE OR REPLACE FUNCTION neurigraph.asking_caller() RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(c.stated ->> 'key_id', (c.stated ->> 'role') || ':' || (c.stated ->> 'sub'))
+    FROM (SELECT neurigraph.claims() AS stated) AS c
+$$;
+
 -- The holder of an API key; no row if the key is unknown, expired or revoked. Updates last_used_at at most once an
 -- hour.
 DROP FUNCTION IF EXISTS neurigraph.holder_of_key(bytea);
@@ -257,13 +272,15 @@ $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA neurigraph_private FROM PUBLIC;
 REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.visible_nodes(jsonb),
-neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.may_read_node(uuid),
-neurigraph.may_write_node(uuid),
+neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
+neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid),
 neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
-neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.holder_of_key(bytea) FROM PUBLIC;
+neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
+FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
-neurigraph.sees_all_records(),
+neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.readable_nodes(),
-neurigraph.writing_persona(), neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.holder_of_key(bytea)
+neurigraph.writing_persona(), neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(),
+neurigraph.holder_of_key(bytea)
 TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

@@ -137,8 +137,11 @@ USING (
 DROP POLICY IF EXISTS not_hidden ON neurigraph.delta_log;
 CREATE POLICY not_hidden ON neurigraph.delta_log AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
-    (SELECT neurigraph.sees_all_records())
-    OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+    (
+        (SELECT neurigraph.sees_all_records())
+        OR record_id IN (SELECT r.record_id FROM neurigraph.record_index AS r)
+    )
+    AND delta_id <> ALL((SELECT neurigraph.hidden_deltas())::uuid [])
 );
 
 DROP POLICY IF EXISTS not_hidden ON neurigraph.compression_state_log;
@@ -184,3 +187,13 @@ $$;
 DROP POLICY IF EXISTS owner_decides ON neurigraph.sources;
 CREATE POLICY owner_decides ON neurigraph.sources AS RESTRICTIVE FOR INSERT TO neurigraph_agent
 WITH CHECK (privacy = 'shared' OR user_id = (SELECT neurigraph.asking_user_id()));
+
+-- Answers to requests are visible to the caller alone, not even to other keys of the same user.
+DROP POLICY IF EXISTS own_requests ON neurigraph.request_keys;
+CREATE POLICY own_requests ON neurigraph.request_keys TO neurigraph_agent
+USING (user_id = (SELECT (neurigraph.claims() ->> 'user_id')::uuid))
+WITH CHECK (user_id = (SELECT (neurigraph.claims() ->> 'user_id')::uuid));
+DROP POLICY IF EXISTS only_caller ON neurigraph.request_keys;
+CREATE POLICY only_caller ON neurigraph.request_keys AS RESTRICTIVE TO neurigraph_agent
+USING (caller = (SELECT neurigraph.asking_caller()))
+WITH CHECK (caller = (SELECT neurigraph.asking_caller()));

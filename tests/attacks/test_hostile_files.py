@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import os
@@ -115,12 +116,12 @@ def test_object_becomes_a_link_while_it_is_read(tmp_path: Path, secret: Path) ->
         """A store in which somebody replaces an object between the look at it and its opening."""
 
         def exists(self, key: str) -> bool:
-            found = super().exists(key)
             place = tmp_path / "store" / key
             if place.name == "raced":
                 place.unlink()
                 place.symlink_to(secret)
-            return found
+                return True
+            return super().exists(key)
 
     store = Raced(tmp_path / "store")
     for key in ("durable/calm", "durable/raced"):
@@ -295,18 +296,20 @@ def test_memory_limit_of_a_reader() -> None:
     assert "bytes of text" not in refused
 
 
-SLOW = pdf_of("", stream=b"BT /F1 12 Tf 72 720 Td " + b"(x) Tj " * 2_000_000 + b"ET")
-"""A document that takes minutes to read."""
+@functools.cache
+def slow_pdf() -> bytes:
+    """Return a document that takes minutes to read."""
+    return pdf_of("", stream=b"BT /F1 12 Tf 72 720 Td " + b"(x) Tj " * 2_000_000 + b"ET")
 
 
 def test_time_limit_of_a_reader() -> None:
     hasty = SubprocessExtractor(seconds=2, memory_bytes=1 << 30, text_bytes=1_000_000)
-    assert "in 2 seconds" in read(hasty, SLOW, "pdf")
+    assert "in 2 seconds" in read(hasty, slow_pdf(), "pdf")
 
 
 def test_time_limit_of_a_reader_without_its_parent(tmp_path: Path) -> None:
     """A reader whose parent was killed ends, too: the kernel counts its time."""
-    (tmp_path / "slow.pdf").write_bytes(SLOW)
+    (tmp_path / "slow.pdf").write_bytes(slow_pdf())
     with (tmp_path / "slow.pdf").open("rb") as file:
         reader = subprocess.run(
             [sys.executable, "-m", "resources.extractors.worker", "pdf", "1", str(1 << 30)],
@@ -322,7 +325,7 @@ def test_time_limit_of_a_reader_that_waits() -> None:
     """A reader that uses no time of the processor ends with its parent's patience."""
     hasty = SubprocessExtractor(seconds=2, memory_bytes=1 << 30, text_bytes=1_000_000)
     with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(read, hasty, SLOW, "pdf")
+        reading = pool.submit(read, hasty, slow_pdf(), "pdf")
         children = Path(f"/proc/{os.getpid()}/task")
         wait_until(lambda: workers(children), "the start of the reader")
         (pid,) = workers(children)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
 
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.api.requests import MAX_FIELDS
 from neurigraph_pipelines.ingestion.batch import run_due
 from tests.support.memories import new_user
 from tests.support.raw_http import exchange, head
@@ -208,6 +209,11 @@ def test_script_in_an_error(client: httpx.Client) -> None:
 # Bodies
 
 
+def many_fields() -> bytes:
+    """Made by the test, because every worker would make it for the list of tests."""
+    return b'{"query": "x", ' + b",".join(b'"%d": 1' % n for n in range(2_000_000)) + b"}"
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -221,7 +227,7 @@ def test_script_in_an_error(client: httpx.Client) -> None:
         b'{"query": "x", "at": "+292277026596-12-04T15:30:07Z"}',
         b'{"query": "' + b"\\ud800" * 5_000 + b'"}',
         b'{"query": "' + b"x" * 20_000_000 + b'"}',
-        b'{"query": "x", ' + b",".join(b'"%d": 1' % n for n in range(2_000_000)) + b"}",
+        many_fields,
         b'{"query": "x", "source_kinds": [' + b"0," * 2_000_000 + b"0]}",
         "{“query”: “x”}".encode(),
         b'\xef\xbb\xbf{"query": "x", "limit": 0}',
@@ -231,10 +237,19 @@ def test_script_in_an_error(client: httpx.Client) -> None:
         "half pairs", "a long text", "many fields", "many items", "curly quotes", "a byte order mark",
     ],
 )  # fmt: skip
-def test_slow_request_body(client: httpx.Client, content: bytes) -> None:
-    answer = client.post("/v1/search", content=content, headers={"Content-Type": "application/json"})
+def test_slow_request_body(client: httpx.Client, content: bytes | Callable[[], bytes]) -> None:
+    body = content if isinstance(content, bytes) else content()
+    answer = client.post("/v1/search", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
     assert len(answer.content) < 20_000
+
+
+def test_object_of_many_fields(client: httpx.Client) -> None:
+    """Their names are counted before each of them is an error."""
+    for count in (MAX_FIELDS, MAX_FIELDS + 1):
+        answer = client.post("/v1/search", json={f"field{number}": number for number in range(count)})
+        assert answer.status_code == 422
+        assert (f"at most {MAX_FIELDS} fields" in answer.text) == (count > MAX_FIELDS)
 
 
 def test_compressed_request_body(client: httpx.Client) -> None:

@@ -59,7 +59,13 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     lines = [json.loads(line) for line in opened.content.splitlines()]
     assert [line["content"] for line in lines] == [message["content"] for message in TALK]
     assert opened.headers["content-type"] == "application/jsonl"
-    assert opened.headers["etag"] == f'"{file_id}"'
+    stored = client.post(f"/v1/files/{file_id}/open", params={"stored": True}, headers=bob)
+    assert (stored.headers["etag"], "etag" in opened.headers) == (f'"{file_id}"', False)
+    kept = [json.loads(line) for line in stored.content.splitlines()]
+    assert lines == [
+        {**line, "stated_author": line["author"], "voice": voice}
+        for line, voice in zip(kept, ("owner", "assistant", "owner"), strict=True)
+    ]
     assert opened.headers["content-disposition"].startswith("attachment; filename=")
     assert "filename*=UTF-8''" in opened.headers["content-disposition"]
     assert client.post(f"/v1/files/{file_id}/open", params={"message": 3}, headers=bob).json() == {

@@ -46,6 +46,7 @@ OPS = {
 }
 LOAD = """
 import json, sys, time, warnings
+from pathlib import Path
 warnings.simplefilter("error")
 warnings.filterwarnings("ignore", module="dagster")  # Dagster's own
 started = time.monotonic()
@@ -53,7 +54,11 @@ from neurigraph_pipelines.definitions import defs
 seconds = time.monotonic() - started
 heavy = {"openai", "onnxruntime", "onnx", "tiktoken", "tokenizers", "dateparser", "pandas", "fastapi", "typer"}
 heavy |= {"numpy", "pgvector", "psycopg_pool"}  # loading definitions stores and searches nothing
-print(json.dumps({"seconds": seconds, "heavy": sorted(heavy & set(sys.modules))}))
+loaded = heavy & set(sys.modules)
+import neurigraph_pipelines.code_server.preloaded, os, threading
+descriptors = [os.readlink(file) for file in Path("/proc/self/fd").glob("*") if file.exists()]
+found = {"threads": len(threading.enumerate()), "sockets": [name for name in descriptors if "socket" in name]}
+print(json.dumps({"seconds": seconds, "heavy": sorted(loaded), **found}))
 """
 
 
@@ -109,6 +114,8 @@ def test_definitions_load_fast_without_warnings() -> None:
     found = json.loads(loaded.stdout)
     assert found["heavy"] == []
     assert found["seconds"] < 10, "two seconds on a quiet machine"
+    # Runs are forks of a process that has loaded more: a fork must share no connection, and threads end with it.
+    assert (found["threads"], found["sockets"]) == (1, [])
 
 
 def test_definitions_are_complete_and_valid() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import signal
@@ -23,8 +24,12 @@ from tests.support.documents import docx_of, pdf_of, png_of
 from tests.support.waiting import wait_until
 
 MEGABYTE = 1 << 20
-ENDLESS_PDF = pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
-"""A page of 69 MB of drawing commands, packed into 100 kB: minutes of work."""
+
+
+@functools.cache
+def endless_pdf() -> bytes:
+    """Return a page of 69 MB of drawing commands, packed into 100 kB: minutes of work."""
+    return pdf_of("", stream=b"BT /F1 12 Tf (a) Tj ET\n" * 3_000_000)
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +172,10 @@ def test_memory_is_limited() -> None:
 
 def test_time_is_limited() -> None:
     extractor = SubprocessExtractor(seconds=2, memory_bytes=1 << 31, text_bytes=5_000_000)
+    content = endless_pdf()
     started = time.monotonic()
     with pytest.raises(UnreadableFileError, match="cannot be read in 2 seconds"):
-        extractor.extract([ENDLESS_PDF], "pdf")
+        extractor.extract([content], "pdf")
     assert time.monotonic() - started < 15
 
 
@@ -183,7 +189,7 @@ def test_killed_reader_fails_its_file() -> None:
     killing = threading.Thread(target=kill)
     killing.start()
     with pytest.raises(UnreadableFileError, match="its reader was ended by SIGKILL"):
-        extractor.extract([ENDLESS_PDF], "pdf")
+        extractor.extract([endless_pdf()], "pdf")
     killing.join()
 
 
@@ -217,7 +223,7 @@ def test_reader_process_ends_and_has_no_secrets(monkeypatch: pytest.MonkeyPatch)
 
     def read() -> None:
         try:
-            extractor.extract([ENDLESS_PDF], "pdf")
+            extractor.extract([endless_pdf()], "pdf")
         except UnreadableFileError as error:
             failed.append(error)
 
