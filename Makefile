@@ -45,11 +45,11 @@ format: $(READY)  ## Format code and SQL
 bench: $(READY)  ## Run all benchmarks and write docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
-breaks: $(READY)  ## Take one defence away after the other: a named test must fail each time (ONLY="words" selects)
-	$(BIN)/python -m tests.mutants breaks $(ONLY)
+breaks: $(READY)  ## Take one defence away after the other: a named test must fail each time (ONLY="words" selects, RESUME=1 goes on)
+	$(BIN)/python -m tests.mutants breaks $(ONLY) $(if $(RESUME),--resume)
 
-mutants: breaks  ## The same with generated mutants of the modules that guard data, for hours (ONLY, SAMPLE=number)
-	$(BIN)/python -m tests.mutants generated $(ONLY) $(if $(SAMPLE),--sample $(SAMPLE))
+mutants: breaks  ## The same with generated mutants of the modules that guard data, for hours (ONLY, RESUME, SAMPLE=number)
+	$(BIN)/python -m tests.mutants generated $(ONLY) $(if $(RESUME),--resume) $(if $(SAMPLE),--sample $(SAMPLE))
 
 docs: $(READY)  ## Write the generated pages
 	$(BIN)/python docs/generate.py
@@ -61,4 +61,4 @@ lock:  ## Pin the newest compatible versions (needs uv)
 		requirements/weights.in >> requirements/lock.txt
 
 clean:  ## Remove the environment and caches; data in $NEURIGRAPH_HOME stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .mutants build dist *.egg-info

@@ -42,14 +42,14 @@ LAST_SECONDS = 600.0
 
 _MEGABYTE = 1_024
 
-_METHOD = f"""`neurigraph serve` is a process of its own, on a graph of {STORED_BEFORE} synthetic conversations of 20 to
-30 messages. Clients search over HTTP with connections that stay open, one question after the other, each question
+_METHOD = """`neurigraph serve` is a process of its own, on a graph of {size} synthetic conversations of 20 to 30
+messages. Clients search over HTTP with connections that stay open, one question after the other, each question
 different: its embedding by MiniLM, the search and the answer are in the time, which the client measures. The same key
-writes at the same time: every {WRITE_EVERY_SECONDS:g} s a conversation of 20 to 30 messages is sent over HTTP and
-ended, and another process stores what is due. All of them share the machine's processors: clients, API, storing and
-Postgres. {MINUTES:g} minutes in all. Lost is a conversation that was accepted and is not stored at the end, or whose
-own word a search does not find; an error is any answer to a search but 200. Memory is the resident memory of the API's
-process, every {SAMPLE_SECONDS:g} s."""
+writes at the same time: every {every:g} s a conversation of 20 to 30 messages is sent over HTTP and ended, and another
+process stores what is due. All of them share the machine's processors: clients, API, storing and Postgres.
+{minutes:.1f} minutes in all. Lost is a conversation that was accepted and is not stored at the end, or whose own
+word a search does not find; an error is any answer to a search but 200. Memory is the resident memory of the API's
+process."""
 
 _QUESTIONS = (
     "What did {person} say about the {thing} in week {number}?",
@@ -116,9 +116,9 @@ def run(bench: Bench) -> Section:
             bench.say(f"waiting for {len(written)} written conversations")
             lost = _lost(installation, url, key, written)
             segments = stored()
-        return Section(
-            "Searches by many clients beside writes", _METHOD, _body(phases, written, lost, memory, segments)
-        )
+        minutes = sum(phase.seconds for phase in phases) / 60
+        method = _METHOD.format(size=size, every=WRITE_EVERY_SECONDS, minutes=minutes)
+        return Section("Searches by many clients beside writes", method, _body(phases, written, lost, memory, segments))
 
 
 def _store_before(installation: Installation, user_id: Any, size: int) -> None:

@@ -7,8 +7,10 @@ answered at once and stops at its next step, and its thread counts until it has 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +29,8 @@ from neurigraph_pipelines.mcp.budget import Budget, RememberedCounts
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
 
+_log = logging.getLogger("neurigraph.mcp")
+
 CALLS_AT_ONCE = 24
 """Calls that run at one time in a process; further ones wait."""
 
@@ -35,11 +39,16 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Call:
-    """What a tool works with: the installation, and the claims of the caller of this one call."""
+    """What a tool works with: the installation, and the claims of the caller of this one call.
+
+    Attributes:
+        run_after: Takes a function and its arguments, which are run when nobody waits for them.
+    """
 
     installation: Installation
     claims: Claims
     counts: RememberedCounts
+    run_after: Callable[..., object]
 
     @cached_property
     def context(self) -> Context:
@@ -80,6 +89,29 @@ class Call:
 def visible_path(place: str) -> str:
     """Return a path without characters that Postgres cannot store."""
     return place.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+class Afterwards:
+    """A thread for what may wait until an answer is given, such as fetching what is likely to be asked next."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mcp-afterwards")
+
+    def run(self, work: Callable[..., object], *arguments: object) -> None:
+        """Run a function soon."""
+
+        def logged() -> None:
+            try:
+                work(*arguments)
+            except Exception:
+                _log.warning("what was to be done after an answer failed", exc_info=True)
+
+        with suppress(RuntimeError):  # the server ends
+            self._thread.submit(logged)
+
+    def close(self) -> None:
+        """End, after what is being done."""
+        self._thread.shutdown(cancel_futures=True)
 
 
 class Workers:

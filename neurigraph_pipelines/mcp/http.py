@@ -1,13 +1,14 @@
 """The endpoint ``/mcp`` of the API server: streamable HTTP without sessions, each request with its own key.
 
 No request waits for another, so several processes may serve one address and a restart ends nothing. The API's
-middleware stands before it. An agent cancels a call by closing its request.
+middleware stands before it. An agent cancels a call by closing its request; a notification about another request would
+name it by a number that is not unique among all agents with one key.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import anyio
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
@@ -54,15 +55,16 @@ class Endpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Accept requests within the block; it may be entered again."""
+        """Accept requests within the block, which is entered once."""
         self._server.streamable_http_app(
             stateless_http=True,
             json_response=True,
             # The checks here also know the address of the connection, and say how to allow a host.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        async with self.sessions.run():
-            yield
+        with closing(self._server):
+            async with self.sessions.run():
+                yield
 
     @property
     def sessions(self) -> StreamableHTTPSessionManager:

@@ -21,7 +21,7 @@ import neurigraph_pipelines
 from neurigraph_pipelines.errors import InvalidInputError, NotFoundError
 from neurigraph_pipelines.mcp.authentication import caller_of
 from neurigraph_pipelines.mcp.budget import RememberedCounts
-from neurigraph_pipelines.mcp.calls import Call, Workers
+from neurigraph_pipelines.mcp.calls import Afterwards, Call, Workers
 from neurigraph_pipelines.mcp.failures import said, wrong_arguments
 from neurigraph_pipelines.mcp.resources import MEDIA_TYPE, NODE, PROFILE, PROMPT, prompt_of, reader_of
 from neurigraph_pipelines.mcp.tools.changes import FORGET, SUPERSEDE
@@ -88,7 +88,12 @@ class MemoryServer(MCPServer[None]):
         self._installation = installation
         self._caller = caller
         self._workers = Workers()
+        self._afterwards = Afterwards()
         self._counts: RememberedCounts | None = None
+
+    def close(self) -> None:
+        """End what runs after answers, before the installation is closed."""
+        self._afterwards.close()
 
     async def list_tools(self) -> list[Listed]:
         """Return what clients are told of the tools."""
@@ -171,7 +176,7 @@ class MemoryServer(MCPServer[None]):
         claims = caller_of(context, self._caller)
         if self._counts is None:
             self._counts = RememberedCounts(self._installation.tokens)
-        return Call(self._installation, claims, self._counts)
+        return Call(self._installation, claims, self._counts, self._afterwards.run)
 
 
 def _failed(text: str) -> CallToolResult:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 
 from neurigraph_pipelines.errors import ConfigurationError, InvalidInputError
@@ -47,7 +48,8 @@ def serve(installation: Installation, slug: str | None) -> None:
         parts.load()
         return caller()
 
-    MemoryServer(installation, ready_caller).run()
+    with closing(MemoryServer(installation, ready_caller)) as server:
+        server.run()
 
 
 class _Parts:

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from neurigraph_pipelines.access import issue_api_key
+from neurigraph_pipelines.api.requests import MAX_FIELDS
 from neurigraph_pipelines.ingestion.batch import run_due
 from tests.support.memories import new_user
 from tests.support.raw_http import exchange, head
@@ -241,6 +242,14 @@ def test_slow_request_body(client: httpx.Client, content: bytes | Callable[[], b
     answer = client.post("/v1/search", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
     assert len(answer.content) < 20_000
+
+
+def test_object_of_many_fields(client: httpx.Client) -> None:
+    """Their names are counted before each of them is an error."""
+    for count in (MAX_FIELDS, MAX_FIELDS + 1):
+        answer = client.post("/v1/search", json={f"field{number}": number for number in range(count)})
+        assert answer.status_code == 422
+        assert (f"at most {MAX_FIELDS} fields" in answer.text) == (count > MAX_FIELDS)
 
 
 def test_compressed_request_body(client: httpx.Client) -> None:

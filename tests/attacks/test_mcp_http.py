@@ -10,15 +10,13 @@ from uuid import uuid4
 
 import anyio
 import httpx
-import psycopg
 import pytest
 
 from neurigraph_pipelines.mcp.http import METADATA_PATH
 from neurigraph_pipelines.settings import Settings
 from neurigraph_pipelines.wiring import Installation
-from tests.support.agents import MODES, Mode, call_over_http, found, http_agent
+from tests.support.agents import call_over_http, cancel_while_locked, found, http_agent
 from tests.support.api_server import serving
-from tests.support.locks import wait_until_locked
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 from tests.support.token_issuer import AUDIENCE, ISSUER, TokenIssuer, token_claims
 
@@ -157,23 +155,13 @@ def test_other_methods_and_bodies_are_refused(client: httpx.Client, graph: Share
     assert listing(client, *key.items()).status_code == 200
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_cancelled_call_changes_nothing_and_blocks_nobody(client: httpx.Client, graph: SharedGraph, mode: Mode) -> None:
+def test_cancelled_call_changes_nothing_and_blocks_nobody(client: httpx.Client, graph: SharedGraph) -> None:
     installation, address, key = graph.installation, str(client.base_url), graph.key()
     old, new = (str(graph.record_of(path)[0]) for path in ("Family/Dave", "Work/Marketing"))
 
     async def session() -> None:
-        async with http_agent(address, key, mode) as agent:
-            with psycopg.connect(installation.administrator_url) as connection:
-                connection.execute("LOCK TABLE neurigraph.record_index")
-                async with anyio.create_task_group() as calls:
-                    calls.start_soon(agent.call_tool, "supersede", {"record_id": old, "by": new})
-                    await anyio.to_thread.run_sync(wait_until_locked, installation)
-                    await agent.list_tools()  # others are answered meanwhile
-                    calls.cancel_scope.cancel()
-                for _ in range(2):  # the server has read that the request is closed
-                    assert (await anyio.to_thread.run_sync(client.get, "/healthz")).status_code == 200
-            await anyio.to_thread.run_sync(lambda: wait_until_locked(installation, 0))
+        async with http_agent(address, key) as agent:
+            await cancel_while_locked(installation, agent, {"record_id": old, "by": new})
             assert found(await agent.call_tool("open_memory", {"record_id": old}))["superseded_by"] is None
             (delta,) = found(await agent.call_tool("memory_history", {"record_id": old}))["deltas"]
             assert delta["operation"] == "create"

@@ -119,6 +119,7 @@ def test_a_key_is_for_one_request(client: httpx.Client, bob: dict[str, str]) -> 
     assert client.post("/v1/conversations", json={"title": "A"}, headers=refused).status_code == 201
 
 
+@pytest.mark.attack
 def test_operations_without_keys(client: httpx.Client, bob: dict[str, str], shared_installation: Installation) -> None:
     """Issued keys are never stored, so a request for one cannot be repeated."""
     for method, path, headers in (
@@ -207,6 +208,7 @@ def test_a_process_killed_before_its_answer(
     assert count(shared_installation, said, conversation_id) == 1
 
 
+@pytest.mark.attack
 def test_keys_belong_to_their_caller(client: httpx.Client, bob: dict[str, str]) -> None:
     """Another user, and another key of the same user, find nothing under a key that they guess."""
     eve = new_user(client, "key-mallory")
@@ -223,6 +225,7 @@ def test_keys_belong_to_their_caller(client: httpx.Client, bob: dict[str, str]) 
     assert_problem(client.post("/v1/conversations", json=body, headers=keyed(nobody, "one-and-the-same")), 401)
 
 
+@pytest.mark.attack
 def test_a_repetition_shows_what_the_caller_may_see_now(
     client: httpx.Client, bob: dict[str, str], shared_installation: Installation
 ) -> None:

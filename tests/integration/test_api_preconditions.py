@@ -118,6 +118,7 @@ def test_conditions_on_moving_and_forgetting_a_record(
     assert_problem(client.get(path, headers=bob), 404)
 
 
+@pytest.mark.attack
 def test_hidden_and_absent_objects_have_no_tag(
     client: httpx.Client, bob: dict[str, str], record: dict[str, Any]
 ) -> None:
@@ -137,6 +138,7 @@ def test_hidden_and_absent_objects_have_no_tag(
     assert_problem(client.post("/v1/conversations", json={}, headers={**bob, "If-Match": tag}), 422)
 
 
+@pytest.mark.attack
 def test_one_of_several_writers_wins(client: httpx.Client, bob: dict[str, str]) -> None:
     """Every round, all have read the same version; exactly one of them changes it."""
     (hit, *_) = client.post("/v1/search", json={"query": "trout"}, headers=bob).json()["hits"]

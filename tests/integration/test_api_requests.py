@@ -50,6 +50,7 @@ def somewhere(path: str) -> str:
     return path
 
 
+@pytest.mark.attack
 def test_no_operation_reads_a_body_too_early_or_too_long(address: str, owner: dict[str, str]) -> None:
     """The bodies are only announced: an answer shows that nobody waited for them."""
     guarded = [(method, somewhere(path)) for method, path, _ in OPERATIONS if path.startswith("/v1/")]
@@ -66,6 +67,7 @@ def test_no_operation_reads_a_body_too_early_or_too_long(address: str, owner: di
             assert b"more than" in too_long.body
 
 
+@pytest.mark.attack
 def test_no_operation_ignores_a_parameter(client: httpx.Client, owner: dict[str, str]) -> None:
     for method, path, operation in OPERATIONS:
         keys = admin() if path == "/v1/users" else owner
@@ -106,6 +108,7 @@ def test_every_answer_has_a_request_id(client: httpx.Client, owner: dict[str, st
     assert (malformed.status, len(malformed.headers["X-Request-Id"])) == (400, 32)
 
 
+@pytest.mark.attack
 def test_hostile_request_ids(client: httpx.Client, address: str) -> None:
     assert client.get("/healthz", headers={"X-Request-Id": "a" * MAX_LENGTH}).status_code == 200
     hostile = (b"a" * (MAX_LENGTH + 1), b"", b"a b", b'x", "level": "ERROR', b"%0d%0aSet-Cookie:x=y", b"\xe9")

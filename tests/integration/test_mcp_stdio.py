@@ -17,7 +17,7 @@ from neurigraph_pipelines.cli.entry import run
 from neurigraph_pipelines.graph.provisioning import User
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.wiring import Installation
-from tests.support.agents import failure, found, stdio_agent, text_of
+from tests.support.agents import cancel_while_locked, failure, found, stdio_agent, text_of
 from tests.support.command_line import PROGRAM, describe, environment, run_cli
 from tests.support.memories import converse, ingest, new_user, plain_context
 
@@ -46,7 +46,13 @@ def test_owner_is_served_by_the_handshake_version(here: Installation, owner: tup
         async with stdio_agent(here.settings, "--user", user.slug, mode="legacy") as client:
             assert found(await client.call_tool("who_am_i", {}))["role"] == "user"
             (hit,) = found(await client.call_tool("search_memory", {"query": "zeppelin"}))["hits"]
-            assert "moored" in text_of(await client.call_tool("open_memory", {"record_id": hit["record_id"]}))
+            opened = await client.call_tool("open_memory", {"record_id": hit["record_id"]})
+            assert "moored" in text_of(opened)
+            change = {"record_id": hit["record_id"], "by": None}
+            await cancel_while_locked(here, client, change)
+            (delta,) = found(await client.call_tool("memory_history", {"record_id": hit["record_id"]}))["deltas"]
+            assert delta["operation"] == "create"
+            assert found(await client.call_tool("supersede", change))["superseded_by"] is None
 
     anyio.run(session)
 

@@ -52,7 +52,6 @@ def _run_breaks(selected: list[Break], *, resume: bool, with_control: bool) -> i
     verdicts = Counter[str]()
     unnoticed = []
     with copied_checkout() as checkout:
-        checkout.preload(tests)
         if with_control and not _passes(checkout, tests, "the tests"):
             return 1
         for one in selected:
@@ -78,7 +77,6 @@ def _run_generated(selected: list[Module], sample: int | None, *, resume: bool) 
     record = Record("generated", total, resume=resume)
     scores = []
     with copied_checkout() as checkout:
-        checkout.preload(sorted({test for module in selected for test in module.tests}))
         for module, (chosen, count) in mutants.items():
             control = _passes(checkout, module.tests, module.path)
             if control is None:

@@ -21,6 +21,7 @@ from typing import Any
 from tests.conftest import ROOT
 from tests.mutants.warm_server import WarmServer
 
+_ANY_TEST = "tests/unit/test_body_limit.py"
 PYTEST = ("-x", "-q", "--no-header", "-p", "no:cacheprovider")
 _TOO_SLOW = re.compile(r": ([a-z0-9_]+\.)*[A-Za-z]*(Timeout|TimeoutError|TimeoutExpired)\b")
 
@@ -59,23 +60,30 @@ class Checkout:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self._preload()
 
-    def preload(self, tests: Sequence[str]) -> None:
-        """Import the packages that tests need, once for all runs."""
-        answer = self._ask(["--collect-only", *PYTEST, *tests], 600.0, preload=str(self.parent / "packages"))
+    def _preload(self) -> None:
+        """Import the packages that all tests need, once for all runs."""
+        answer = self._ask(["--collect-only", *PYTEST, _ANY_TEST], 600.0, preload=str(self.parent / "packages"))
         if answer["code"] != 0:
             raise RuntimeError(f"the tests cannot be collected: {self._output()}")
 
-    def run(self, tests: Sequence[str], seconds: float, *, own_server: bool = False) -> Outcome:
+    def run(
+        self, tests: Sequence[str], seconds: float, *, own_server: bool = False, own_schema: bool = False
+    ) -> Outcome:
         """Run tests until the first failure.
 
         Args:
             seconds: Longest time.
-            own_server: The tests start a new Postgres server: what is broken reaches the server or its schema.
+            own_server: The tests start a new Postgres server, for what is broken is the server.
+            own_schema: The tests migrate a template database of their own, for what is broken is the schema.
         """
         report = self.parent / "outcome.xml"
         report.unlink(missing_ok=True)
-        environment = {} if own_server else {"NEURIGRAPH_TEST_HOME": str(self.server.prepared())}
+        without_server = own_server or all(test.startswith("tests/unit/") for test in tests)
+        environment = {} if without_server else {"NEURIGRAPH_TEST_HOME": str(self.server.prepared())}
+        if own_schema:
+            environment["NEURIGRAPH_TEST_TEMPLATE"] = "changed_template"
         answer = self._ask([*PYTEST, f"--junitxml={report}", *tests], seconds, environment)
         self._end_leftovers()
         if answer["code"] is None:
@@ -88,7 +96,8 @@ class Checkout:
         return Outcome("timed out" if _TOO_SLOW.search(failed) else "failed", failed, answer["seconds"])
 
     def close(self) -> None:
-        """End the server of tests and what is left of its runs."""
+        """End the server of tests, and a run that was interrupted."""
+        self._forks.kill()
         self._forks.communicate()
         self._end_leftovers()
 

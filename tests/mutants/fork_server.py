@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import select
 import signal
 import sys
@@ -20,6 +21,7 @@ from typing import Any
 
 import pytest
 
+_CPU_SECONDS = 120
 _GRACE_SECONDS = 20.0
 """Time for fixtures to stop their servers after SIGINT."""
 
@@ -47,6 +49,8 @@ def _run(request: dict[str, Any]) -> int:
     for number, descriptor in enumerate((os.open(os.devnull, os.O_RDONLY), output, output)):
         os.dup2(descriptor, number)
     os.environ.update(request["environment"])
+    # On a busy machine, time of the processor tells an endless loop from a slow run.
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, resource.RLIM_INFINITY))
     code = int(pytest.main(list(request["arguments"])))
     if request["preload"]:
         _list_packages(Path(request["preload"]))
@@ -54,7 +58,7 @@ def _run(request: dict[str, Any]) -> int:
 
 
 def _wait(child: int, seconds: float) -> int | None:
-    """Return the exit code of a child; None if it took too long and was ended with its process group."""
+    """Return the exit code of a child; None if it took too long or computed for too long, and was ended."""
     descriptor = os.pidfd_open(child)
     in_time = bool(select.select([descriptor], [], [], seconds)[0])
     if not in_time:
@@ -63,7 +67,7 @@ def _wait(child: int, seconds: float) -> int | None:
             os.killpg(child, signal.SIGKILL)
     os.close(descriptor)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return code if in_time else None
+    return code if in_time and code != -signal.SIGXCPU else None
 
 
 def _list_packages(path: Path) -> None:

@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent
 
 _SEED = 2_026
 _ANY = "*"
-_LEAST_SECONDS = 60.0
+_LEAST_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,15 @@ from typing import Any, Literal, TypeVar
 
 import anyio
 import httpx2
+import psycopg
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 from neurigraph_pipelines.settings import Settings
+from neurigraph_pipelines.wiring import Installation
 from tests.support.command_line import PROGRAM, environment
+from tests.support.locks import wait_until_locked
 
 Mode = Literal["auto", "legacy"]
 """Whether a client speaks the newest version of the protocol, or the one with an initial handshake."""
@@ -57,6 +60,27 @@ def over_http(
 def call_over_http(address: str, key: str, tool: str, mode: Mode = "auto", **arguments: Any) -> CallToolResult:
     """Call one tool in a session of its own."""
     return over_http(address, key, lambda client: client.call_tool(tool, arguments), mode)
+
+
+async def cancel_while_locked(installation: Installation, agent: Client, change: dict[str, Any]) -> None:
+    """Call ``supersede`` while the table that it reads is locked, cancel it, and only then release the lock.
+
+    Other calls are answered meanwhile; once they are, the server has read that the call is cancelled.
+    """
+
+    async def ask() -> None:
+        assert "nothing to forget" in failure(await agent.call_tool("forget", {}))
+
+    with psycopg.connect(installation.administrator_url) as connection:
+        connection.execute("LOCK TABLE neurigraph.record_index")
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(agent.call_tool, "supersede", change)
+            await anyio.to_thread.run_sync(wait_until_locked, installation)
+            await ask()
+            calls.cancel_scope.cancel()
+        for _ in range(3):
+            await ask()
+    await anyio.to_thread.run_sync(lambda: wait_until_locked(installation, 0))
 
 
 def text_of(result: CallToolResult) -> str:

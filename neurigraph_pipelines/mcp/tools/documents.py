@@ -8,11 +8,12 @@ from uuid import UUID
 
 from pydantic import Field
 
+from neurigraph_pipelines import history
 from neurigraph_pipelines.errors import NotFoundError, StorageError
 from neurigraph_pipelines.ingestion.record_locations import nodes_of
 from neurigraph_pipelines.mcp.budget import Budget
 from neurigraph_pipelines.mcp.calls import Call, stop_if_cancelled
-from neurigraph_pipelines.mcp.framing import NOTICE
+from neurigraph_pipelines.mcp.framing import NOTICE_OF_JSON
 from neurigraph_pipelines.mcp.results import Result, as_json, plain
 from neurigraph_pipelines.mcp.tools.tool import Arguments, ListOf, Tool
 from neurigraph_pipelines.retrieval.open import open_messages
@@ -41,7 +42,7 @@ class SearchDatabaseArguments(Arguments):
     includeSummary: bool = True  # noqa: N815 - the name that agents know
     includeFullDocs: bool = False  # noqa: N815
     containerTags: ListOf[Name] | None = Field(  # noqa: N815
-        default=None, max_length=50, description="Paths or ids of nodes; what lies below counts."
+        default=None, max_length=20, description="Paths or ids of nodes; what lies below counts."
     )
     scopedDocumentIds: ListOf[Name] | None = Field(default=None, max_length=50)  # noqa: N815
 
@@ -74,11 +75,8 @@ class Documents(Result):
 
     def texts(self) -> list[str]:
         """Return what remembered text is, and the answer as JSON alone, as callers parse it."""
-        cut = f" A text that ends with {_MORE} is cut: open_memory with its documentId as record_id reads all of it."
-        return [
-            NOTICE.replace("is quoted: each of its lines begins with |, and", "in the JSON below:") + cut,
-            *self.lines(),
-        ]
+        cut = f"A text that ends with {_MORE} is cut: open_memory with its documentId as record_id reads all of it."
+        return [f"{NOTICE_OF_JSON} {cut}", *self.lines()]
 
 
 def search_database(call: Call, given: SearchDatabaseArguments) -> Documents:
@@ -114,7 +112,7 @@ def _found(
     for node_id in dict.fromkeys(places):
         stop_if_cancelled()
         question = Question(given.query, limit=given.limit, node_id=node_id, record_ids=tuple(scoped))
-        found = search(call.context, question)
+        found = search(call.context, question, run_after=call.run_after)
         for hit in found.hits:
             if hit["record_id"] not in hits or hits[hit["record_id"]]["score"] < hit["score"]:
                 hits[hit["record_id"]] = hit
@@ -190,8 +188,6 @@ def _chunks(call: Call, hit: Mapping[str, Any], messages: list[Mapping[str, Any]
 
 def _content(call: Call, hit: Mapping[str, Any], budget: Budget) -> str | None:
     """Return the messages of a document, one a line, as far as they fit."""
-    from neurigraph_pipelines import history
-
     if not hit["file_id"]:
         return None
     record = history.record_at(call.installation.database, call.claims, UUID(hit["record_id"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
@@ -21,6 +21,7 @@ from neurigraph_pipelines.retrieval.open import OpenedMessage, open_messages
 READ_AT_ONCE = 20
 """Messages that are read before the next are asked for."""
 
+_LEAST = 100  # characters of a message, so that the next cursor lies further on
 _CURSOR = re.compile(r"(\d{1,9})(?:\+(\d{1,9}))?")
 
 
@@ -28,7 +29,9 @@ class OpenArguments(Arguments):
     """Arguments of ``open_memory``."""
 
     record_id: UUID
-    messages: ListOf[int] = Field(default=[], max_length=50, description="Numbers of messages; default: all.")
+    messages: ListOf[Annotated[int, Field(ge=0, le=2_147_483_647)]] = Field(
+        default=[], max_length=50, description="Numbers of messages; default: all."
+    )
     cursor: str = Field(default="", description="next_cursor of the answer before, to go on.")
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
@@ -86,7 +89,9 @@ def open_memory(call: Call, given: OpenArguments) -> Opened:
     first, offset = _place(given.cursor)
     wanted = sorted(set(given.messages)) or range(found["first_message"], found["last_message"] + 1)
     budget = call.budget(given.max_tokens)
-    budget.takes(f"{found['title']}\n{found['summary']}")
+    if given.cursor:  # the answer before has shown it
+        found["summary"] = ""
+    budget.takes(found["title"], found["summary"])
     shown, cursor = _read(call, found["file_id"], [seq for seq in wanted if seq >= first], (first, offset), budget)
     named = {name: plain(found[name]) for name in Opened.model_fields if name in found}
     return Opened(**named, messages=shown, next_cursor=cursor)
@@ -128,7 +133,8 @@ def _message(opened: OpenedMessage, begin: int, budget: Budget) -> Message:
     values = {name: plain(found[name]) for name in Message.model_fields if name in found}
     about = Message(**{**values, "content": "", "is_whole": True})
     budget.takes("\n".join(about.lines()))
-    part = budget.cut(str(values["content"])[begin:])
+    rest = str(values["content"])[begin:]
+    part = budget.cut(rest) or rest[:_LEAST]
     return about.model_copy(update={"content": part, "is_whole": len(part) == len(opened.text)})
 
 

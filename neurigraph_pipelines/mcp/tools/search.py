@@ -93,14 +93,14 @@ def search_memory(call: Call, given: SearchArguments) -> Found:
     """Search, and show as many hits as fit."""
     question = Question(
         given.query,
-        limit=given.skip + given.limit + 1,
+        limit=min(given.skip + given.limit + 1, MAX_LIMIT),
         node_id=call.node(given.node) if given.node else None,
         speaker=given.speaker or None,
         occurred_after=given.occurred_after,
         occurred_before=given.occurred_before,
         at=given.known_at,
     )
-    found = phase_one.search(call.context, question)
+    found = phase_one.search(call.context, question, run_after=call.run_after)
     budget, shown = call.budget(given.max_tokens), list[Hit]()
     said: dict[str, list[Mapping[str, Any]]] = {}
     for message in found.messages:
