@@ -336,3 +336,21 @@ def _date(moment: datetime | str) -> str:
 def _excerpt(text: str) -> str:
     one_line = " ".join(text.split())
     return one_line if len(one_line) <= EXCERPT_CHARACTERS else one_line[: EXCERPT_CHARACTERS - 1].rstrip() + "…"
+
+
+def sources(found: Sequence[Mapping[str, Any]], kind: str, next_cursor: str | None) -> RenderableType:
+    """Return conversations, events, uploads or notes, one a row, and how to see more."""
+    if not found:
+        return Text("Nothing found.")
+    rows = [
+        {
+            kind: one[f"{kind}_id"],
+            "received": _date(one["received_at"]),
+            "state": one["state"],
+            "title": one.get("file_name") or one["title"] or one["external_id"],
+            "error": one["error"] or "",
+        }
+        for one in found
+    ]
+    more = [plain(f"More: --cursor {next_cursor}", "dim")] if next_cursor else []
+    return Group(table([{name: str(value) for name, value in row.items()} for row in rows]), *more)

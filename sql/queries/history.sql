@@ -31,9 +31,9 @@ SELECT
     d.w_coordinate AS w
 FROM neurigraph.record_index AS i
 INNER JOIN neurigraph.delta_log AS d ON i.record_id = d.record_id
-WHERE i.record_id = %(record_id)s
+WHERE i.record_id = %(record_id)s AND d.w_coordinate < %(before)s::timestamptz
 ORDER BY d.w_coordinate DESC
-LIMIT %(limit)s OFFSET %(offset)s;
+LIMIT %(limit)s;
 
 -- name: values_then
 SELECT

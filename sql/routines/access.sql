@@ -189,6 +189,22 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE EXISTS (SELECT FROM neurigraph_private.reach(c.asking, 'read_write'))
 $$;
 
+-- The sources that the caller handed in as a persona that may still write, for policies: the policies of sources need
+-- not be planned again for each table that follows them.
+CREATE OR REPLACE FUNCTION neurigraph.handed_in_sources() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT s.source_id FROM neurigraph.sources AS s WHERE s.persona_id = neurigraph.writing_persona()
+$$;
+
+-- The segments of these sources.
+CREATE OR REPLACE FUNCTION neurigraph.handed_in_triggers() RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.trigger_id
+    FROM neurigraph.storage_triggers AS t
+    INNER JOIN neurigraph.sources AS s ON t.source_id = s.source_id
+    WHERE s.persona_id = neurigraph.writing_persona()
+$$;
+
 -- The nodes in which the pipeline may file what a persona sent.
 CREATE OR REPLACE FUNCTION neurigraph.writable_nodes(persona uuid) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -275,12 +291,13 @@ REVOKE ALL ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigr
 neurigraph.hidden_sources(), neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid),
 neurigraph.readable_nodes(), neurigraph.writing_persona(), neurigraph.writable_nodes(uuid),
+neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
 neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.claims(), neurigraph.asking_user_id(), neurigraph.hidden_sources(),
 neurigraph.sees_all_records(), neurigraph.hidden_deltas(),
 neurigraph.may_read_node(uuid), neurigraph.may_write_node(uuid), neurigraph.readable_nodes(),
-neurigraph.writing_persona(), neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(),
-neurigraph.holder_of_key(bytea)
+neurigraph.writing_persona(), neurigraph.handed_in_sources(), neurigraph.handed_in_triggers(),
+neurigraph.asking_key(), neurigraph.asking_door(), neurigraph.asking_caller(), neurigraph.holder_of_key(bytea)
 TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION neurigraph.writable_nodes(uuid) TO neurigraph_pipeline;

@@ -91,6 +91,15 @@ USING (
     )
 );
 
+-- It sees how far the storing of these is, and why it failed.
+DROP POLICY IF EXISTS handed_in ON neurigraph.storage_triggers;
+CREATE POLICY handed_in ON neurigraph.storage_triggers FOR SELECT TO neurigraph_agent
+USING (source_id IN (SELECT neurigraph.handed_in_sources()));
+
+DROP POLICY IF EXISTS handed_in ON neurigraph.pipeline_failures;
+CREATE POLICY handed_in ON neurigraph.pipeline_failures FOR SELECT TO neurigraph_agent
+USING (trigger_id IN (SELECT neurigraph.handed_in_triggers()));
+
 -- A note can only be pinned to a node that its writer may write to; another one is absent for the writer.
 DROP POLICY IF EXISTS handed_in ON neurigraph.notes;
 CREATE POLICY handed_in ON neurigraph.notes TO neurigraph_agent
